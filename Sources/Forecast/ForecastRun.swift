@@ -45,6 +45,9 @@ struct ForecastRun {
     private var due: Moment
     /// When the delay is measured next.
     private var nextMeasurement: Moment
+    /// How long before that the links are called in time: later calls would draw fewer delays, and a long one holds back
+    /// the bytes behind it.
+    private static let lead: Int64 = 50_000_000
     /// The fault that refused the last attempt or left it unanswered.
     private var refusing: Int?
 
@@ -174,10 +177,8 @@ struct ForecastRun {
                     steps += cost.change
                 }
                 // A late call to a full link would keep its source waiting.
-                let coarse = max(
-                    wake,
-                    now.advanced(byNanoseconds: isFull ? 1 : max(1, min(grain, run.latenessAllowance(at: now))))
-                )
+                let late = isFull ? 1 : max(1, min(grain, latenessAllowance, run.latenessAllowance(at: now)))
+                let coarse = max(wake, now.advanced(byNanoseconds: late))
                 // Called just before a fault comes on and again when it has, so that earlier bytes have passed.
                 let eve = change.advanced(byNanoseconds: -1)
                 due = max(now, wake)
@@ -197,6 +198,11 @@ struct ForecastRun {
         forecast.bytes = bytes
         forecast.notePause(from: lastArrival, to: now)
         lastArrival = now
+    }
+
+    /// How late a call may be so that the next delay is measured as it is, in nanoseconds.
+    private var latenessAllowance: Int64 {
+        max(0, (nextMeasurement - now).nanoseconds.subtractingSaturated(ForecastRun.lead))
     }
 
     /// Measures each 100 ms, later each 500th part of the time so far: a bounded number, however long it takes.
