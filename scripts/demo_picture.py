@@ -26,11 +26,11 @@ PROMPT = "$ squall demo"
 CLASSES = {"2": "f", "31": "r", "32": "g", "33": "y", "36": "c"}
 STYLE = """
   .b { fill: #ffffff; stroke: #d0d7de }
-  .t, .n { fill: #1f2328 } .f { fill: #6e7781 } .r { fill: #cf222e } .g { fill: #1a7f37 }
+  .t { fill: #1f2328 } .f { fill: #6e7781 } .r { fill: #cf222e } .g { fill: #1a7f37 }
   .y { fill: #9a6700 } .c { fill: #0f6f8f } .e { fill: #d8dee4 }
   @media (prefers-color-scheme: dark) {
     .b { fill: #0d1117; stroke: #30363d }
-    .t, .n { fill: #e6edf3 } .f { fill: #8b949e } .r { fill: #ff7b72 } .g { fill: #3fb950 }
+    .t { fill: #e6edf3 } .f { fill: #8b949e } .r { fill: #ff7b72 } .g { fill: #3fb950 }
     .y { fill: #d29922 } .c { fill: #39c5cf } .e { fill: #30363d }
   }
   text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; white-space: pre }

@@ -29,7 +29,9 @@ class Pane:
         gate = self.folder / "gate"
         os.mkfifo(gate)
         inner = ["env", "-u", "NO_COLOR", *assignments, *map(str, command)]
-        script = f'read line < {gate}; exec "$0" "$@"'
+        # The shell outlives Ctrl-C, for the exit code.
+        self.code = self.folder / "code"
+        script = f'trap : INT; read line < {gate}; "$0" "$@"; echo $? > {self.code}'
         self.tmux("respawn-pane", "-k", "-t", "main", "-c", folder or ".", "sh", "-c", script, *inner)
         self.resize(columns, rows)
         self.tmux("pipe-pane", "-t", "main", f"cat > {self.raw}")
@@ -60,13 +62,15 @@ class Pane:
         options = [option for option, isOn in (("-J", joined), ("-e", colored)) if isOn]
         start = ["-S", "-"] if history else []
         text = self.tmux("capture-pane", "-p", "-t", "main", *options, *start)
-        return [line.rstrip() for line in text.rstrip("\n").split("\n")]
+        return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n").split("\n")
 
     def has_ended(self):
-        return self.tmux("display-message", "-p", "-t", "main", "#{pane_dead}").strip() == "1"
+        return self.status() is not None
 
     def status(self):
-        return int(self.tmux("display-message", "-p", "-t", "main", "#{pane_dead_status}").strip() or -1)
+        """The exit code of a program that has ended."""
+        text = self.code.read_text() if self.code.exists() else ""
+        return int(text) if text.endswith("\n") else None
 
     def bytes(self):
         return self.raw.read_bytes()
@@ -79,4 +83,6 @@ class Pane:
                 raise RuntimeError(f"the program still runs after {seconds} s:\n" + "\n".join(self.lines()))
             yield self.lines(**options)
             time.sleep(interval)
+        # tmux may still have output to draw.
+        time.sleep(0.3)
         yield self.lines(**options)

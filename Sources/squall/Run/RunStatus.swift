@@ -19,7 +19,7 @@ struct RunStatus: Hashable {
     /// faults, and the rates.
     func line(columns: Int, _ glyphs: ProgressBar.Glyphs) -> String {
         func rate(_ rate: Double) -> String {
-            TerminalText.right(Formatting.rate(bitsPerSecond: rate * 8), in: 11)
+            TerminalText.right(Formatting.rate(bitsPerSecond: rate * 8), in: 12)
         }
         let inOrder: [String?] = [
             Formatting.seconds(time), phase.map { "[\(glyphs.safe($0))]" }, "\(open) open", "up \(rate(upstreamRate))",
