@@ -98,6 +98,25 @@ import Testing
         }
     }
 
+    @Test func `a demo that is shown on a terminal has all of its text in a pipe, without colors`() async throws {
+        let terminal = try PseudoTerminal()
+        terminal.resize(columns: 60)
+        let script = "exec \"$0\" demo cut-every-mebibyte --size 2MiB --direction downstream 2>\(terminal.path)"
+        let environment = ["TERM": "xterm", "LC_ALL": "C.UTF-8"]
+        let arguments = ["-c", script, Programs.squall.path]
+        let outcome = try await withChild(Programs.find("sh"), arguments, environment: environment) {
+            await $0.finish()
+        }
+        #expect(outcome.status == 0)
+        #expect(!outcome.output.contains("\u{1B}"))
+        for text in ["connection 1, downstream: cut resets at 1,048,576", "client: resumed at ", "SHA-256  "] {
+            #expect(outcome.output.contains(text))
+        }
+        #expect(outcome.lines.last == "equal: the file arrived byte for byte")
+        terminal.hangUp()
+        #expect(await terminal.shown.text().contains("\u{1B}[32m"))
+    }
+
     @Test func `squall run tells its phases and its status on a terminal, and takes the status away`() async throws {
         let profile = """
             {"name": "x", "phases": [{"name": "at home", "for": "1 ms"}, {"name": "on the road",

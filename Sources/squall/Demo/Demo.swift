@@ -50,10 +50,10 @@ struct Demo {
         // So that the time shown is the network's, without hashing the file before the first byte.
         await origin.remember(sha256: files.downloaded.digest, ofFile: DemoFiles.name)
         if format == .text {
-            output.print("\(profile.name): \(profile.summary)")
+            output.show("\(profile.name): \(profile.summary)")
             let sizes = transfers.map { Formatting.size(files.sent(by: $0).size) }
             let isOne = Set(sizes).count == 1
-            output.print("sending \(isOne ? sizes[0] : sizes.joined(separator: ", then ") + ",") with seed \(seed)")
+            output.show("sending \(isOne ? sizes[0] : sizes.joined(separator: ", then ") + ",") with seed \(seed)")
         }
         do throws(CommandFailure) {
             var isFirst = true
@@ -73,8 +73,8 @@ struct Demo {
         }
         await origin.shutdown()
         if format == .text, transfers.count > 1, !network.repeats {
-            output.print("", isProof: false)
-            output.print("proved: downloaded and uploaded, the file is the same byte for byte", isProof: true)
+            output.show("", isProof: false)
+            output.show("proved: downloaded and uploaded, the file is the same byte for byte", isProof: true)
         }
     }
 
@@ -117,7 +117,7 @@ struct Demo {
         if let text = statistics.lateness { output.warn(text) }
         do throws(CommandFailure) {
             if format == .text {
-                if live.isOn { output.print(drawing: display.finalChart(at: end)) }
+                if live.isOn, output.isTerminal { output.show(drawing: display.finalChart(at: end)) }
                 // Not repeated if it was shown live at the same place.
                 if !live.isOn || !output.isTerminal { Console.print(lines: DemoSummary.story(of: story)) }
             }
@@ -192,7 +192,7 @@ struct Demo {
                 received: received.hexadecimal,
                 isEqual: isEqual
             )
-            output.print(summary)
+            output.show(summary)
         case .json:
             EventFormat.writeJSON(
                 DemoVerdict(

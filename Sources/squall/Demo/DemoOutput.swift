@@ -9,23 +9,23 @@ struct DemoOutput {
     private var columns: Int { TerminalAbilities.columns }
 
     /// Prints a line, broken between words on a terminal; a proof is green there.
-    func print(_ line: String, isProof: Bool = false) {
+    func show(_ line: String, isProof: Bool = false) {
         guard isTerminal else { return Console.print(line) }
         let lines = TerminalText.wrapped(line.visibleLine, to: columns)
         let isGreen = isProof && TerminalAbilities.ofProcess.hasColors
-        print(drawing: lines.map { isGreen ? TerminalColor.green.paint($0) : $0 })
+        show(drawing: lines.map { isGreen ? TerminalColor.green.paint($0) : $0 })
     }
 
     /// Prints lines that fit and may have colors.
-    func print(drawing lines: [String]) {
+    func show(drawing lines: [String]) {
         guard !lines.isEmpty else { return }
         Console.pass(Array(lines.joined(separator: "\n").utf8))
     }
 
     /// Prints the end of a transfer.
-    func print(_ summary: DemoSummary) {
+    func show(_ summary: DemoSummary) {
         guard isTerminal else { return Console.print(lines: summary.text) }
-        print(drawing: summary.lines(columns: columns, .ofProcess))
+        show(drawing: summary.lines(columns: columns, .ofProcess))
     }
 
     /// Prints a warning, broken between words on a terminal.
