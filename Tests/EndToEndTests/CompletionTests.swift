@@ -43,14 +43,14 @@ import Testing
 
     @Test func `a path of a JSON file is completed`() async throws {
         try await withFolder { folder in
-            let inside = folder.appendingPathComponent("mine")
+            let inside = folder.appendingPathComponent("zones")
             try FileManager.default.createDirectory(at: inside, withIntermediateDirectories: true)
-            for name in ["mine/a.json", "mine/b.txt", "my.json"] {
+            for name in ["zones/a.json", "zones/b.txt", "zoo.json"] {
                 try Data().write(to: folder.appendingPathComponent(name))
             }
-            #expect(try await candidates("run m", folder: folder) == ["mine/", "my.json"])
-            #expect(try await candidates("run mine/", folder: folder) == ["mine/a.json"])
-            #expect(try await candidates("run ./mine/a", folder: folder) == ["./mine/a.json"])
+            #expect(try await candidates("run zo", folder: folder) == ["zones/", "zoo.json"])
+            #expect(try await candidates("run zones/", folder: folder) == ["zones/a.json"])
+            #expect(try await candidates("run ./zones/a", folder: folder) == ["./zones/a.json"])
         }
     }
 

@@ -10,7 +10,8 @@ import Testing
     func `an answer names options that the command has, to one that it hasn't`(command: String) async throws {
         let help = try await squall("help", command)
         #expect(help.status == 0)
-        let words = Set(help.output.split { $0 == " " || $0 == "," || $0 == "\n" }.map(String.init))
+        let described = help.lines.filter { $0.hasPrefix("  -") }
+        let words = Set(described.flatMap { $0.split { $0 == " " || $0 == "," }.prefix(2).map(String.init) })
         for entry in OptionWords.table where entry.isAbout(command) {
             for option in entry.options.split(separator: " ") {
                 let first = OptionWords.table.first { $0.isAbout(command) && $0.isNamed(option) }

@@ -43,7 +43,7 @@ import Testing
         ] {
             let found = problems(fault: "{ \"kind\": \"cut\", \"at\": \"1 B\", \"client\": \(value) }")
             let moved = "(move it into “when”: “\"when\": { \"client\": \(shown) }”)"
-            #expect(found == ["2:29: a cut fault has no key “client” \(moved)"])
+            #expect(found == ["2:31: a cut fault has no key “client” \(moved)"])
         }
     }
 
@@ -71,7 +71,7 @@ import Testing
         #expect(node.pointer(toLine: 1, column: 3) == "/a")
         #expect(node.pointer(toLine: 1, column: 10) == "/a/0")
         #expect(node.pointer(toLine: 2, column: 4) == "/a/1/b~1~0")
-        #expect(node.pointer(toLine: 2, column: 12) == "/a/1/b~1~0")
+        #expect(node.pointer(toLine: 2, column: 11) == "/a/1/b~1~0")
         #expect(node.pointer(toLine: 1, column: 2) == nil)
     }
 }

@@ -109,10 +109,11 @@ def check_install(program):
 BASH = """
 source /usr/share/bash-completion/bash_completion
 _completion_loader squall
-COMP_WORDS=(squall ser); COMP_CWORD=1; COMP_LINE='squall ser'; COMP_POINT=10
-$(complete -p squall | sed 's/.*-F \\([^ ]*\\).*/\\1/') squall ser squall
+COMP_LINE=$1; COMP_POINT=${#COMP_LINE}; read -ra COMP_WORDS <<< "$COMP_LINE"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+$(complete -p squall | sed 's/.*-F \\([^ ]*\\).*/\\1/') squall "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 printf '%s\\n' "${COMPREPLY[@]}"
 """
+COMPLETED = {"squall ser": "serve", "squall run wifi-w": "wifi-walkaway", "squall test --profile nlc-3g-g": "nlc-3g-good"}
 ZSH = "autoload -Uz compinit; compinit -u -d /tmp/zcompdump; whence -w _squall; print -r -- ${_comps[squall]}; autoload +X _squall"
 
 
@@ -152,10 +153,11 @@ def use_package(root, package):
     for page, word in (("squall", "SQUALL_PROFILES"), ("squall-serve", "--strict-compat"), ("squall-ctl", "toxic"), ("toxiproxy-cli", "squall-ctl")):
         code, text = inside("man", page, MANPAGER="cat", MANWIDTH="100")
         check(code == 0 and word in text and "NAME" in text, f"man {page}", text[:300])
-    code, text = inside("bash", "-c", BASH)
-    check("serve" in text.split(), "bash completes squall ser", text)
-    code, text = inside("fish", "-c", "complete -C 'squall ser'")
-    check(any(line.startswith("serve") for line in text.splitlines()), "fish completes squall ser", text)
+    for line, word in COMPLETED.items():
+        code, text = inside("bash", "-c", BASH, "bash", line)
+        check(word in text.split(), f"bash completes {line}", text)
+        code, text = inside("fish", "-c", f"complete -C '{line}'")
+        check(any(candidate.startswith(word) for candidate in text.splitlines()), f"fish completes {line}", text)
     code, text = inside("zsh", "-fc", ZSH)
     check(code == 0 and "_squall: function" in text and text.split()[-1] == "_squall", "zsh knows the completion of squall", text)
     code, text = inside("systemd-analyze", "verify", "/usr/lib/systemd/system/squall.service")

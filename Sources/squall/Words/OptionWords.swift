@@ -2,14 +2,22 @@ import Units
 
 /// Leads options that a command doesn't have, such as those of other tools, to those that it has.
 enum OptionWords {
-    /// The parser's message about an unknown option, with the option to write in place of it; `nil` if none is known.
+    /// The message about a command line with an option of the table, with what to write in place of it; `nil` if there is
+    /// none. Such an option is the cause, even if the parser complains about what it makes of its value.
+    ///
+    /// - Parameter message: the parser's message, whose first line is replaced.
     static func answer(to message: String, for arguments: [String]) -> String? {
-        guard let command = arguments.first(where: { !$0.hasPrefix("-") }) else { return nil }
-        let line = message.prefix { !$0.isNewline }
-        guard line.hasPrefix("Error: Unknown option '") else { return nil }
-        let word = line.dropFirst("Error: Unknown option '".count).prefix { $0 != "'" }
-        guard let entry = table.first(where: { $0.isAbout(command) && $0.isNamed(word) }) else { return nil }
-        return "Error: Unknown option '\(word)': \(entry.answer)\(message[line.endIndex...])"
+        guard let command = arguments.first(where: { !$0.hasPrefix("-") }), message.hasPrefix("Error: ") else {
+            return nil
+        }
+        let entries = table.filter { $0.isAbout(command) }
+        for argument in arguments.prefix(while: { $0 != "--" }) where argument.hasPrefix("-") {
+            let option = argument.prefix { $0 != "=" }
+            guard let entry = entries.first(where: { $0.isNamed(option) }) else { continue }
+            let line = message.prefix { !$0.isNewline }
+            return "Error: Unknown option '\(option)': \(entry.answer)\(message[line.endIndex...])"
+        }
+        return nil
     }
 
     /// Options that some commands don't have, and what to write in place of them.
@@ -99,9 +107,9 @@ enum OptionWords {
         Entry("get put", "--retry --retries --tries -t", "write --attempts COUNT"),
         Entry("get put", "--rate --limit --bandwidth --max-rate --bwlimit", "write --limit-rate RATE"),
         Entry("get put", "--resume --continue -c -C", "delete it: the same command goes on where it was interrupted"),
-        Entry("get put", "-u --username --login", "write --user NAME"),
+        Entry("get put", "--username --login", "write --user NAME"),
         Entry("get put", "--password", "write --password-file FILE"),
-        Entry("get put", "-H --headers", "write --header 'NAME: VALUE'"),
+        Entry("get put", "--headers", "write --header 'NAME: VALUE'"),
         Entry("get put", "-k --insecure --cacert --ca", "write --ca-file FILE"),
         Entry("get put", "--cert -E", "write --client-cert FILE and --client-key FILE"),
         Entry("get put", "-x --http-proxy", "write --proxy URL"),
