@@ -37,7 +37,7 @@ enum OptionWords {
     }
 
     /// The first entry that is about a command and an option counts.
-    static let table = proxies + stages + servers + transfers + reports
+    static let table = proxies + faults + stages + servers + transfers + reports
 
     private static let proxies = [
         Entry(
@@ -68,6 +68,21 @@ enum OptionWords {
         Entry("run replay shrink test", "--max-connections --connections", "write --connection-limit COUNT"),
         Entry("run replay shrink test", "--memory --buffer --buffer-size", "write --link-memory SIZE"),
         Entry("run plan demo test", "--random-seed --rng", "write --seed NUMBER"),
+    ]
+
+    private static let faults = [
+        Entry("run plan demo", "--delay --lag --ping --rtt", "write --latency 200ms"),
+        Entry("run plan demo", "--jitter --variation", "write --latency 200ms±50ms"),
+        Entry(
+            "run plan demo",
+            "--bandwidth --rate --throttle --speed --limit --limit-rate --bw",
+            "write --down 5Mbit/s, --up 1Mbit/s or both"
+        ),
+        Entry("run plan demo", "--download --downlink --downstream", "write --down 5Mbit/s"),
+        Entry("run plan demo", "--upload --uplink", "write --up 1Mbit/s"),
+        Entry("run plan demo", "--packet-loss --drop --plr", "write --loss 1%"),
+        Entry("run plan demo", "--cut --reset --rst --reset-peer --limit-data", "write --cut-at 1MiB"),
+        Entry("run plan demo", "--offline --down-for --blackhole --partition", "write --outage 10s..15s"),
     ]
 
     private static let stages = [
