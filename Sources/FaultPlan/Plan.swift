@@ -25,6 +25,8 @@ public struct Plan: Sendable {
 
     /// Whether `accept` needs the client's address.
     public let asksForClient: Bool
+    /// Whether a fault is for some targets only, which a client may name after it was accepted.
+    public let asksForHost: Bool
 
     /// The identities of the faults across generations.
     let identities: FaultIdentities
@@ -118,6 +120,7 @@ public struct Plan: Sendable {
         self.faults = faults
         self.identities = identities
         asksForClient = faults.contains { $0.asksForClient }
+        asksForHost = faults.contains { !$0.condition.hosts.isEmpty }
         self.phaseOfFault = phaseOfFault
         self.prepared = prepared
         proxyKey = RandomKey(seed: seed).adding(proxy)
@@ -144,12 +147,33 @@ public struct Plan: Sendable {
     /// unknown or not needed.
     public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
         accepted += 1
-        var draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.interval(at: now).phase)
+        return plan(ofConnection: accepted, opened: now, client: client, host: nil)
+    }
+
+    /// The number of the next connection, accepted at `now`, without faults: its plan is made by
+    /// `plan(ofConnection:opened:client:host:)` when its target is known.
+    public mutating func acceptUnplanned(at now: Moment) -> ConnectionPlan {
+        accepted += 1
+        let draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.interval(at: now).phase)
+        var plan = draft.plan(schedule: schedule, holdLimit: holdLimit)
+        plan.awaitsTarget = true
+        return plan
+    }
+
+    /// The plan of a connection with a number, accepted at `now`, whose client has named the target `host`. To be called
+    /// once for each.
+    public mutating func plan(
+        ofConnection ordinal: UInt64,
+        opened now: Moment,
+        client: String?,
+        host: String?
+    ) -> ConnectionPlan {
+        var draft = ConnectionDraft(ordinal: ordinal, opened: now, phase: schedule.interval(at: now).phase)
         if !prepared.isEmpty {
-            let key = connectionKey(accepted)
+            let key = connectionKey(ordinal)
             let address = client.flatMap { IPAddress($0) }
             for (index, fault) in prepared.enumerated()
-            where fault.isHit(ordinal: accepted, client: address, key: key) && triggers.allow(index) {
+            where fault.isHit(ordinal: ordinal, client: address, host: host, key: key) && triggers.allow(index) {
                 let rate = clientRate(of: fault, client: client)
                 if fault.add(to: &draft, key: key, clientRate: rate, turn: turns[index]) { turns[index] += 1 }
             }

@@ -31,13 +31,13 @@ final class PreparedFault: Sendable {
         directions = Direction.allCases.filter { fault.acts(on: $0) }
     }
 
-    /// Whether the fault is on the connection of this number and client. `key` is the key of the connection's draws.
-    func isHit(ordinal: UInt64, client: IPAddress?, key: RandomKey) -> Bool {
+    /// Whether the fault is on the connection of this number, client and target. `key` is the key of the connection's draws.
+    func isHit(ordinal: UInt64, client: IPAddress?, host: String?, key: RandomKey) -> Bool {
         guard fault.condition.connections.contains(ordinal) else { return false }
         if fault.condition.chance < .always, !fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0)) {
             return false
         }
-        return fault.condition.admits(client)
+        return fault.condition.admits(client) && fault.condition.admits(host: host)
     }
 
     /// Adds the fault to a connection, whose draws have the key `key`. `turn` is `nil` for a live connection, which gets

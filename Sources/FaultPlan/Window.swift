@@ -106,4 +106,11 @@ extension Condition {
         guard let client else { return false }
         return clients.contains { $0.contains(client) }
     }
+
+    /// Whether the condition holds for the target that a client names; an unknown target (`nil`) matches no name.
+    func admits(host: String?) -> Bool {
+        guard !hosts.isEmpty else { return true }
+        guard let host else { return false }
+        return hosts.contains { $0.matches(host) }
+    }
 }

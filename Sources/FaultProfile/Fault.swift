@@ -45,6 +45,8 @@ public struct Condition: Hashable, Sendable {
     public var ageUntil: Duration?
     /// The allowed client addresses; empty allows any. An unknown address is in no range.
     public var clients: [AddressRange]
+    /// The allowed targets, which clients of an explicit proxy name; empty allows any. An unknown target matches none.
+    public var hosts: [HostPattern]
     /// The interval of the proxy's clock in which the fault is on; `nil` is always.
     public var clock: ClockWindow?
     /// When the fault is on and off in turn, on the proxy's clock; `nil` is always on.
@@ -61,6 +63,7 @@ public struct Condition: Hashable, Sendable {
         ageFrom: Duration = .zero,
         ageUntil: Duration? = nil,
         clients: [AddressRange] = [],
+        hosts: [HostPattern] = [],
         clock: ClockWindow? = nil,
         duty: DutyCycle? = nil,
         after: String? = nil,
@@ -73,6 +76,7 @@ public struct Condition: Hashable, Sendable {
         self.ageFrom = ageFrom
         self.ageUntil = ageUntil
         self.clients = clients
+        self.hosts = hosts
         self.clock = clock
         self.duty = duty
         self.after = after

@@ -97,6 +97,44 @@ import Testing
         }
     }
 
+    @Test func `a fault for a host leaves other hosts alone`() async throws {
+        let profile = """
+            { "name": "one", "faults": [
+                { "kind": "cut", "stream": "downstream", "at": "64 KiB", "when": { "host": "*.cut.example" } } ] }
+            """
+        try await withOrigin(size: 300_000) { origin in
+            let port = origin.split(separator: ":")[1]
+            try await withForwardProxy(profile) { address, _ in
+                // Only curl knows these names: by socks5 it looks them up, and the proxy sees the address.
+                let resolve = ["--resolve", "a.cut.example:\(port):127.0.0.1"]
+                let url = "http://a.cut.example:\(port)/file.bin"
+                let isWhole = try await getsFile(resolve + ["-x", "socks5://\(address)", url])
+                #expect(isWhole)
+                let named = profile.replacing("*.cut.example", with: "LOCALHOST")
+                try await withForwardProxy(named) { address, _ in
+                    let outcome = try await curl(
+                        ["-o", "/dev/null", "-x", "http://\(address)", "http://localhost:\(port)/file.bin"]
+                    )
+                    #expect(outcome.status == 56)
+                    let isWhole = try await getsFile(["-x", "http://\(address)", "http://\(origin)/file.bin"])
+                    #expect(isWhole)
+                }
+            }
+        }
+    }
+
+    @Test func `a fault for a host is warned about where hosts are unknown`() async throws {
+        let profile = """
+            { "name": "one", "faults": [ { "kind": "latency", "delay": "1 ms", "when": { "host": "a.example" } } ] }
+            """
+        try await withProxy(profile, to: "127.0.0.1:9") { child, _ in
+            let warning = try await child.errorLine(with: "never acts")
+            #expect(
+                warning == "squall: “latency” never acts: only --forward-proxy knows the hosts that “host” is about"
+            )
+        }
+    }
+
     @Test func `a password is asked for`() async throws {
         try await withOrigin(size: 300_000) { origin in
             let url = "http://\(origin)/file.bin"

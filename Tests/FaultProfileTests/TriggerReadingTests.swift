@@ -20,6 +20,11 @@ import Units
             try condition(#"{ "client": ["::1", "127.0.0.1"] }"#)
                 == Condition(clients: [range("::1"), range("127.0.0.1")])
         )
+        #expect(
+            try condition(#"{ "host": ["a.example", "*.B.example"] }"#)
+                == Condition(hosts: [HostPattern(parsing: "a.example"), HostPattern(parsing: "*.b.example")])
+        )
+        #expect(try condition(#"{ "host": "A" }"#) == Condition(hosts: [HostPattern(parsing: "a")]))
         #expect(try condition(#"{ "clock": "5 s" }"#) == Condition(clock: ClockWindow(from: .seconds(5))))
         #expect(try condition(#"{ "clock": "..10 s" }"#) == Condition(clock: ClockWindow(until: .seconds(10))))
         #expect(
@@ -55,6 +60,11 @@ import Units
             #""client": ["::1", "10.1.0.0/8"]"#,
             "2:53: “10.1.0.0/8” has bits behind its prefix of 8 (write “10.0.0.0/8” for the block, or “10.1.0.0” for "
                 + "the one address)"
+        ),
+        (
+            #""host": "https://a""#,
+            "2:43: “https://a” is not the name of a host (write one such as “example.com”, “*.example.com” or "
+                + "“192.0.2.7”, without a scheme or a port)"
         ),
         (#""client": []"#, "2:45: “client” is an empty list (write an address, or delete the key)"),
         (

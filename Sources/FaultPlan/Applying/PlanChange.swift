@@ -41,8 +41,14 @@ public struct PlanChange: Sendable {
     /// Whether the fault with an identity remains.
     func isKept(_ identity: Int) -> Bool { plan.identities.contains(identity) }
 
-    /// The update of one live connection; `client` is needed if `asksForClient`.
-    public func update(connection ordinal: UInt64, opened: Moment, client: String?) -> ConnectionUpdate {
+    /// The update of one live connection; `client` is needed if `asksForClient`, and `host` is the target that the client
+    /// has named, if it has.
+    public func update(
+        connection ordinal: UInt64,
+        opened: Moment,
+        client: String?,
+        host: String? = nil
+    ) -> ConnectionUpdate {
         // Without a store, a client's rates are the connection's own.
         var plan = plan
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
@@ -51,7 +57,10 @@ public struct PlanChange: Sendable {
         let address = client.flatMap { IPAddress($0) }
         for index in beginning {
             let fault = plan.prepared[index]
-            guard fault.isHit(ordinal: ordinal, client: address, key: key), plan.triggers.allow(index) else { continue }
+            guard fault.isHit(ordinal: ordinal, client: address, host: host, key: key), plan.triggers.allow(index)
+            else {
+                continue
+            }
             let rate = plan.clientRate(of: fault, client: client)
             fault.add(to: &draft, key: key, clientRate: rate, turn: nil)
         }

@@ -18,6 +18,8 @@ public struct ConnectionPlan: Sendable {
     public let receiveWindow: [Direction: ByteCount]
     /// The positions in the bytes that faults ask for.
     public let reading: StreamInterest
+    /// Whether the plan is made anew once the client has named its target.
+    public internal(set) var awaitsTarget = false
 }
 
 /// The faults that concern one connection as a whole: those of its beginning and of its end. Immutable.

@@ -28,6 +28,12 @@ extension ConnectionState {
         return begin(at: now)
     }
 
+    /// The target is known, and with it the faults. To be called before `resolved`.
+    public mutating func take(_ faults: ConnectionFaults) {
+        self.faults = faults
+        mayTerminate = faults.terminators.arePossible
+    }
+
     /// The handshake is invalid or forbidden: the client gets the error, which is ready to be sent, then the end.
     public mutating func handshakeRefused(at now: Moment) -> ConnectionActions {
         switch phase {

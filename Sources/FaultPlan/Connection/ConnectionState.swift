@@ -30,8 +30,8 @@ public struct ConnectionState: Sendable {
     /// Whether the client names its target in a handshake before anything is dialed.
     let negotiates: Bool
     /// Whether a fault may end the connection. A copy, because access to `faults` is reference-counted.
-    public private(set) var mayTerminate: Bool
-    private var faults: ConnectionFaults
+    public internal(set) var mayTerminate: Bool
+    var faults: ConnectionFaults
     private var dialDeadline: Moment?
     /// The time at which the next address is dialed, or the connection fails.
     private var attemptDeadline = Moment.zero

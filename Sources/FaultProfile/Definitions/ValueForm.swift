@@ -107,6 +107,7 @@ private enum Pattern {
         #"(0*[1-9][0-9]{6,}(\.[0-9]+)? *ns|0*[1-9][0-9]{3,}(\.[0-9]+)? *(us|\u00B5s|\u03BCs)"#
         + #"|0*[1-9][0-9]*(\.[0-9]+)? *ms|(0*[1-9][0-9]*(\.[0-9]+)?|0+\.0{0,2}[1-9][0-9]*) *s"#
         + #"|(?=.*[1-9])[0-9]+(\.[0-9]+)? *(min|h))"#
+    static let hostName = #"((\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?|(?=.*:.*:)[0-9A-Fa-f:.]{2,45})"#
     static let address =
         #"([0-9]{1,3}(\.[0-9]{1,3}){3}(/(0|[1-9]|[12][0-9]|3[0-2]))?"#
         + #"|(?=.*:.*:)[0-9A-Fa-f:.]{2,45}(/(0|[1-9][0-9]?|1[01][0-9]|12[0-8]))?)"#
@@ -204,6 +205,13 @@ extension ValueForm {
         #"`"127.0.0.1"`, `"10.0.0.0/8"`, `"fd00::/8"`, or a list of 1 to \#(ProfileLimits.clients) such"#,
         "\"10.0.0.0/8\"",
         .oneOf(.definition("addressRange"), .list(of: "addressRange", 1...ProfileLimits.clients))
+    )
+    static let hostName = ValueForm("hostName", "name of a host", "\"*.example.com\"", .string(Pattern.hostName))
+    static let hosts = ValueForm(
+        "hosts",
+        #"`"example.com"`, `"*.example.com"`, `"192.0.2.7"`, or a list of 1 to \#(ProfileLimits.clients) such"#,
+        "\"*.example.com\"",
+        .oneOf(.definition("hostName"), .list(of: "hostName", 1...ProfileLimits.clients))
     )
     static let listenAddress =
         ValueForm("listenAddress", "address", "\"127.0.0.1:8080\"", .string(Pattern.address(port: "0|\(Pattern.port)")))

@@ -15,7 +15,7 @@ public enum ProfileLimits {
     public static let cutOffsets = 256
     /// Durations in the table of quantiles of one latency.
     public static let quantiles = 256
-    /// Addresses in the list of one condition.
+    /// Addresses, or names of hosts, in the list of one condition.
     public static let clients = 64
     /// Steps of one bandwidth.
     public static let rateSteps = 256

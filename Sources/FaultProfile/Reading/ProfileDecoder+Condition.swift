@@ -11,6 +11,7 @@ extension Condition {
             chance: drawn once for each connection
             age: age of the connection: from, between, until
             client: clients by their IP address
+            host: the hosts that clients of the explicit proxy name
             clock: the time since the proxy's clock started
             duty: on and off in turn, on the proxy's clock
             after: on once that fault has acted on this proxy
@@ -22,6 +23,7 @@ extension Condition {
             .optional("chance", \.chance, .chance, default: .always),
             .optional("age", \.age, .window("age", "an"), fallback: "at every age"),
             .optional("client", \.clients, .clients, default: [], fallback: "all"),
+            .optional("host", \.hosts, .hosts, default: [], fallback: "all"),
             .optional("clock", \.clock, .window("time", "a").described("as `age`"), fallback: "at all times"),
             .optional("duty", \.duty, .object(.duty, DutyCycle.table), fallback: "always on"),
             .optional("after", \.after, .faultName.described("the name of another fault"), fallback: "at once"),

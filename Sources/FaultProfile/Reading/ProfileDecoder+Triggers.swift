@@ -20,6 +20,26 @@ extension Form<[AddressRange]> {
     }
 }
 
+extension Form<[HostPattern]> {
+    /// `host`: one name, or a list of them.
+    static var hosts: Form {
+        Form(
+            .hosts,
+            read: { node, key, decoder in
+                decoder.oneOrMore(
+                    node,
+                    key,
+                    limit: ProfileLimits.clients,
+                    of: "hosts",
+                    empty: "write the name of a host, or delete the key",
+                    expected: ("the name of a host", "write “\"*.example.com\"”, or a list of such")
+                ) { node, text, decoder in decoder.parsed(text, at: node.place, HostPattern.init(parsing:)) }
+            },
+            write: { $0.count == 1 ? .text($0[0].text) : .array($0.map { .text($0.text) }) }
+        )
+    }
+}
+
 extension Form<[String]> {
     /// `when.proxy`: one name, or a list of them.
     static var proxyNames: Form {

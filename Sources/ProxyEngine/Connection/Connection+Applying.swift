@@ -13,12 +13,14 @@ extension Connection {
         case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .connecting, .replying, .flowing: break
         case .lingering, .blackholed, .closed: return
         }
+        // Its plan will be one of the new generation.
+        if let negotiation, negotiation.awaitsPlan { return }
         // Their faults may be gone afterwards. Most have none, and a plan is costly to pass as an optional.
         if !up.link.events.isEmpty { recordEvents(of: .upstream, in: last, at: now) }
         if !down.link.events.isEmpty { recordEvents(of: .downstream, in: last, at: now) }
         if endsLoss(change, after: last, at: now) { return }
         let client = change.asksForClient ? self.client.peerAddress?.host : nil
-        let update = change.update(connection: ordinal, opened: opened, client: client)
+        let update = change.update(connection: ordinal, opened: opened, client: client, host: host)
         // Nothing ends and nothing begins.
         if update.isEmpty, state.hasNoFaults, up.link.isTransparent, down.link.isTransparent { return }
         follow(update, at: now)

@@ -23,6 +23,7 @@ extension Connection {
                     continue
                 case .target(let target):
                     negotiation.target = target
+                    host = target.host
                     let limit = shard.context.configuration.connectTimeout
                     return perform(state.handshakeEnded(lookupLimit: limit, at: loop.now))
                 case .failed:
@@ -54,7 +55,7 @@ extension Connection {
         switch result {
         case .success(let addresses):
             negotiation.addresses = addresses
-            perform(state.resolved(at: loop.now))
+            if negotiation.awaitsPlan { requestPlan(for: target) } else { perform(state.resolved(at: loop.now)) }
         case .failure(let problem):
             shard.noteFailure()
             switch problem {
@@ -75,6 +76,29 @@ extension Connection {
             }
             perform(state.handshakeRefused(at: loop.now))
         }
+    }
+
+    /// Has the listener make the faults of the connection.
+    private func requestPlan(for target: ProxyTarget) {
+        let bound = LoopBound(self, on: loop)
+        let request = PlanRequest(
+            connection: ordinal,
+            opened: opened,
+            client: client.peerAddress?.host,
+            host: target.host,
+            loop: loop
+        ) { plan in
+            bound.value.begin(plan)
+        }
+        // Without a listener the proxy is stopping, and ends the connection.
+        shard.context.plans.withLock { $0 }?(request)
+    }
+
+    private func begin(_ plan: ConnectionPlan) {
+        guard case .resolving = state.phase, let negotiation else { return }
+        negotiation.awaitsPlan = false
+        take(plan)
+        perform(state.resolved(at: loop.now))
     }
 
     /// Reports that the target can't be reached, or that the handshake takes too long, and tells the client.

@@ -28,7 +28,7 @@ final class Connection: LoopHandler {
     /// The moment of acceptance.
     let opened: Moment
     /// The receive buffer of the socket to the server, if a fault bounds it.
-    let serverWindow: Int?
+    private(set) var serverWindow: Int?
     var state: ConnectionState
     /// Reads the streams for faults that ask for positions in them; that of the shard, which is idle, if none does.
     private(set) var reader: StreamReader
@@ -42,6 +42,8 @@ final class Connection: LoopHandler {
     var trail: Trail?
     /// The handshake of a client that names its target, until the bytes flow; `nil` elsewhere.
     private(set) var negotiation: Negotiation?
+    /// The host that the client has named, if it has.
+    var host: String?
     /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
     private(set) var actedFaults: [String] = []
 
@@ -55,7 +57,7 @@ final class Connection: LoopHandler {
         server = StreamSocket(closedOn: loop)
         serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
         negotiation = shard.context.configuration.destination.policy.map { policy in
-            Negotiation(ProxyHandshake(password: policy.password))
+            Negotiation(ProxyHandshake(password: policy.password), awaitsPlan: plan.awaitsTarget)
         }
         state = ConnectionState(plan.faults, opened: plan.opened, negotiates: negotiation != nil)
         let reading = shard.interest(plan.reading)
@@ -65,8 +67,24 @@ final class Connection: LoopHandler {
         timer = LoopTimer(loop: loop, tag: Tag.timer)
         super.init()
         timer.serve(self)
+        equip(client, for: plan)
+    }
+
+    private func equip(_ client: StreamSocket, for plan: ConnectionPlan) {
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
         if plan.upstream.countsFromArrival { client.stampArrivals() }
+    }
+
+    /// Takes the faults of a connection whose target is known now. No byte has passed.
+    func take(_ plan: ConnectionPlan) {
+        serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
+        closeLinks()
+        up = LinkPump(plan.upstream)
+        down = LinkPump(plan.downstream)
+        let reading = shard.interest(plan.reading)
+        if !reading.isNone { reader = StreamReader(reading) }
+        state.take(plan.faults)
+        equip(client, for: plan)
     }
 
     /// The socket of an end.

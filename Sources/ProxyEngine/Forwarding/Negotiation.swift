@@ -17,10 +17,13 @@ final class Negotiation {
     var target: ProxyTarget?
     /// The addresses of the target, in the order of dialing.
     var addresses: [SocketAddress] = []
+    /// Whether the faults of the connection are made when the target is known.
+    var awaitsPlan: Bool
     private var unsent: [UInt8] = []
 
-    init(_ handshake: ProxyHandshake) {
+    init(_ handshake: ProxyHandshake, awaitsPlan: Bool) {
         self.handshake = handshake
+        self.awaitsPlan = awaitsPlan
     }
 
     /// Sends the replies of the handshake that have not been sent, in order.

@@ -61,6 +61,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         context.roomIsFree.withLock { $0 = { _ = loop.post { resident.value.lookForRoom() } } }
         context.admissionMayChange.withLock { $0 = { _ = loop.post { resident.value.followOutages() } } }
         context.descriptorsAreShort.withLock { $0 = { _ = loop.post { resident.value.awaitDescriptors() } } }
+        context.plans.withLock { $0 = { request in _ = loop.postBeyondLimit { resident.value.makePlan(request) } } }
         followOutages()
         return sockets.addresses
     }
@@ -71,6 +72,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         retryTimer?.cancel()
         context.admissionMayChange.withLock { $0 = nil }
         context.descriptorsAreShort.withLock { $0 = nil }
+        context.plans.withLock { $0 = nil }
         guard let sockets else { return }
         context.registry.remove(context.route.id)
         context.roomIsFree.withLock { $0 = nil }
@@ -146,7 +148,9 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         context.openConnections.add(1, ordering: .relaxed)
         context.renewUpstream(because: .connection, at: loop.now)
         let client = plan.asksForClient ? detached.peer?.host : nil
-        let connectionPlan = plan.accept(at: loop.now, client: client)
+        let awaitsTarget = plan.asksForHost && destination.policy != nil
+        let connectionPlan =
+            awaitsTarget ? plan.acceptUnplanned(at: loop.now) : plan.accept(at: loop.now, client: client)
         let shard = shards[nextShard]
         nextShard = (nextShard + 1) % shards.count
         if shard.loop === loop {
@@ -155,6 +159,16 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             context.openConnections.subtract(1, ordering: .relaxed)
             detached.reset()
         }
+    }
+
+    /// The plan of a connection whose target is known.
+    func planConnection(_ request: PlanRequest) -> ConnectionPlan {
+        plan.plan(
+            ofConnection: request.connection,
+            opened: request.opened,
+            client: request.client,
+            host: request.host
+        )
     }
 
     private func refuse(_ detached: DetachedSocket) {

@@ -17,8 +17,12 @@ struct RunCommand: AsyncParsableCommand {
             --latency, --down, --up, --loss, --cut-at and --outage are the everyday faults without a file. They are added \
             to those of the profile, and stay when it is read again.
 
+            --forward-proxy is one port for HTTP (CONNECT and whole URLs) and SOCKS5; the clients name the hosts. It prints \
+            the line that has a shell use it.
+
             Example: squall run cut-every-mebibyte --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             Example: squall run --latency 200ms±50ms --listen :5433 --upstream :5432
+            Example: squall run wifi-roam --forward-proxy :8888
             """
     )
 
@@ -57,6 +61,7 @@ struct RunCommand: AsyncParsableCommand {
         let read = try chosen.read(noting: inputs)
         if faults.printProfile { return faults.write(read, seed: proxy.seed) }
         let configurations = try proxy.configurations(for: read, clockStart: start.moment)
+        proxy.forward.warn(about: read)
         var runner = ProxyRunner(configurations: configurations, journal: journal, threads: threads, inputs: inputs)
         // Each proxy runs its own part of the profile.
         runner.recorded = read

@@ -162,6 +162,62 @@ import Units
         }
     }
 
+    // MARK: Hosts
+
+    /// A cut downstream for hosts that `pattern` matches.
+    private func cut(at offset: Int64, for pattern: String) throws -> Fault {
+        Fault(
+            name: "cut",
+            stream: .downstream,
+            condition: Condition(hosts: [try HostPattern(parsing: pattern)]),
+            kind: .cut(Cut(position: .at(ByteCount(offset)), how: .reset))
+        )
+    }
+
+    @Test(arguments: [1, 2]) func `a fault for a host leaves others alone`(threads: Int) async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let address = server.address
+        let profile = Profile(name: "test", faults: [try cut(at: 10, for: "*.cut.example")])
+        let resolve = { @Sendable (endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] in
+            endpoint.host.hasSuffix(".example") ? [address] : try await Resolver.resolve(endpoint)
+        }
+        try await withProxy(to: address, profile, threads: threads, policy: ForwardPolicy(), resolve: resolve) {
+            (fixture) async throws in
+            try await blocking {
+                for (host, count) in [
+                    ("a.CUT.example", 10), ("cut.example", 50), ("b.cut.example", 10), ("x.example", 50),
+                ] {
+                    let client = try fixture.client()
+                    try client.send(Array("CONNECT \(host):80 HTTP/1.1\r\n\r\n".utf8) + randomBytes(50))
+                    #expect(try client.receive(exactly: Self.established.count) == Self.established)
+                    client.endWriting()
+                    #expect(client.receiveAll().bytes.count == count, "\(host)")
+                }
+            }
+            #expect(fixture.journal.rest.map(\.connection) == [1, 3])
+        }
+    }
+
+    @Test func `a profile that is applied while a connection is open knows its host`() async throws {
+        try await withExplicitProxy { fixture, server in
+            let client = try await blocking {
+                let client = try fixture.client()
+                try client.send(Array("CONNECT \(server.address) HTTP/1.1\r\n\r\n1".utf8))
+                #expect(try client.receive(exactly: Self.established.count + 1).last == 49)
+                return client
+            }
+            let faults = [try cut(at: 20, for: "127.0.0.1"), try cut(at: 10, for: "other.example")]
+            try await fixture.proxy.apply(Profile(name: "test", faults: faults))
+            try await blocking {
+                try client.send(randomBytes(50))
+                let (bytes, ending) = client.receiveAll()
+                #expect(bytes.count == 19)
+                #expect(ending == .reset)
+            }
+        }
+    }
+
     // MARK: Failures
 
     @Test func `a target that refuses is told in the client's protocol, and counted`() async throws {
