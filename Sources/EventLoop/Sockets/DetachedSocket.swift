@@ -6,7 +6,7 @@ public final class DetachedSocket: Sendable {
     private let descriptor: Atomic<Int32>
     private let system: SystemCalls
     /// Whether it is a Unix-domain socket.
-    let isUnix: Bool
+    public let isUnix: Bool
 
     init(_ descriptor: Int32, _ system: SystemCalls, isUnix: Bool) {
         self.system = system

@@ -18,10 +18,10 @@ public struct ForwardPolicy: Hashable, Sendable {
         self.allowsLocalTargets = allowsLocalTargets
     }
 
-    /// Whether a client at `address` may connect. A Unix-domain socket has no addresses; its permissions decide.
+    /// Whether a client at `address` may connect; one whose address is unknown (`nil`) is not in the list.
     func admits(_ address: SocketAddress?) -> Bool {
-        guard !clients.isEmpty, let address, address.unix == nil else { return true }
-        guard let client = IPAddress(address.host) else { return false }
+        if clients.isEmpty { return true }
+        guard let address, let client = IPAddress(address.host) else { return false }
         return clients.contains { $0.contains(client) }
     }
 

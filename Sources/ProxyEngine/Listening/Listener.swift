@@ -127,7 +127,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             return
         }
         let destination = context.configuration.destination
-        if let policy = destination.policy, !policy.clients.isEmpty {
+        // The permissions of a Unix-domain socket decide, which has no addresses.
+        if let policy = destination.policy, !policy.clients.isEmpty, !detached.isUnix {
             let peer = detached.peer
             guard policy.admits(peer) else {
                 refuse(detached)

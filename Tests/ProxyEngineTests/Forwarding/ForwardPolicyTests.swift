@@ -60,6 +60,8 @@ import Testing
         for host in ["192.0.2.9", "::ffff:192.0.2.9", "2001:db8::9"] {
             #expect(policy.admits(SocketAddress(numericHost: host, port: 1)))
         }
+        // The peer of a connection that is over.
+        #expect(!policy.admits(nil) && ForwardPolicy().admits(nil))
         for host in ["192.0.3.9", "127.0.0.1", "::1"] {
             #expect(!policy.admits(SocketAddress(numericHost: host, port: 1)))
             #expect(ForwardPolicy().admits(SocketAddress(numericHost: host, port: 1)))
