@@ -26,7 +26,9 @@ package struct ValueForm: Sendable {
     }
 
     /// Forms that are only parts of others.
-    package static let parts = [addressRange, hostName, proxyName, size, rate, duration, connectionNumber, fields, text]
+    package static let parts = [
+        addressRange, hostName, proxyName, size, rate, duration, connectionNumber, fields, text,
+    ]
 
     /// One of the given words.
     static func choice(_ words: [String]) -> ValueForm {
