@@ -17,13 +17,15 @@ JSON, of the line of the SVG, and of the blocks of the text, whose level is off 
 
 A single 100 ms may differ by more: which bytes share a draw of a jitter depends on when the machine reads them.
 
-A delay holds if its median over three seconds is within 10 % of the measured one, or within 5 ms. It is measured from when
+A delay holds if its median over three seconds is within 10 % of the measured one, or within 5 ms and what sleeps of this
+machine are late (their median). It is measured from when
 the proxy took a byte (what the source has written, less what waits in the sockets in front of the proxy) to its arrival.
 
 Labels hold if they are round, tell the value of their tick, stand in the text and in the SVG alike, cover the measured
 rates, and if the predicted time and rate are within 10 % of the measured ones.
 
 On a machine that is busy with something else a run may miss. A profile holds if one of three runs does; each is printed.
+Runs of which the proxy says that the machine was too busy don't count, unless they hold.
 Exit code 1, with the reasons, if a claim doesn't hold.
 """
 import argparse, bisect, fcntl, json, os, pathlib, re, select, shutil, socket, statistics, struct, subprocess, sys, tempfile
@@ -87,7 +89,7 @@ class Source:
     """Sends what clients ask for, and notes how much of it the proxy has taken."""
 
     def __init__(self, size):
-        self.size, self.taken, self.open = size, [], True
+        self.size, self.taken, self.open, self.lateness = size, [], True, []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -134,7 +136,9 @@ class Source:
                 if line is None:
                     return
                 counter[1].append((now, sent - unsent - int(line.split()[4].split(":")[1], 16)))
+                before = time.monotonic()
                 time.sleep(0.005)
+                self.lateness.append(time.monotonic() - before - 0.005)
         except (OSError, ValueError):
             pass
 
@@ -150,7 +154,7 @@ class Run:
         source = Source(size)
         proxy = subprocess.Popen(
             [SQUALL, "run", profile, "--listen", "127.0.0.1:0", "--upstream", f"127.0.0.1:{source.port}", "--seed",
-             str(SEED)], stdout=subprocess.PIPE, text=True)
+             str(SEED)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             line = proxy.stdout.readline()
             self.start = time.monotonic()
@@ -160,7 +164,9 @@ class Run:
         finally:
             source.close()
             proxy.terminate()
-            proxy.wait()
+            # What the proxy says of a machine that was too busy for the times of the profile.
+            self.is_late = "too busy" in proxy.communicate()[1]
+        self.lateness = statistics.median(source.lateness or [0]) * 1000
         self.curve = Curve(self.points)
         self.seconds = self.points[-1][0]
 
@@ -299,7 +305,7 @@ def delay_deviations(plan, run):
         p = statistics.median(planned[tick] for tick in both)
         m = statistics.median(statistics.mean(measured[tick]) for tick in both)
         found.append(abs(p - m) / max(p, 1))
-        if abs(p - m) > max(5, TOLERANCE * p):
+        if abs(p - m) > max(5 + run.lateness, TOLERANCE * p):
             missed.append(f"delay: from {begin / 10:.0f} s {m:.0f} ms instead of {p:.0f}")
     return missed, f"delay: median {statistics.median(found) * 100:.1f} %" if found else "delay: none"
 
@@ -402,7 +408,8 @@ def measure(name, folder, browser, options):
     points = [(p["begin"], p["begin"] + plan["interval"], p.get("rate", 0.0)) for p in plan["points"]]
     points[-1] = (points[-1][0], min(points[-1][1], plan["seconds"]), points[-1][2])
     text, level = text_columns(texts[80], plan)
-    for attempt in range(options.runs):
+    left = options.runs
+    for attempt in range(2 * options.runs):
         run = Run(name, size, plan)
         results = [deviations("curve", points, run),
                    deviations("SVG", svg_columns(drawing, plan), run),
@@ -410,13 +417,14 @@ def measure(name, folder, browser, options):
                    delay_deviations(plan, run)]
         missed = [miss for misses, _ in results for miss in misses] + label_problems(plan, run, texts[80], drawing)
         print(f"{name}: predicted {plan['predicted']['seconds']:.2f} s, took {run.seconds:.2f} s; "
-              + "; ".join(figures for _, figures in results), flush=True)
+              + "; ".join(figures for _, figures in results) + (" (too busy)" if run.is_late else ""), flush=True)
         for miss in missed[:8]:
             print(f"  {miss}")
-        if not missed:
+        left -= not run.is_late
+        if not missed or left == 0:
             break
     if missed:
-        problems.append(f"none of {options.runs} runs is as its picture: {missed[0]} and {len(missed) - 1} more")
+        problems.append(f"none of {attempt + 1} runs is as its picture: {missed[0]} and {len(missed) - 1} more")
     problems += review(browser, folder, name, drawing, beside(drawing, plan, run), options.screenshots)
     return [f"{name}: {problem}" for problem in problems]
 

@@ -142,7 +142,7 @@ extension PlanSVG {
         return switch item {
         case .arrives: "<path class=\"arrives\" d=\"M\(x.short) \((y - 4).short)h14\"/>"
         case .capacity: "<rect class=\"capacity\" \(box)/>"
-        case .outage: "<rect class=\"outage\" \(box)/>"
+        case .outage(let mode): "<rect class=\"outage \(mode.rawValue)\" \(box)/>"
         case .delay: "<path class=\"delay\" d=\"M\(x.short) \((y - 4).short)h14\"/>"
         case .mark(let kind):
             "<g class=\"\(kind.rawValue)\"><path d=\"\(PlanSVG.sign(of: kind, x: x + 7, y: y - 4))\"/></g>"
@@ -163,14 +163,25 @@ extension PlanSVG {
         .grid { stroke: var(--grid); } .capacity { fill: var(--limit); fill-opacity: .6; stroke: var(--edge); }
         .arrives, .delay { fill: none; stroke: var(--line); stroke-width: 2; stroke-linejoin: round; }
         .delay { stroke: var(--delay); } .range { fill: var(--delay); fill-opacity: .22; }
-        .outage { fill: url(#hatch); stroke: var(--bad); stroke-width: 0.5; pointer-events: all; }
-        .hatch { stroke: var(--bad); } .short { fill: var(--bad); fill-opacity: 0.6; }
+        .outage { stroke: var(--bad); stroke-width: 0.5; pointer-events: all; }
+        .silence { fill: url(#hatch-silence); } .reset { fill: url(#hatch-reset); }
+        .refuse { fill: url(#hatch-refuse); } .hatch { stroke: var(--bad); } .outage.short { fill: var(--bad); fill-opacity: 0.6; }
         .lost path { fill: var(--bad); } line.lost { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 4 3; }
         .refused path { fill: none; stroke: var(--bad); stroke-width: 2; } .fault path { fill: var(--edge); }
         .marks { fill: var(--bad); fill-opacity: .14; stroke: var(--bad); } .fault .marks { fill: var(--edge);
         fill-opacity: .14; stroke: var(--edge); } .count { font-size: 12px; font-weight: 600; }
         </style>
-        <defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">\
-        <line class="hatch" x1="0" y1="0" x2="0" y2="7" stroke-width="1.5"/></pattern></defs>
+        <defs>
+        \(hatch("silence", angle: 45))
+        \(hatch("reset", angle: -45))
+        \(hatch("refuse", angle: 0))
+        </defs>
         """
+
+    /// The pattern of a kind of outage.
+    private static func hatch(_ name: String, angle: Int) -> String {
+        "<pattern id=\"hatch-\(name)\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
+            + "patternTransform=\"rotate(\(angle))\"><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"7\" "
+            + "stroke-width=\"1.5\"/></pattern>"
+    }
 }

@@ -133,7 +133,8 @@ package struct PlanSVG {
             let tip =
                 "outage by \(outage.mode.rawValue), from \(NearestText.time(outage.begin - .zero)) "
                 + "for \(NearestText.time(outage.end - outage.begin))"
-            return "<rect class=\"outage\(isShort ? " short" : "")\" x=\"\(begin.short)\" y=\"\(top.short)\" "
+            return
+                "<rect class=\"outage \(outage.mode.rawValue)\(isShort ? " short" : "")\" x=\"\(begin.short)\" y=\"\(top.short)\" "
                 + "width=\"\(max(1.5, end - begin).short)\" height=\"\((max(ratesBottom, bottom) - top).short)\">"
                 + "<title>\(tip.xmlLine)</title></rect>"
         }
