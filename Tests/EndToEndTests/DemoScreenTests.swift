@@ -1,3 +1,4 @@
+import FaultPlan
 import FaultProfile
 import Testing
 import Units
@@ -167,6 +168,29 @@ struct DemoScreenTests {
         )
         #expect(DemoWords.sentences(DemoScene(transfer: .download, time: .zero, span: .zero)) == ["Connecting."])
         #expect(DemoWords.sentence("the connection was lost: gone (errno 104)") == "The connection was lost.")
+    }
+
+    @Test func `a fault is told twice in a phase, a delay or a limit never`() {
+        func entry(_ effect: FaultEvent.Effect) -> JournalEntry {
+            JournalEntry(
+                moment: .zero,
+                proxy: "demo",
+                connection: 3,
+                direction: .downstream,
+                fault: "x",
+                offset: 1_048_576,
+                effect: effect
+            )
+        }
+        var narration = DemoNarration()
+        #expect(narration.fault(entry(.limits)).isEmpty && narration.fault(entry(.delays)).isEmpty)
+        let told = ["x resets", "at 1,048,576", "connection 3", "downstream"]
+        #expect(narration.fault(entry(.cuts(.reset))) == told)
+        #expect(narration.fault(entry(.cuts(.reset))) == told)
+        #expect(narration.fault(entry(.cuts(.reset))).isEmpty)
+        #expect(narration.fault(entry(.silences)).first == "x silences")
+        #expect(narration.phase("gone", ["nothing gets through"]) == ["— gone", "nothing gets through"])
+        #expect(narration.fault(entry(.cuts(.reset))) == told)
     }
 
     @Test func `a line of the story keeps its time and leaves out what doesn't fit`() {

@@ -12,7 +12,6 @@ class Pane:
     """Runs `command`, a list, with `environment` in a pane; use it in a `with` statement."""
 
     def __init__(self, command, columns, rows=40, environment=None, folder=None):
-        self.socket = f"squall-terminal-{os.getpid()}-{columns}x{rows}"
         self.folder = Path(tempfile.mkdtemp(prefix="squall-terminal-"))
         self.raw = self.folder / "raw"
         # tmux draws in UTF-8 whatever the locale of the program is.
@@ -46,7 +45,7 @@ class Pane:
 
     def tmux(self, *arguments, check=True):
         result = subprocess.run(
-            ["tmux", "-L", self.socket, *map(str, arguments)], env=self.environment, capture_output=True, text=True)
+            ["tmux", "-S", str(self.folder / "socket"), *map(str, arguments)], env=self.environment, capture_output=True, text=True)
         if check and result.returncode != 0:
             raise RuntimeError(f"tmux {' '.join(map(str, arguments))}: {result.stderr}")
         return result.stdout

@@ -6,8 +6,8 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run a profile between clients and a server, until Ctrl-C.",
         discussion: """
-            Prints a ready line for each proxy, with the addresses that it listens on. On a terminal every fault event is \
-            printed. --journal writes the events as JSON Lines after a header with the profile and the seed; squall replay \
+            Prints a ready line for each proxy, with the addresses that it listens on. On a terminal every phase and every \
+            fault event is printed, above a status line. --journal writes the events as JSON Lines after a header with the profile and the seed; squall replay \
             and squall shrink read that file. With --journal - standard output has only the journal, and the ready lines \
             go to standard error.
 

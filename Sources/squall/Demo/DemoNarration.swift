@@ -21,7 +21,7 @@ struct DemoNarration {
     /// A fault acts.
     mutating func fault(_ entry: JournalEntry) -> [String] {
         switch entry.effect {
-        case .delays, .limits, .loses, .slices, .silences: return []
+        case .delays, .limits, .loses, .slices: return []
         default: break
         }
         guard isNews("\(entry.fault) \(entry.effect.word)") else { return [] }
