@@ -163,7 +163,7 @@ terminal: ## run the demo and the proxy in tmux at 60 to 200 columns: no wrapped
 	@$(call timed,test build,swift build --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/terminal/terminal.py
 
-picture: build ## draw docs/pictures/demo.svg: run the demo in tmux and draw what the terminal shows
+picture: build ## draw docs/images/demo.svg: run the demo in tmux and draw what the terminal shows
 	@scripts/install.sh terminal
 	@SQUALL=$(RELEASE) python3 scripts/demo_picture.py
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/pictures/demo.svg: what `squall demo` shows on a terminal of 80 columns shortly before the end.
+"""Draws docs/images/demo.svg: what `squall demo` shows on a terminal of 80 columns shortly before the end.
 
     SQUALL=.build/release/squall scripts/demo_picture.py [FILE]
 
@@ -120,7 +120,7 @@ def record():
 
 def main():
     paths = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-    path = Path(paths[0]) if paths else REPOSITORY / "docs/pictures/demo.svg"
+    path = Path(paths[0]) if paths else REPOSITORY / "docs/images/demo.svg"
     path.parent.mkdir(exist_ok=True)
     path.write_text(svg(record()))
     print(f"{path}: {path.stat().st_size:,} bytes")
