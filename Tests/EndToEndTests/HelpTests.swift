@@ -16,8 +16,8 @@ import Testing
             "--proxy-password-file", "--allow-local-targets",
         ],
         "plan": everyday + [
-            "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until", "--svg",
-            "--events",
+            "--journal", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until", "--svg",
+            "--columns", "--format", "--events", "--fail-unless-complete",
         ],
         "replay": [
             "--listen", "--upstream", "--name", "--profile", "--journal", "--link-memory", "--connection-limit",
