@@ -16,7 +16,8 @@ import Testing
             "--proxy-password-file", "--allow-local-targets",
         ],
         "plan": everyday + [
-            "--journal", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until", "--svg",
+            "--journal", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until",
+            "--svg",
             "--columns", "--format", "--events", "--fail-unless-complete",
         ],
         "replay": [
