@@ -39,11 +39,17 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        pass  # Connections that are cut are what is tested.
+
+
 @contextlib.contextmanager
 def served(folder, certificate=None):
     """A server of a folder on a free port, over TLS with a certificate."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
