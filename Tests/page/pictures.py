@@ -298,7 +298,8 @@ def delay_deviations(plan, run):
     an outage held don't stand for their interval; a median would be as far off as the delay changes in an interval."""
 
     def center(values):
-        values, cut = sorted(values), len(values) // 10
+        values = sorted(values)
+        cut = len(values) // 10
         return statistics.mean(values[cut:len(values) - cut])
 
     measured = {}
