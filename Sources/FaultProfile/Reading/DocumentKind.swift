@@ -2,7 +2,7 @@ import Units
 
 /// Recognizes documents that aren't profiles, but belong to another command or to another tool.
 enum DocumentKind {
-    /// What a document is in place of a profile, and what to do; `nil` for a profile with or without problems.
+    /// The kind of a document that is not a profile, and the remedy; `nil` for a profile, valid or not.
     static func problem(of node: JSONNode) -> (what: String, remedy: String)? {
         if let presets = PresetFile(node) {
             let names = presets.names.prefix(8).map(\.quoted).joined(separator: ", ")

@@ -45,7 +45,7 @@ package struct PlanPicture: Sendable {
     package let times: TimeTicks
     /// What the drawing leaves out, a sentence each without its end.
     package private(set) var notes: [String] = []
-    /// Whether what may pass is drawn: a rate is limited at some time.
+    /// Whether the capacity is drawn: whether a rate is limited at any time.
     package private(set) var hasCapacity = false
 
     let timeline: NetworkTimeline
@@ -168,7 +168,7 @@ package struct PlanPicture: Sendable {
         return columns(min(max(count, PlanPicture.columnCounts.lowerBound), PlanPicture.columnCounts.upperBound))
     }
 
-    /// What the drawing has, in the order of the legend.
+    /// The parts of the drawing, in the order of the legend.
     package var legend: [LegendItem] {
         var items: [LegendItem] = []
         if rates != nil, forecast.map({ $0.bytes > 0 }) ?? false { items.append(.arrives) }

@@ -103,7 +103,7 @@ extension PlanSVG {
         ]
     }
 
-    /// What is told below the axis of time, and the height of the drawing.
+    /// The text below the time axis, and the height of the drawing.
     var below: (lines: [String], height: Double) {
         var (lines, x, y) = ([String](), Size.left, bottom + 46)
         for item in picture.legend {

@@ -88,10 +88,10 @@ struct PlanCommand: ParsableCommand {
     )
     var columns: Int?
 
-    @Option(help: ArgumentHelp("How the drawing is told; json has its points and labels.", valueName: "format"))
+    @Option(help: ArgumentHelp("The format of the drawing; json has its points and labels.", valueName: "format"))
     var format = EventFormat.text
 
-    @Option(help: ArgumentHelp("How the prediction is told; json is its figures alone.", valueName: "format"))
+    @Option(help: ArgumentHelp("The format of the prediction; json is its figures alone.", valueName: "format"))
     var events = EventFormat.text
 
     @Flag(help: "Exit with 1 unless the transfer is predicted to complete.")
