@@ -150,7 +150,7 @@ struct Demo {
         _ progress: TransferProgress,
         _ display: DemoDisplay
     ) async {
-        while !Task.isCancelled {
+        while true {
             network.followPhases(until: MonotonicClock.now, story)
             let snapshot = progress.snapshot
             network.show(snapshot, of: transfer, .running)
@@ -158,6 +158,7 @@ struct Demo {
                 let passed = await network.passed(transfer) ?? snapshot.bytes
                 display.draw(story, snapshot, passed: passed, at: MonotonicClock.now - story.started)
             }
+            if Task.isCancelled { return }
             try? await Task.sleep(for: DemoDisplay.interval)
         }
     }
