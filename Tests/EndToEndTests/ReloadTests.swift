@@ -166,6 +166,38 @@ import Testing
         }
     }
 
+    @Test func `the mode of a Unix socket doesn't keep a profile from being read again, and can't change`()
+        async throws
+    {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("socket.json")
+            func text(_ status: Int, _ mode: String) -> String {
+                let proxy = #"{ "name": "a", "listen": "unix:s"\#(mode), "upstream": "127.0.0.1:9" }"#
+                return profile(status: status, #", "proxies": [ \#(proxy) ]"#)
+            }
+            let given = ["--listen", "unix:s", "--listen-mode", "0660", "--upstream", "127.0.0.1:9"]
+            for (options, mode) in [(given, ""), ([], #", "mode": "0666""#), ([], "")] {
+                try replace(file, text(501, mode))
+                let arguments = ["run", file.path] + options
+                try await withChild(Programs.squall, arguments, folder: folder) { proxy in
+                    _ = try await proxy.line(with: "ready: ")
+                    try replace(file, text(502, mode))
+                    proxy.signal(SIGHUP)
+                    let line = try await proxy.line(with: "reloaded: ")
+                    #expect(line == "reloaded: profile “changing” (generation 2): changed answer")
+                    if options.isEmpty {
+                        try replace(file, text(503, #", "mode": "0640""#))
+                        proxy.signal(SIGHUP)
+                        let line = try await proxy.errorLine(with: "start squall run again for that")
+                        #expect(line.hasPrefix("squall: the mode of the proxy “a” can't change while it runs: "))
+                    }
+                    proxy.signal(SIGTERM)
+                    #expect(await proxy.finish().status == 0)
+                }
+            }
+        }
+    }
+
     @Test func `the bases of a profile are watched as well, those included that aren't there yet`() async throws {
         let extending = #"{ "name": "changing", "extends": "./base.json" }"#
         try await withChangingProxy(["--watch"], profile(status: 501)) { proxy, address, file in

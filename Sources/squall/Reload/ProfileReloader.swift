@@ -130,13 +130,16 @@ actor ProfileReloader {
             return ProxyAddresses.Proxy(
                 name: configuration.name,
                 listen: configuration.listen,
+                mode: configuration.listenPermissions,
                 upstream: configuration.destination.upstream
             )
         }
         let wanted = addresses.proxies(of: next)
         let again = "start squall run again for that"
-        if let other = zip(wanted, running).first(where: { $0 != $1 && $0.name == $1.name }) {
-            throw .wrongInput("the addresses of the proxy “\(other.0.name)” can't change while it runs: \(again)")
+        if let (next, current) = zip(wanted, running).first(where: { $0 != $1 && $0.name == $1.name }) {
+            let isMode = (next.listen, next.upstream) == (current.listen, current.upstream)
+            let what = isMode ? "the mode" : "the addresses"
+            throw .wrongInput("\(what) of the proxy “\(next.name)” can't change while it runs: \(again)")
         }
         guard wanted == running else {
             throw .wrongInput("proxies can't be added, taken away or renamed while they run: \(again)")

@@ -8,8 +8,8 @@ struct ProxyAddresses: Sendable {
     struct Proxy: Hashable, Sendable {
         var name: String
         var listen: Endpoint
-        /// The permissions of its Unix socket; `nil` for the default.
-        var mode: SocketPermissions?
+        /// The permissions of its Unix socket; those of a TCP proxy mean nothing.
+        var mode = SocketPermissions.ownerOnly
         /// The endpoint to forward to; `nil` for an explicit proxy, whose clients name it.
         var upstream: Endpoint?
     }
@@ -24,7 +24,12 @@ struct ProxyAddresses: Sendable {
             guard let listen = Endpoint(definition.listen), let upstream = Endpoint(definition.upstream) else {
                 return nil
             }
-            return Proxy(name: definition.name, listen: listen, mode: definition.mode, upstream: upstream)
+            return Proxy(
+                name: definition.name,
+                listen: listen,
+                mode: definition.mode ?? .ownerOnly,
+                upstream: upstream
+            )
         }
     }
 }

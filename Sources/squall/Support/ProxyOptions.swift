@@ -65,7 +65,8 @@ struct ProxyOptions: ParsableArguments {
         let name = name ?? "proxy"
         if let listen = forward.forwardProxy { return ProxyAddresses(given: .init(name: name, listen: listen)) }
         guard let listen, let upstream else { return ProxyAddresses(given: nil) }
-        return ProxyAddresses(given: .init(name: name, listen: listen, mode: listenMode, upstream: upstream))
+        let mode = listenMode ?? .ownerOnly
+        return ProxyAddresses(given: .init(name: name, listen: listen, mode: mode, upstream: upstream))
     }
 
     /// The proxies to run: that of the command line, or those of the profile. Their clocks start at `clockStart`, by
@@ -94,7 +95,7 @@ struct ProxyOptions: ParsableArguments {
                 profile: profile.narrowed(to: proxy.name),
                 seed: seed
             )
-            if let mode = proxy.mode { configuration.listenPermissions = mode }
+            configuration.listenPermissions = proxy.mode
             limits.apply(to: &configuration)
             configuration.globalBuckets = globalBuckets
             configuration.clockStart = clockStart
