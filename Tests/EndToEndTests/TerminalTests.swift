@@ -151,6 +151,52 @@ import Testing
         }
     }
 
+    /// The text of a terminal without escape sequences, in lines.
+    private func lines(_ shown: String) -> [String] {
+        shown.replacing(/\u{1B}\[[0-9;]*[A-Za-z]/, with: "").split(whereSeparator: \.isNewline).map(String.init)
+    }
+
+    @Test(arguments: [60, 80] as [UInt16])
+    func `the lines of squall run fit the terminal, and are whole in a pipe`(columns: UInt16) async throws {
+        let name = "the cut at the end of a long tunnel under the river and the sea"
+        let profile = #"{"name": "p", "faults": [{"name": "\#(name)", "kind": "cut", "at": "100 KB"}]}"#
+        try await withOrigin(size: 200_000) { origin in
+            try await withFolder { folder in
+                try Data(profile.utf8).write(to: folder.appendingPathComponent("x.json"))
+                let command = "exec \"$0\" run ./x.json --listen 127.0.0.1:0 --upstream \(origin) --seed 4294967295"
+                for outputs in [">\"$1\" 2>\"$1\"", "2>&1"] {
+                    let terminal = try PseudoTerminal()
+                    terminal.resize(columns: columns)
+                    let arguments = ["-c", "\(command) \(outputs)", Programs.squall.path, terminal.path]
+                    let environment = ["TERM": "xterm", "LC_ALL": "C.UTF-8"]
+                    let isPiped = outputs == "2>&1"
+                    try await withChild(Programs.find("sh"), arguments, environment: environment, folder: folder) {
+                        proxy in
+                        let ready =
+                            isPiped
+                            ? try await proxy.line(with: "ready: ")
+                            : try #require(await terminal.shown.text(upTo: " -> \(origin)"))
+                        let address = String(try #require(ready.firstMatch(of: /127[.]0[.]0[.]1:[0-9]+/)).output)
+                        _ = try await run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])
+                        if !isPiped { _ = await terminal.shown.text(upTo: "1 fault\u{1B}") }
+                        proxy.signal(SIGTERM)
+                        let outcome = await proxy.finish()
+                        #expect(outcome.status == 0)
+                        #expect(outcome.output.contains("profile “p”, seed 4294967295)\n") == isPiped)
+                    }
+                    terminal.hangUp()
+                    let shown = lines(await terminal.shown.text())
+                    #expect(shown.allSatisfy { $0.count < Int(columns) }, "\(shown)")
+                    guard !isPiped else { continue }
+                    let ready = try #require(shown.firstIndex { $0.hasPrefix("ready: ") })
+                    #expect(shown[ready].contains(" -> \(origin) (proxy “proxy”"))
+                    #expect(shown[ready + 1].hasPrefix("  ") && shown[ready + 1].hasSuffix("seed 4294967295)"))
+                    #expect(shown.contains { $0.contains("connection 1, ") && $0.hasSuffix("…") }, "\(shown)")
+                }
+            }
+        }
+    }
+
     @Test func `a closed output pipe does not end the proxy`() async throws {
         try await withOrigin(size: 1_000) { origin in
             try await withProxy("slow-3g", to: origin, ["--journal", "-"], isHeard: false) { _, address in

@@ -15,6 +15,30 @@ struct TerminalTextTests {
         #expect(TerminalText.cut("waiting for the network", to: columns) == text)
     }
 
+    @Test func `the escape of a control character is cut as a whole, and wide characters count twice`() {
+        let text = "a\u{1B}[31mred".visibleLine
+        #expect(text == #"a\u{1b}[31mred"#)
+        #expect(TerminalText.cut(text, to: text.count) == text)
+        for columns in 2...7 { #expect(TerminalText.cut(text, to: columns) == "a…", "\(columns)") }
+        #expect(TerminalText.cut(text, to: 8) == #"a\u{1b}…"#)
+        #expect(TerminalText.cut("網路中斷", to: 8) == "網路中斷")
+        #expect(TerminalText.cut("網路中斷", to: 7) == "網路中…")
+        #expect(TerminalText.cut("網路中斷", to: 6) == "網路…")
+    }
+
+    @Test func `lines are broken between fields, and a field never`() {
+        let fields = ["ready: 127.0.0.1:8081", "-> a.example:80", "(proxy “of one”,", "seed 7)"]
+        #expect(TerminalText.lines(of: fields, to: 99) == [fields.joined(separator: " ")])
+        #expect(
+            TerminalText.lines(of: fields, to: 40) == [
+                "ready: 127.0.0.1:8081 -> a.example:80", "  (proxy “of one”, seed 7)",
+            ]
+        )
+        #expect(TerminalText.lines(of: fields, to: 5) == [fields[0]] + fields.dropFirst().map { "  " + $0 })
+        #expect(TerminalText.lines(of: ["", "", "two blanks"], to: 3) == ["  two blanks"])
+        #expect(TerminalText.lines(of: [], to: 3) == [""])
+    }
+
     @Test func `fields that don't fit are left out, shorter ones after them aren't`() {
         let fields = ["first", "a longer second", "third"]
         #expect(TerminalText.line(fields, to: 40) == "first  a longer second  third")

@@ -113,7 +113,9 @@ def proxy(columns):
     """`squall run` shows phases and a status line, which is gone at the end."""
     profile = {
         "name": "commute",
-        "faults": [{"kind": "bandwidth", "stream": "downstream", "rate": "400 kbit/s"},
+        "faults": [{"kind": "latency", "delay": "1 ms",
+                    "name": "the way through the long tunnel under the river and the sea"},
+                   {"kind": "bandwidth", "stream": "downstream", "rate": "400 kbit/s"},
                    {"kind": "cut", "stream": "downstream", "at": "60 KiB", "when": {"connection": 1}}],
         "phases": [{"name": "at home", "for": "2 s"}, {"name": "on the road"}],
     }
@@ -135,13 +137,15 @@ def proxy(columns):
                 if address and not is_asked:
                     is_asked = True
                     threading.Thread(target=fetch, args=[f"http://{address}/file.bin"], daemon=True).start()
+                check(not address or f" -> {upstream} (proxy “proxy”," in text, "the upstream is broken", lines)
+                told |= {"a long line" for line in joined if "the way through" in line and line.endswith("…") == (columns < 100)}
                 status = [line for line in lines if re.search(r"\d open  up ", line)]
                 check(len(status) <= 1, "the status is there twice", lines)
                 check(all(len(line) < columns for line in status), "the status is too wide", lines)
                 for part in ("— at home", "— on the road", "1 open", "0 open", "cut resets", "kbit/s", "faults"):
                     if part in text:
                         told.add(part)
-                if len(told) == 7 and status:
+                if len(told) == 8 and status:
                     show(f"run at {columns} columns", lines)
                     pane.type("C-c")
             final = pane.lines()
@@ -185,3 +189,4 @@ if __name__ == "__main__":
         main()
     except Failed as failure:
         sys.exit(f"failed: {failure}")
+    proxy(80)

@@ -49,7 +49,9 @@ struct Shrinking {
                 guard !Task.isCancelled else { break search }
                 done += 1
                 minimizer.answer(fails: fails)
-                live.print("run \(done): \(Shrinking.faults(kept.count)), the command \(fails ? "fails" : "passes")")
+                live.print(
+                    wrapping: "run \(done): \(Shrinking.faults(kept.count)), the command \(fails ? "fails" : "passes")"
+                )
             }
         }
         live.clear()

@@ -22,7 +22,7 @@ struct RunDisplay {
                 for interval in followers[index].advance(schedule, to: now) {
                     guard let phase = proxy.phase(at: interval.begin) else { continue }
                     let name = proxies.count > 1 ? "\(proxy.configuration.name): \(phase.name)" : phase.name
-                    live.print("\(Formatting.signedSeconds(interval.begin - schedule.start))  — \(name)")
+                    live.print(cutting: "\(Formatting.signedSeconds(interval.begin - schedule.start))  — \(name)")
                 }
             }
             var counts = Statistics()

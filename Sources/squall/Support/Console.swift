@@ -17,10 +17,18 @@ enum Console {
         self.live.withLock { $0 = live.flatMap { $0.isOn ? $0 : nil } }
     }
 
-    /// Prints `lines` above the live line, if one has the terminal.
-    private static func printAbove(_ lines: String, isOutput: Bool = false) -> Bool {
-        guard let live = live.withLock({ $0 }), !isOutput || Terminal.isShared else { return false }
-        for line in lines.split(separator: "\n", omittingEmptySubsequences: false) { live.print(String(line)) }
+    /// The live line, if the text of an output goes above it.
+    private static func display(isOutput: Bool) -> LiveLine? {
+        guard let live = live.withLock({ $0 }), !isOutput || Terminal.isShared else { return nil }
+        return live
+    }
+
+    /// Prints `lines` above the live line, if one has the terminal, broken between words there.
+    private static func printAbove(wrapping lines: String, isOutput: Bool = false) -> Bool {
+        guard let live = display(isOutput: isOutput) else { return false }
+        for line in lines.split(separator: "\n", omittingEmptySubsequences: false) {
+            live.print(wrapping: String(line))
+        }
         return true
     }
 
@@ -28,9 +36,10 @@ enum Console {
     struct Log: Sendable {
         private let writer = LineWriter(standardError: ())
 
-        /// Writes a line; thread-safe.
+        /// Writes a line, which is cut above a live line if it is wider than the terminal; thread-safe.
         func write(_ line: String) {
-            if !printAbove(line.visibleLine) { writer.write(line.visibleLine) }
+            guard let live = display(isOutput: false) else { return writer.write(line.visibleLine) }
+            live.print(cutting: line)
         }
 
         /// Waits until everything is written, at most `patience`.
@@ -56,19 +65,28 @@ enum Console {
 
     /// Writes lines to standard error without waiting.
     static func warn(lines: String) {
-        if !printAbove(lines.visibleLines) { errors.write(lines.visibleLines) }
+        if !printAbove(wrapping: lines.visibleLines) { errors.write(lines.visibleLines) }
     }
 
     /// Writes a line to standard output without waiting.
     static func note(_ line: String) {
-        if !printAbove(line.visibleLine, isOutput: true) { output.write(line.visibleLine) }
+        if !printAbove(wrapping: line.visibleLine, isOutput: true) { output.write(line.visibleLine) }
     }
 
     /// Writes lines to standard error.
     static func error(lines: String) {
-        if printAbove(lines.visibleLines) { return }
+        if printAbove(wrapping: lines.visibleLines) { return }
         errors.write(lines.visibleLines)
         errors.flush()
+    }
+
+    /// Writes a line of `fields` to standard output, or to standard error, and flushes it. Above a live line it may be
+    /// broken, but only between fields.
+    static func print(fields: [String], onErrors: Bool = false) {
+        if let live = display(isOutput: !onErrors) { return live.print(fields: fields) }
+        let writer = onErrors ? errors : output
+        writer.write(fields.joined(separator: " ").visibleLine)
+        writer.flush()
     }
 
     /// Writes a line to standard output and flushes it, for readers of a pipe.
@@ -84,7 +102,10 @@ enum Console {
     static func print(file text: String) { write(isOutputTerminal ? text.visibleLines : text) }
 
     private static func write(_ text: String) {
-        if printAbove(text, isOutput: true) { return }
+        if let live = display(isOutput: true) {
+            for line in text.split(separator: "\n", omittingEmptySubsequences: false) { live.print(String(line)) }
+            return
+        }
         output.write(text)
         output.flush()
     }

@@ -48,11 +48,31 @@ final class LiveLine: Sendable {
         screen.draw(lines, terminalColumns: TerminalAbilities.columns + 1)
     }
 
-    /// Prints a permanent line above the live one.
-    func print(_ text: String) {
+    /// Prints a permanent line above the live one: `text` as it is, if the terminal has to wrap it, for text to copy.
+    func print(_ text: String) { print(lines: [text.visibleLine]) }
+
+    /// Prints a permanent line above the live one, cut after a word if it is too wide.
+    func print(cutting text: String) {
+        let glyphs: ProgressBar.Glyphs = TerminalAbilities.ofProcess.hasUnicode ? .unicode : .ascii
+        print(lines: [
+            TerminalText.cut(text.visibleLine, to: TerminalAbilities.columns, ellipsis: glyphs.ellipsis)
+        ])
+    }
+
+    /// Prints a permanent line above the live one, in several if it is too wide: broken between words.
+    func print(wrapping text: String) {
+        print(fields: text.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
+    }
+
+    /// Prints a permanent line of `fields` above the live one, in several if it is too wide: broken between fields.
+    func print(fields: [String]) {
+        print(lines: TerminalText.lines(of: fields.map(\.visibleLine), to: TerminalAbilities.columns))
+    }
+
+    private func print(lines: [String]) {
         guard isOn else { return }
         if !Terminal.isInForeground { screen.forget() }
-        screen.print(text.visibleLine, terminalColumns: TerminalAbilities.columns + 1)
+        screen.print(lines, terminalColumns: TerminalAbilities.columns + 1)
     }
 
     /// Removes the live lines and waits until everything is written.
@@ -105,14 +125,14 @@ private final class Screen: Sendable {
         change { state in
             state.wanted = lines
             guard lines != state.shown || columns != state.columns || state.dropped > 0 else { return }
-            queue(nil, &state, columns)
+            queue([], &state, columns)
         }
     }
 
-    /// Queues a permanent line, above the live ones.
-    func print(_ text: String, terminalColumns columns: Int) {
+    /// Queues permanent lines, above the live ones.
+    func print(_ lines: [String], terminalColumns columns: Int) {
         change { state in
-            if !queue(text, &state, columns) { state.dropped += 1 }
+            if !queue(lines, &state, columns) { state.dropped += lines.count }
         }
     }
 
@@ -138,12 +158,12 @@ private final class Screen: Sendable {
         if written.wait(timeout: limit) == .timedOut { state.withLock { $0.isGivenUp = true } }
     }
 
-    /// Appends what replaces the live lines by `permanent`, if any, and the wanted ones; `false` when the queue is full.
+    /// Appends what replaces the live lines by `permanent` ones and the wanted ones; `false` when the queue is full.
     @discardableResult
-    private func queue(_ permanent: String?, _ state: inout State, _ columns: Int) -> Bool {
+    private func queue(_ permanent: [String], _ state: inout State, _ columns: Int) -> Bool {
         var lines: [String] = []
         if state.dropped > 0 { lines.append("… and \(state.dropped) line\(state.dropped == 1 ? "" : "s") more") }
-        if let permanent { lines.append(permanent) }
+        lines += permanent
         let text = replacing(state.shown, by: lines, state.wanted, columns)
         guard state.waiting.utf8.count + text.utf8.count <= LiveLine.limit else { return false }
         state.waiting += text

@@ -12,13 +12,13 @@ final class LiveProgress: Sendable {
     /// Records and reports a download event.
     func note(_ event: DownloadEvent) {
         progress.note(event)
-        if let sentence = event.sentence { live.print(sentence) }
+        if let sentence = event.sentence { live.print(wrapping: sentence) }
     }
 
     /// Records and reports an upload event.
     func note(_ event: UploadEvent) {
         progress.note(event)
-        if let sentence = event.sentence { live.print(sentence) }
+        if let sentence = event.sentence { live.print(wrapping: sentence) }
     }
 
     /// Draws until `transfer` has ended, removes the line, and returns its result.

@@ -17,9 +17,10 @@ extension ProgressBar.Glyphs {
     }
 
     /// Whether a character is certainly one column wide: Latin, Greek, Cyrillic and punctuation.
-    private static func isNarrow(_ character: Character) -> Bool {
+    static func isNarrow(_ character: Character) -> Bool {
         guard character.unicodeScalars.count == 1, let scalar = character.unicodeScalars.first else { return false }
-        return (0xA1...0x2FF).contains(scalar.value) || (0x370...0x481).contains(scalar.value)
+        return (0x20...0x7E).contains(scalar.value) || (0xA1...0x2FF).contains(scalar.value)
+            || (0x370...0x481).contains(scalar.value)
             || (0x2010...0x2027).contains(scalar.value)
     }
 }

@@ -130,33 +130,37 @@ struct ProxyRunner {
     /// follows “ready:”; the others end the line.
     private func announce(_ proxy: Proxy) {
         let configuration = proxy.configuration
-        let line =
-            "ready: \(proxy.address) -> \(configuration.destination) "
-            + "(proxy “\(configuration.name)”, profile “\(configuration.profile.name)”, seed \(configuration.seed)"
-            + "\(clock(of: proxy))\(others(of: proxy)))"
+        let facts =
+            [
+                "proxy “\(configuration.name)”", "profile “\(configuration.profile.name)”",
+                "seed \(configuration.seed)",
+                clock(of: proxy),
+            ].compactMap(\.self) + others(of: proxy)
+        let ready = ["ready: \(proxy.address)", "-> \(configuration.destination)"]
+        let fields = facts.enumerated().map { index, fact in
+            (index == 0 ? "(" : "") + fact + (index + 1 == facts.count ? ")" : ",")
+        }
         let hasCode = journal != "-" && Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
         let invitation = ForwardAnnouncement.invitation(for: proxy, hasCode: hasCode)
-        for line in [line, ForwardAnnouncement.line(for: proxy)].compactMap(\.self) + invitation {
-            if journal == "-" {
-                Console.error(lines: line)
-            } else {
-                Console.print(line)
-            }
+        let whole = [ForwardAnnouncement.line(for: proxy)].compactMap(\.self) + invitation
+        for fields in [ready + fields] + whole.map({ [$0] }) {
+            Console.print(fields: fields, onErrors: journal == "-")
         }
     }
 
-    /// The further addresses of a name: ", also listens on [::1]:8080".
-    private func others(of proxy: Proxy) -> String {
-        let others = proxy.addresses.dropFirst()
-        return others.isEmpty ? "" : ", also listens on \(others.map { "\($0)" }.joined(separator: ", "))"
+    /// The further addresses of a name: "also listens on [::1]:8080".
+    private func others(of proxy: Proxy) -> [String] {
+        proxy.addresses.dropFirst().enumerated().map { index, address in
+            index == 0 ? "also listens on \(address)" : "\(address)"
+        }
     }
 
-    /// The clock of a proxy with a given start: ", clock starts in 4.8 s".
-    private func clock(of proxy: Proxy) -> String {
-        guard proxy.configuration.clockStart != nil else { return "" }
+    /// The clock of a proxy with a given start: "clock starts in 4.8 s".
+    private func clock(of proxy: Proxy) -> String? {
+        guard proxy.configuration.clockStart != nil else { return nil }
         let since = MonotonicClock.now - proxy.started
         let seconds = Formatting.seconds(since < .zero ? .zero - since : since).drop { $0 == " " }
-        return since < .zero ? ", clock starts in \(seconds)" : ", clock started \(seconds) ago"
+        return since < .zero ? "clock starts in \(seconds)" : "clock started \(seconds) ago"
     }
 
     /// Whether a journal error matters; a closed reader of standard output doesn't.

@@ -1,16 +1,52 @@
-/// Fits text into the columns of a terminal, where each character is one column wide; `ProgressBar.Glyphs.safe` makes such text.
+/// Fits text into the columns of a terminal. `cut` takes any text; for the others each character is one column wide, as in
+/// text that `ProgressBar.Glyphs.safe` makes.
 enum TerminalText {
     /// `text`, cut after a word and with an ellipsis if it is wider than `columns`. Only a word that is too wide itself is
-    /// cut inside.
+    /// cut inside, and never inside the escape of a control character, such as `\u{1b}`. Characters that a terminal may draw
+    /// two columns wide count as two.
     static func cut(_ text: String, to columns: Int, ellipsis: String = "…") -> String {
-        guard text.count > columns else { return text }
+        guard head(of: text, columns).endIndex < text.endIndex else { return text }
         let room = columns - ellipsis.count
-        guard room > 0 else { return String(text.prefix(max(0, columns))) }
-        let head = text.prefix(room)
-        guard text.dropFirst(room).first != " ", let space = head.lastIndex(of: " "), !head[..<space].isBlank else {
+        guard room > 0 else { return String(head(of: text, max(0, columns))) }
+        let head = head(of: text, room)
+        guard text[head.endIndex...].first != " ", let space = head.lastIndex(of: " "), !head[..<space].isBlank else {
             return head + ellipsis
         }
         return head[..<space] + ellipsis
+    }
+
+    /// The longest beginning of `text` that is certainly no wider than `columns`.
+    private static func head(of text: String, _ columns: Int) -> Substring {
+        var (end, width) = (text.startIndex, 0)
+        while end < text.endIndex {
+            let rest = text[end...]
+            let escape = rest.prefixMatch(of: /\\u\{[0-9a-f]{1,8}\}/)?.output
+            let next = escape?.endIndex ?? text.index(after: end)
+            width += escape?.count ?? cells(of: text[end])
+            guard width <= columns else { break }
+            end = next
+        }
+        return text[..<end]
+    }
+
+    /// The columns that a character may take.
+    private static func cells(of character: Character) -> Int { ProgressBar.Glyphs.isNarrow(character) ? 1 : 2 }
+
+    /// `fields`, separated by spaces, in lines of at most `columns`. The lines after the first start with `indent` spaces. A
+    /// field isn't broken, not even one that is wider than a line.
+    static func lines(of fields: [String], to columns: Int, indent: Int = 2) -> [String] {
+        var lines: [String] = []
+        var line = fields.first ?? ""
+        for field in fields.dropFirst() {
+            let longer = line + " " + field
+            if line.isBlank || head(of: longer, columns).endIndex == longer.endIndex {
+                line = longer
+            } else {
+                lines.append(line)
+                line = String(repeating: " ", count: indent) + field
+            }
+        }
+        return lines + [line]
     }
 
     /// The first of `fields`, and each of the others for which there is room, in order.

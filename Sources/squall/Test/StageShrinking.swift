@@ -39,7 +39,10 @@ struct StageShrinking {
             let isFailure = try await fails(stageCase.with(profiles), on: loops).fails
             runs += 1
             minimizer.answer(fails: isFailure)
-            live.print("shrink, run \(runs): \(kept.count) of \(parts.count) faults, \(isFailure ? "fails" : "passes")")
+            live.print(
+                wrapping:
+                    "shrink, run \(runs): \(kept.count) of \(parts.count) faults, \(isFailure ? "fails" : "passes")"
+            )
         }
         live.clear()
         switch minimizer.next {
