@@ -259,6 +259,41 @@ import Testing
         var legend: [String]
     }
 
+    @Test(arguments: [
+        (["LC_ALL": "C"], true), (["LC_ALL": "", "LC_CTYPE": "POSIX", "LANG": "C.UTF-8"], true),
+        (["LC_ALL": "C.UTF-8", "TERM": "dumb"], false), (["LC_ALL": "", "LC_CTYPE": "", "LANG": ""], false),
+    ])
+    func `in a pipe a plan is ASCII if the locale has nothing else`(
+        environment: [String: String],
+        isASCII: Bool
+    ) async throws {
+        let arguments = ["plan", "wifi-walkaway", "--size", "16MiB", "--seed", "7", "--columns", "80"]
+        let outcome = try await withChild(Programs.squall, arguments, environment: environment) { await $0.finish() }
+        #expect(outcome.status == 0)
+        #expect(outcome.output.utf8.allSatisfy { $0 < 0x80 } == isASCII)
+        #expect(outcome.output.contains("█") != isASCII && outcome.output.contains("# arrives") == isASCII)
+    }
+
+    @Test(arguments: [("dumb", "C.UTF-8", true), ("xterm", "C", true), ("xterm", "C.UTF-8", false)])
+    func `on a terminal a plan is ASCII if that shows nothing else`(
+        term: String,
+        locale: String,
+        isASCII: Bool
+    ) async throws {
+        let terminal = try PseudoTerminal()
+        let script = "exec \"$0\" plan busy-cell --size 1MiB --seed 7 >\(terminal.path)"
+        let arguments = ["-c", script, Programs.squall.path]
+        let environment = ["TERM": term, "LC_ALL": locale]
+        let outcome = try await withChild(Programs.find("sh"), arguments, environment: environment) {
+            await $0.finish()
+        }
+        #expect(outcome.status == 0)
+        terminal.hangUp()
+        let text = await terminal.shown.text()
+        #expect(text.contains("arrives"))
+        #expect(text.utf8.allSatisfy { $0 < 0x80 } == isASCII)
+    }
+
     @Test func `as JSON a plan has a point for each 100 ms`() async throws {
         let options = ["--size", "2MiB", "--seed", "7", "--format", "json"]
         let outcome = try await withChild(Programs.squall, ["plan", "busy-cell"] + options) { await $0.finish() }

@@ -171,13 +171,19 @@ struct PlanPictureTests {
     }
 
     @Test(arguments: Shipped.names)
-    func `is drawn alike as text and as SVG, and no line is wider than asked for`(name: String) throws {
+    func `is drawn alike as text, in ASCII and as SVG, and no line is wider than asked for`(name: String) throws {
         let picture = picture(try Shipped.profile(name), bytes: 8 << 20, limit: .seconds(120))
         let drawing = PlanSVG(picture).text
         for width in [60, 80, 200] {
             let text = PlanText(picture, width: width).text
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(lines.allSatisfy { $0.count <= width && $0.last != " " }, "\(width)")
+            let plain = PlanText(picture, width: width, glyphs: .ascii).text
+            #expect(plain.unicodeScalars.allSatisfy(\.isASCII) && !plain.contains("?"), "\(plain)")
+            let plainLines = plain.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(plainLines.allSatisfy { $0.count <= width && $0.last != " " }, "\(width)")
+            func ticks(_ lines: [Substring]) -> Int { lines.count { $0.contains(/^ *[0-9.]+( [a-zA-Zµ\/]+)? [+┤┼]/) } }
+            #expect(ticks(plainLines) == ticks(lines) && ticks(lines) > 0 || picture.rates == nil)
             for rate in picture.rates?.rates ?? [] {
                 let label = try #require(picture.rates?.text(rate))
                 #expect(text.contains("\(label) ┤") && drawing.contains(">\(label)</text>"), "\(label)")

@@ -1,4 +1,4 @@
-"""Runs `squall demo` and `squall run` in tmux at several widths: no line may be wrapped, no word broken.
+"""Runs `squall demo`, `squall run` and `squall plan` in tmux at several widths: no line may be wrapped, no word broken.
 
     SQUALL=.build/debug/squall python3 Tests/terminal/terminal.py [--show]
 
@@ -130,15 +130,18 @@ def proxy(columns):
         with Pane(command, columns, environment=UNICODE, folder=folder) as pane:
             address, told, is_asked = None, set(), False
             for lines in pane.captures():
-                # The ready line is an exception: addresses and names are never cut.
                 joined = pane.lines(joined=True)
                 text = "\n".join(joined)
+                # Between the two captures a line may have been added.
+                if lines == pane.lines():
+                    check(lines == joined, "a line is wrapped", lines)
+                    check(all(len(line) < columns for line in lines), "a line is too wide", lines)
                 address = address or next(iter(re.findall(r"ready: ([0-9.:]+) ->", text)), None)
+                check(not address or f" -> {upstream} (proxy “proxy”," in text, "the upstream is broken", lines)
+                told |= {"a long line" for line in joined if "the way through" in line and line.endswith("…") == (columns < 100)}
                 if address and not is_asked:
                     is_asked = True
                     threading.Thread(target=fetch, args=[f"http://{address}/file.bin"], daemon=True).start()
-                check(not address or f" -> {upstream} (proxy “proxy”," in text, "the upstream is broken", lines)
-                told |= {"a long line" for line in joined if "the way through" in line and line.endswith("…") == (columns < 100)}
                 status = [line for line in lines if re.search(r"\d open  up ", line)]
                 check(len(status) <= 1, "the status is there twice", lines)
                 check(all(len(line) < columns for line in status), "the status is too wide", lines)
@@ -154,6 +157,21 @@ def proxy(columns):
             check(not any(" open  up " in line for line in final), "the status wasn't taken away", final)
         server.shutdown()
     print(f"ok: run at {columns} columns", flush=True)
+
+
+def plan(columns, environment, is_ascii=False):
+    """`squall plan` fits the terminal, in the characters that it has."""
+    with Pane([SQUALL, "plan", "elevator", "--size", "24MiB", "--seed", "7"], columns, environment=environment) as pane:
+        for lines in pane.captures():
+            pass
+        show(f"plan at {columns} columns, {environment}", lines)
+        check(pane.status() == 0, f"exit code {pane.status()}", lines)
+        check(lines == pane.lines(joined=True), "a line is wrapped", lines)
+        # The least width of a plan is 60.
+        check(all(len(line) <= columns for line in lines), "a line is too wide", lines)
+        check(any("predicted " in line for line in lines), "no prediction", lines)
+        check(pane.bytes().isascii() == is_ascii, "not ASCII" if is_ascii else "ASCII", lines)
+    print(f"ok: plan at {columns} columns, {environment}", flush=True)
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
@@ -181,7 +199,11 @@ def main():
     demo(60, UNICODE, ["flaky-api", "--size", "2MiB", *down], "client: resumed at ")
     resized()
     proxy(60)
+    proxy(80)
     proxy(120)
+    plan(60, {"LC_ALL": "C"}, is_ascii=True)
+    plan(80, {**UNICODE, "TERM": "dumb"}, is_ascii=True)
+    plan(80, UNICODE)
 
 
 if __name__ == "__main__":
@@ -189,4 +211,3 @@ if __name__ == "__main__":
         main()
     except Failed as failure:
         sys.exit(f"failed: {failure}")
-    proxy(80)

@@ -13,18 +13,20 @@ package struct PlanText {
     private static let rateRows = 8
 
     private let picture: PlanPicture
+    private let glyphs: PlanGlyphs
     private let width: Int
     /// The columns of the labels on the left, with a space on each side.
     private let margin: Int
     private let columns: [PlanColumn]
 
     /// A drawing of `width` columns, held within `widths`.
-    package init(_ picture: PlanPicture, width: Int) {
+    package init(_ picture: PlanPicture, width: Int, glyphs: PlanGlyphs = .unicode) {
         self.picture = picture
+        self.glyphs = glyphs
         self.width = min(max(width, PlanText.widths.lowerBound), PlanText.widths.upperBound)
         var labels = ["outage"] + picture.kinds.map(\.words.row)
         if let rates = picture.rates { labels += rates.rates.map(rates.text) }
-        if let delays = picture.delays { labels += delays.delays.map(delays.text) }
+        if let delays = picture.delays { labels += delays.delays.map { glyphs.text(delays.text($0)) } }
         margin = (labels.map(\.count).max() ?? 0) + 2
         columns = picture.columns(self.width - margin)
     }
@@ -75,8 +77,8 @@ package struct PlanText {
             let own = (place.first...max(place.first, place.last)).filter { owners[$0] == index }
             guard let first = own.first else { continue }
             let phase = picture.phases[picture.runs[index].phase]
-            let name = phase.name.visibleLine
-            names[first] = "│"
+            let name = glyphs.text(phase.name.visibleLine)
+            names[first] = glyphs.edge
             if name.count < own.count {
                 for (offset, character) in name.enumerated() { names[first + 1 + offset] = character }
             } else if first >= free, first + phase.key.count <= columns.count {
@@ -104,21 +106,22 @@ package struct PlanText {
         for (index, mark) in marks.enumerated() {
             let (first, last) = (column(of: mark.begin), column(of: mark.end))
             let limit = index + 1 < marks.count ? column(of: marks[index + 1].begin) : columns.count
-            let text = PlanText.sign(of: mark, columns: last - first + 1, room: limit - first)
+            let text = sign(of: mark, columns: last - first + 1, room: limit - first)
             for (offset, character) in text.enumerated() { row[first + offset] = character }
         }
         return row
     }
 
-    private static func sign(of mark: PlanMarks, columns: Int, room: Int) -> String {
-        guard let label = mark.label else { return String(mark.kind.sign) }
+    private func sign(of mark: PlanMarks, columns: Int, room: Int) -> String {
+        let sign = String(glyphs.sign(of: mark.kind))
+        guard let label = mark.label.map(glyphs.text) else { return sign }
         if columns >= label.count + 2 {
             let line = columns - label.count - 2
-            return "├" + String(repeating: "─", count: line / 2) + label
-                + String(repeating: "─", count: line - line / 2) + "┤"
+            func half(_ count: Int) -> String { String(repeating: glyphs.line, count: count) }
+            return "\(glyphs.bandBegin)\(half(line / 2))\(label)\(half(line - line / 2))\(glyphs.bandEnd)"
         }
         // Beside the band there is room for its number, or else only for its sign.
-        return label.count <= room ? label : String(mark.kind.sign)
+        return label.count <= room ? label : sign
     }
 
     // MARK: Charts
@@ -138,12 +141,12 @@ package struct PlanText {
             let (tick, rest) = (rows - index).quotientAndRemainder(dividingBy: perTick)
             let base = (rows - index - 1) * 8
             let marks = columns.indices.map { column -> Character in
-                if levels[column] > base { return PlanText.block(levels[column] - base) }
-                return limits[column] > base && limits[column] <= base + 8 ? "·" : " "
+                if levels[column] > base { return glyphs.block(levels[column] - base) }
+                return limits[column] > base && limits[column] <= base + 8 ? glyphs.limit : " "
             }
-            return rest == 0 ? row("\(ticks.text(ticks.rates[tick - 1])) ", marks, "┤") : row("", marks, "│")
+            return row(rest == 0 ? ticks.text(ticks.rates[tick - 1]) : nil, marks)
         }
-        return lines + [row("0 ", Array(repeating: "─", count: columns.count), "┼")]
+        return lines + [axisLine]
     }
 
     /// The mean delays of the columns, as an area.
@@ -157,10 +160,20 @@ package struct PlanText {
         let lines = (0..<rows).map { index -> String in
             let (tick, rest) = (rows - index).quotientAndRemainder(dividingBy: perTick)
             let base = (rows - index - 1) * 8
-            let marks = levels.map { $0 > base ? PlanText.block($0 - base) : " " }
-            return rest == 0 ? row("\(ticks.text(ticks.delays[tick - 1])) ", marks, "┤") : row("", marks, "│")
+            let marks = levels.map { $0 > base ? glyphs.block($0 - base) : " " }
+            return row(rest == 0 ? glyphs.text(ticks.text(ticks.delays[tick - 1])) : nil, marks)
         }
-        return [row("delay ", [])] + lines + [row("0 ", Array(repeating: "─", count: columns.count), "┼")]
+        return [row("delay ", [])] + lines + [axisLine]
+    }
+
+    /// A row of a chart, with the label of a tick if it has one.
+    private func row(_ tick: String?, _ marks: [Character]) -> String {
+        tick.map { row("\($0) ", marks, glyphs.tick) } ?? row("", marks, glyphs.edge)
+    }
+
+    /// The zero of a chart.
+    private var axisLine: String {
+        row("0 ", Array(repeating: glyphs.line, count: columns.count), glyphs.corner)
     }
 
     /// The eighths of rows that stand for a value, to the nearest; one at least for a value above zero.
@@ -169,9 +182,6 @@ package struct PlanText {
         return min(rows * 8, max(1, Int((min(1, value / top) * Double(rows * 8)).rounded())))
     }
 
-    /// The block of a number of eighths, 8 if it is more.
-    private static func block(_ eighths: Int) -> Character { Array("▁▂▃▄▅▆▇█")[min(8, eighths) - 1] }
-
     /// The ticks of time, each with its label where it doesn't touch the one before.
     private var axis: [String] {
         var marks = [Character](repeating: " ", count: columns.count)
@@ -179,8 +189,8 @@ package struct PlanText {
         var free = 0
         for moment in picture.times.moments {
             let column = column(of: moment)
-            marks[column] = "╵"
-            let text = picture.times.text(moment)
+            marks[column] = glyphs.time
+            let text = glyphs.text(picture.times.text(moment))
             let first = min(margin + column, labels.count - text.count)
             guard first >= free else { continue }
             for (offset, character) in text.enumerated() { labels[first + offset] = character }
@@ -194,10 +204,10 @@ package struct PlanText {
     private var legend: [String] {
         let items = picture.legend.compactMap { item in
             switch item {
-            case .arrives: "█ \(item.text)"
-            case .capacity: "· \(item.text)"
+            case .arrives: "\(glyphs.block(8)) \(item.text)"
+            case .capacity: "\(glyphs.limit) \(item.text)"
             case .outage(let mode): "\(mode.sign) \(item.text)"
-            case .mark(let kind): "\(kind.sign) \(item.text)"
+            case .mark(let kind): "\(glyphs.sign(of: kind)) \(item.text)"
             case .delay: nil
             }
         }
@@ -213,7 +223,7 @@ package struct PlanText {
             return wrapped("\(key)  \(phase.name.visibleLine), \(phase.text)", indent: keyWidth + 2)
         }
         let more = picture.phases.count - PlanText.listed
-        return more > 0 ? lines + ["… and \(more) more phases"] : lines
+        return more > 0 ? lines + [glyphs.text("… and \(more) more phases")] : lines
     }
 
     private var figures: [String] {
@@ -231,6 +241,7 @@ package struct PlanText {
 
     /// A text in lines of the drawing's width; those after the first are indented. A no-break space doesn't end a line.
     private func wrapped(_ text: String, indent: Int) -> [String] {
+        let text = glyphs.text(text)
         let margin = String(repeating: " ", count: indent)
         var (lines, line) = ([String](), "")
         for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
@@ -254,17 +265,6 @@ extension Outage.Mode {
         case .refuse: "x"
         case .silence: "~"
         case .reset: "!"
-        }
-    }
-}
-
-extension PlanMark.Kind {
-    /// The sign of a single mark in a row.
-    fileprivate var sign: Character {
-        switch self {
-        case .lost: "▼"
-        case .refused: "×"
-        case .fault: "◆"
         }
     }
 }

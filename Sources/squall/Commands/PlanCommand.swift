@@ -178,7 +178,9 @@ struct PlanCommand: ParsableCommand {
     private func show(_ picture: PlanPicture, _ prediction: PlanPrediction?, _ inputs: InputFiles) throws {
         if let svg { try inputs.check(writing: "the drawing", to: svg) }
         switch format {
-        case .text: Console.print(lines: PlanText(picture, width: columns ?? PlanCommand.usualColumns).text)
+        case .text:
+            let width = columns ?? PlanCommand.usualColumns
+            Console.print(lines: PlanText(picture, width: width, glyphs: PlanCommand.glyphs).text)
         case .json: EventFormat.writeJSON(PlanDocument(picture, prediction))
         }
         if let svg { try write(picture, to: svg, inputs) }
@@ -187,6 +189,13 @@ struct PlanCommand: ParsableCommand {
     private func write(_ picture: PlanPicture, to svg: String, _ inputs: InputFiles) throws {
         try inputs.check(writing: "the drawing", to: svg)
         try OutputFile(path: svg).write(PlanSVG(picture).text)
+    }
+
+    /// The characters of the text: ASCII on a terminal without others, and in a pipe if the locale has no others.
+    private static var glyphs: PlanGlyphs {
+        let abilities = TerminalAbilities.ofProcess
+        let hasUnicode = Console.isOutputTerminal ? abilities.hasUnicode : abilities.writesUnicode
+        return hasUnicode ? .unicode : .ascii
     }
 
     /// The columns of the text if none are given.

@@ -9,6 +9,8 @@ struct TerminalAbilities: Hashable {
     var hasColors: Bool
     /// Whether to use non-ASCII characters: the locale is UTF-8, and the terminal isn't `dumb`.
     var hasUnicode: Bool
+    /// Whether text in a file or a pipe may have non-ASCII characters: no other locale than one of UTF-8 is set.
+    var writesUnicode: Bool
 
     /// Reads an environment.
     init(environment: [String: String]) {
@@ -16,8 +18,10 @@ struct TerminalAbilities: Hashable {
         hasEscapes = value("TERM") != "dumb"
         hasColors = hasEscapes && value("NO_COLOR") == nil
         // The first one set applies (locale(7)).
-        let locale = (value("LC_ALL") ?? value("LC_CTYPE") ?? value("LANG") ?? "").lowercased()
-        hasUnicode = hasEscapes && (locale.contains("utf-8") || locale.contains("utf8"))
+        let locale = (value("LC_ALL") ?? value("LC_CTYPE") ?? value("LANG"))?.lowercased()
+        let isUnicode = locale.map { $0.contains("utf-8") || $0.contains("utf8") }
+        hasUnicode = hasEscapes && isUnicode ?? false
+        writesUnicode = isUnicode ?? true
     }
 
     /// The capabilities from the process environment.
