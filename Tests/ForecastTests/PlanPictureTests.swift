@@ -199,6 +199,24 @@ struct PlanPictureTests {
     }
 
     @Test
+    func `names a trace by its file, without the folder`() throws {
+        let folder = "/a/long/way/to/the/recordings"
+        let trace = Trace(file: "\(folder)/train.trace", opportunities: [1, 2, 3])
+        let fault = Fault(name: "train", kind: .trace(trace))
+        let phases = [
+            Phase(name: "ride", duration: .seconds(1), faults: [fault]),
+            Phase(name: "stop", duration: nil, faults: []),
+        ]
+        for profile in [Profile(name: "x", faults: [fault]), Profile(name: "x", phases: phases)] {
+            let picture = picture(profile, bytes: 1_000)
+            for text in [PlanText(picture, width: 100).text, PlanSVG(picture).text] {
+                #expect(!text.contains(folder))
+            }
+            #expect(PlanText(picture, width: 100).text.contains("trace train.trace, queue 256 KiB"))
+        }
+    }
+
+    @Test
     func `has a chart whose blocks are the rates of its columns`() throws {
         let picture = picture(try Shipped.profile("busy-cell"), bytes: 12 << 20)
         let lines = PlanText(picture, width: 80).text.split(separator: "\n").map(Array.init)
