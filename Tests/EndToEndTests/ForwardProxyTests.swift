@@ -169,6 +169,63 @@ import Testing
         }
     }
 
+    @Test func `its journal is replayed with --forward-proxy, the same faults at the same bytes`() async throws {
+        let profile = """
+            { "name": "busy", "seed": 7, "faults": [
+                { "kind": "cut", "stream": "downstream", "between": ["5 KB", "290 KB"], "when": { "chance": "60 %" } },
+                { "kind": "stall", "stream": "downstream", "at": "3 KB", "for": "2 ms",
+                  "when": { "host": "localhost", "chance": "50 %" } } ] }
+            """
+        try await withFolder { folder in
+            func path(_ name: String) -> URL { folder.appendingPathComponent(name) }
+            try await withOrigin(size: 300_000) { origin in
+                let hosts = [origin, origin.replacing("127.0.0.1", with: "localhost")]
+                // One connection after the other, by each of the proxy's protocols.
+                func fetch(_ address: String) async throws {
+                    for options in [["-x", "http://\(address)"], ["-p", "-x", "http://\(address)"]] {
+                        for url in hosts.map({ "http://\($0)/file.bin?[1-6]" }) {
+                            _ = try await curl(options + ["-o", "/dev/null", "-H", "Connection: close", url])
+                        }
+                    }
+                    _ = try await curl(["-x", "socks5h://\(address)", "-o", "/dev/null", "http://\(hosts[1])/file.bin"])
+                }
+                try await withForwardProxy(profile, ["--journal", path("a.jsonl").path]) { address, proxy in
+                    try await fetch(address)
+                    proxy.signal(SIGINT)
+                    #expect(await proxy.finish().status == 0)
+                }
+                let first = try journal(at: path("a.jsonl"))
+                #expect(first.count { $0.what == "resets" } > 5)
+                #expect(first.count { $0.what == "stalls" } > 1)
+                for (recording, again) in [("a.jsonl", "b.jsonl"), ("b.jsonl", "c.jsonl")] {
+                    let arguments = ["replay", path(recording).path, "--forward-proxy", ":0"]
+                    try await withChild(Programs.squall, arguments + ["--journal", path(again).path]) { proxy in
+                        let ready = try await proxy.line(with: "ready: ")
+                        #expect(ready.contains(" -> any host (proxy “proxy”"))
+                        #expect(try await proxy.line(with: "export").contains("http_proxy="))
+                        try await fetch(address(in: ready))
+                        proxy.signal(SIGINT)
+                        #expect(await proxy.finish().status == 0)
+                    }
+                    #expect(try journal(at: path(again)) == first)
+                }
+                let none = try await squall("replay", path("a.jsonl").path)
+                #expect(none.status == 2)
+                let reason = "squall: the clients of the journal's proxy named the hosts: give --forward-proxy PORT"
+                #expect(none.errors.hasPrefix(reason))
+                let both = ["replay", path("a.jsonl").path, "--forward-proxy", ":0", "--upstream", origin]
+                let refused = try await withChild(Programs.squall, both) { await $0.finish() }
+                #expect(refused.status == 2)
+                #expect(refused.errors.hasPrefix("Error: --forward-proxy takes the place of --listen and --upstream"))
+                let one = ["replay", path("a.jsonl").path, "--upstream", origin]
+                try await withChild(Programs.squall, one) { proxy in
+                    let ready = try await proxy.line(with: "ready: ")
+                    #expect(ready.contains(" -> \(origin) (proxy “proxy”"))
+                }
+            }
+        }
+    }
+
     @Test(arguments: [
         (["--forward-proxy", "0.0.0.0:0"], "squall: on 0.0.0.0:0 other machines could use this proxy"),
         (["--forward-proxy", "[::]:0"], "squall: on [::]:0 other machines could use this proxy"),

@@ -22,7 +22,8 @@ import Testing
         ],
         "replay": [
             "--listen", "--upstream", "--name", "--profile", "--journal", "--link-memory", "--connection-limit",
-            "--start-at", "--threads",
+            "--start-at", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
+            "--allow-local-targets",
         ],
         "shrink": [
             "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",

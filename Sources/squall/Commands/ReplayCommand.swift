@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoop
+import FaultPlan
 import FaultProfile
 import ProxyEngine
 import Units
@@ -15,7 +16,11 @@ struct ReplayCommand: AsyncParsableCommand {
             other fault at a position: truncate, insert, half-open with at, corrupt with at or between. Faults that go by \
             time come from the journal's profile, with its seed.
 
+            A journal of --forward-proxy is replayed with that again; the clients name the hosts. With --upstream all of \
+            it is for one server.
+
             Example: squall replay journal.jsonl --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
+            Example: squall replay journal.jsonl --forward-proxy :8888
             """
     )
 
@@ -26,7 +31,7 @@ struct ReplayCommand: AsyncParsableCommand {
         help: ArgumentHelp("Where to listen; port 0 takes a free one. (default: 127.0.0.1:0)", valueName: "host:port"),
         transform: ArgumentReading.endpoint
     )
-    var listen = Endpoint(host: "127.0.0.1", port: 0)
+    var listen: Endpoint?
 
     @Option(
         help: ArgumentHelp("Where to forward to; without it where the journal's proxy did.", valueName: "host:port"),
@@ -46,6 +51,8 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
     var journal: String?
 
+    @OptionGroup var forward: ForwardOptions
+
     @OptionGroup var limits: LimitOptions
 
     @OptionGroup var start: StartOptions
@@ -55,6 +62,7 @@ struct ReplayCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
+        try forward.check(listen: listen, upstream: upstream)
         if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
     }
 
@@ -65,16 +73,14 @@ struct ReplayCommand: AsyncParsableCommand {
         }
         let file = try JournalFile(recording, profile: given, noting: inputs)
         let proxy = try file.proxy(name)
-        guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
-            throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")
-        }
         var configuration = ProxyConfiguration(
             name: proxy.name,
-            listen: listen,
-            upstream: upstream,
+            listen: forward.forwardProxy ?? listen ?? Endpoint(host: "127.0.0.1", port: 0),
+            destination: try destination(of: proxy),
             profile: file.plan(for: proxy).everything,
             seed: proxy.seed
         )
+        forward.warn(about: configuration.profile)
         limits.apply(to: &configuration)
         configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
         // The lines name faults of the replayed journal, so its profile explains them.
@@ -86,5 +92,19 @@ struct ReplayCommand: AsyncParsableCommand {
             recorded: file.header.profile
         )
         try await runner.run()
+    }
+
+    /// Where the replay of a proxy forwards to: as the options say, or else where the proxy did.
+    private func destination(of proxy: JournalHeader.ProxyEntry) throws(CommandFailure)
+        -> ProxyConfiguration.Destination
+    {
+        if forward.forwardProxy != nil { return .requested(try forward.policy()) }
+        guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
+            throw .wrongInput(
+                "the clients of the journal's proxy named the hosts: give --forward-proxy PORT, and they do so again, or "
+                    + "--upstream HOST:PORT for one server"
+            )
+        }
+        return .upstream(upstream)
     }
 }

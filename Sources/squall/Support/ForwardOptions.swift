@@ -52,6 +52,12 @@ struct ForwardOptions: ParsableArguments {
         if let given { throw ValidationError("\(given.1) is for --forward-proxy") }
     }
 
+    /// Throws a usage error if `listen` or `upstream` is given as well.
+    func check(listen: Endpoint?, upstream: Endpoint?) throws {
+        guard forwardProxy != nil, listen != nil || upstream != nil else { return }
+        throw ValidationError("--forward-proxy takes the place of --listen and --upstream: give one or the others")
+    }
+
     /// Warns about faults of `profile` that are for hosts, which only the explicit proxy knows.
     func warn(about profile: Profile) {
         guard forwardProxy == nil else { return }

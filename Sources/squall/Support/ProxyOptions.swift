@@ -45,9 +45,7 @@ struct ProxyOptions: ParsableArguments {
     @OptionGroup var limits: LimitOptions
 
     func validate() throws {
-        if forward.forwardProxy != nil, listen != nil || upstream != nil {
-            throw ValidationError("--forward-proxy takes the place of --listen and --upstream: give one or the others")
-        }
+        try forward.check(listen: listen, upstream: upstream)
         guard (listen == nil) == (upstream == nil) else {
             throw ValidationError("--listen and --upstream go together")
         }
