@@ -34,7 +34,8 @@ import Testing
             "--token-file", "--threads",
         ],
         "test": [
-            "--profile", "--upstream", "--seed", "--expect", "--time-limit", "--jobs", "--allow-vacuous", "--shrink",
+            "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
+            "--upstream", "--seed", "--expect", "--time-limit", "--jobs", "--allow-vacuous", "--shrink",
             "--show-output", "--junit", "--tap", "--html", "--svg", "--artifacts", "--link-memory",
             "--connection-limit",
         ],

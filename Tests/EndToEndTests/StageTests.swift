@@ -380,6 +380,11 @@ import Testing
                 "can't run “no-such-program”"
             ),
             (["stage.json", "--", "true"], "a command and a scenario don't go together"),
+            (["stage.json", "--loss", "1%"], "--loss and a scenario don't go together"),
+            (
+                ["--print-profile", "--profile", "slow-3g", "--profile", "elevator"],
+                "--print-profile takes one --profile at most"
+            ),
             (["no-such.json"], "can't read the scenario “no-such.json”"),
             (
                 ["--profile", "slow-3g", "--upstream", "127.0.0.1:9", "--expect", "waste < 5", "--", "true"],

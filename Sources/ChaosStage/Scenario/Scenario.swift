@@ -95,13 +95,14 @@ public struct Scenario: Sendable {
 
 /// A profile of a chaos stage, and how it was named.
 public struct StageProfile: Sendable {
-    /// What finds it again: a shipped name or a path; for one that is written in a scenario its name.
-    public var reference: String
+    /// What finds it again: a shipped name or a path; for one that is written in a scenario its name, and `nil` for one of
+    /// options alone.
+    public var reference: String?
     /// The profile.
     public var profile: Profile
 
     /// Makes a profile of its parts.
-    public init(reference: String, profile: Profile) {
+    public init(reference: String?, profile: Profile) {
         self.reference = reference
         self.profile = profile
     }
@@ -113,7 +114,7 @@ public struct StageCase: Sendable {
     public var profiles: [Profile]
     /// The name for reports: that of the profile.
     public var name: String
-    /// What `--profile` has to say to repeat it; `nil` if every proxy has its own profile.
+    /// What `--profile` has to say to repeat it; `nil` if every proxy has its own profile, or options are the profile.
     public var reference: String?
     /// The seed.
     public var seed: UInt64

@@ -11,6 +11,7 @@ struct TestCommand: AsyncParsableCommand {
         abstract: "Run a command behind profiles and seeds, and judge whether it survives.",
         usage: """
             squall test --profile <profile> --upstream <host:port> [--seed 1..5] [--expect 'exit == 0'] -- <command> ...
+            squall test --latency 200ms --loss 1% --upstream <host:port> -- <command> ...
             squall test <scenario> [--profile <profile>] [--seed 1..5]
             """,
         discussion: """
@@ -24,6 +25,9 @@ struct TestCommand: AsyncParsableCommand {
             bytes(downstream), waste (bytes beyond those of a run without faults), connections, resumptions, faults, \
             faults(cut), and sha256("file"). A run without a connection, and a profile of which no fault acted, fail. \
             For each failed run the line that repeats it is printed.
+
+            --latency, --down, --up, --loss, --cut-at and --outage are the everyday faults without a file, alone or added to \
+            each --profile.
 
             A scenario is a JSON file with proxies, profiles, seeds, command and expectations; see docs/chaos-stage.md.
 
@@ -42,6 +46,8 @@ struct TestCommand: AsyncParsableCommand {
         completion: ProfileCompletion.kind
     )
     var profile: [String] = []
+
+    @OptionGroup var faults: FaultOptions
 
     @Option(
         help: ArgumentHelp(
@@ -86,14 +92,21 @@ struct TestCommand: AsyncParsableCommand {
 
     func validate() throws {
         if scenario == nil {
+            if faults.printProfile {
+                guard profile.count <= 1 else { throw ValidationError("--print-profile takes one --profile at most") }
+                return try faults.check(profile.first)
+            }
             guard !command.isEmpty else { throw ValidationError("the command is missing: put it behind --") }
-            guard !profile.isEmpty else { throw ValidationError("a profile is missing: give --profile") }
+            guard !profile.isEmpty || !faults.faults.isEmpty else {
+                throw ValidationError("a profile is missing: give --profile, or a fault such as --latency 200ms")
+            }
             guard !upstream.isEmpty else {
                 throw ValidationError("--upstream is missing: where do the proxies forward to?")
             }
         } else {
             for (name, isGiven) in [
                 ("a command", !command.isEmpty), ("--upstream", !upstream.isEmpty), ("--expect", !expect.isEmpty),
+                (faults.arguments.first ?? "", !faults.faults.isEmpty), ("--print-profile", faults.printProfile),
             ] where isGiven {
                 throw ValidationError("\(name) and a scenario don't go together: the scenario has its own")
             }
@@ -108,10 +121,14 @@ struct TestCommand: AsyncParsableCommand {
 
     func run() async throws {
         let inputs = InputFiles()
+        if faults.printProfile {
+            return faults.write(try faults.chosen(profile.first).read(noting: inputs), seed: nil)
+        }
         let setup = StageSetup(inputs: inputs)
-        var stage = try scenario.map { path throws(CommandFailure) in try setup.scenario(path) } ?? given(setup)
-        let named = try profile.map { reference throws(CommandFailure) in try setup.profile(reference) }
-        if scenario != nil, !named.isEmpty { stage.profiles = try setup.replace(stage.profiles, by: named) }
+        let profiles = try named(setup)
+        var stage =
+            try scenario.map { path throws(CommandFailure) in try setup.scenario(path) } ?? given(setup, profiles)
+        if scenario != nil, !profiles.isEmpty { stage.profiles = try setup.replace(stage.profiles, by: profiles) }
         if let seed { stage.seeds = try StageSetup.seeds(seed) }
         if let timeLimit { stage.timeLimit = timeLimit }
         if let jobs { stage.jobs = jobs }
@@ -130,13 +147,20 @@ struct TestCommand: AsyncParsableCommand {
         ).run()
     }
 
+    /// The profiles of the options.
+    private func named(_ setup: StageSetup) throws(CommandFailure) -> [StageProfile] {
+        let faults = faults.faults
+        if profile.isEmpty { return faults.isEmpty ? [] : [try setup.profile(nil, faults)] }
+        return try profile.map { reference throws(CommandFailure) in try setup.profile(reference, faults) }
+    }
+
     /// The stage of the options.
-    private func given(_ setup: StageSetup) throws(CommandFailure) -> Scenario {
+    private func given(_ setup: StageSetup, _ profiles: [StageProfile]) throws(CommandFailure) -> Scenario {
         let proxies = try setup.proxies(upstream)
         return Scenario(
             name: command[0].split(separator: "/").last.map(String.init) ?? command[0],
             proxies: proxies,
-            profiles: try profile.map { reference throws(CommandFailure) in try setup.profile(reference) },
+            profiles: profiles,
             seeds: try StageSetup.seeds(seed ?? Scenario.defaultSeeds),
             command: command,
             expectations: try expect.map { text throws(CommandFailure) in

@@ -68,6 +68,22 @@ struct FaultOptions: ParsableArguments {
         EverydayFaults(latency: latency, down: down, up: up, loss: loss, cuts: cutAt, outages: outage)
     }
 
+    /// The arguments that give these faults again, without spaces and in ASCII.
+    var arguments: [String] {
+        var arguments: [String] = []
+        func add(_ option: String, _ text: String?) {
+            guard let text else { return }
+            arguments += [option, text.filter { $0 != " " }.replacing("±", with: "+-")]
+        }
+        add("--latency", latency?.text)
+        add("--down", down?.text)
+        add("--up", up?.text)
+        add("--loss", loss?.text)
+        for offset in cutAt { add("--cut-at", offset.text) }
+        for window in outage { add("--outage", window.text) }
+        return arguments
+    }
+
     /// The profile called `reference` with these faults, or these faults alone.
     func chosen(_ reference: String?) -> ChosenProfile { ChosenProfile(reference: reference, faults: faults) }
 

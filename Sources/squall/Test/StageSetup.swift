@@ -40,9 +40,10 @@ struct StageSetup {
         }
     }
 
-    /// A profile of --profile.
-    func profile(_ reference: String) throws(CommandFailure) -> StageProfile {
-        StageProfile(reference: reference, profile: try ProfileLibrary.profile(reference, noting: inputs))
+    /// A profile of --profile with the faults of options, or that of the options alone.
+    func profile(_ reference: String?, _ faults: EverydayFaults) throws(CommandFailure) -> StageProfile {
+        let chosen = ChosenProfile(reference: reference, faults: faults)
+        return StageProfile(reference: reference, profile: try chosen.read(noting: inputs))
     }
 
     /// The profiles of a scenario that --profile names by their names or references, and others that it names.

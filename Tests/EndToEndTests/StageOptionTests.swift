@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// `squall test` with the everyday faults as options.
+@Suite(.timeLimit(.minutes(5))) struct StageOptionTests {
+    private static let given = [
+        "--latency", "1ms ± 1ms", "--down", "80 Mbit/s", "--up", "9MB/s", "--loss", "0.5 %", "--cut-at", "1MiB",
+        "--cut-at", "70 KB", "--outage", "1h..2h", "--outage", "3h",
+    ]
+    /// The same as the replay line has them.
+    private static let repeated = [
+        "--latency", "1ms+-1ms", "--down", "80Mbit/s", "--up", "72Mbit/s", "--loss", "0.5%", "--cut-at", "1MiB",
+        "--cut-at", "70KB", "--outage", "1h..2h", "--outage", "3h",
+    ]
+
+    @Test(arguments: [[], ["--profile", "slow-3g"]] as [[String]])
+    func `the replay line repeats the faults of options`(profile: [String]) async throws {
+        try await withOrigin(size: 1_000) { origin in
+            // It fails, with words that a shell has to quote.
+            let limits = ["--link-memory", "1 MiB", "--connection-limit", "9"]
+            let command = limits + ["--allow-vacuous", "--", "sh", "-c", "echo \"it's $1\"; exit 3", "sh", "{proxy}"]
+            let arguments = ["test", "--upstream", origin] + profile + StageOptionTests.given + command
+            let first = try await withChild(Programs.squall, arguments) { await $0.finish() }
+            #expect(first.status == 1)
+            let line = try #require(replayLine(first), "\(first)")
+            #expect(
+                line.contains(
+                    " \(StageOptionTests.repeated.joined(separator: " ")) --link-memory 1MiB --connection-limit 9 "
+                ),
+                "\(line)"
+            )
+            let path = "PATH=\(Programs.squall.deletingLastPathComponent().path):$PATH"
+            let again = try await withChild(Programs.find("sh"), ["-c", "\(path) \(line)"]) { await $0.finish() }
+            #expect(again.status == 1 && again.output.contains("it's 127.0.0.1:"), "\(again)")
+            #expect(replayLine(again) == line)
+        }
+    }
+
+    private func replayLine(_ outcome: Outcome) -> String? {
+        outcome.lines.first { $0.contains("repeat it: ") }?.components(separatedBy: "repeat it: ").last
+    }
+
+    @Test(arguments: [[], ["--profile", "slow-3g"]] as [[String]])
+    func `the options of the replay line amount to the same profile`(profile: [String]) async throws {
+        var printed: Set<String> = []
+        for options in [StageOptionTests.given, StageOptionTests.repeated] {
+            let arguments = ["test", "--print-profile"] + profile + options
+            let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
+            #expect(outcome.status == 0 && outcome.output.contains("\"outage\""), "\(outcome)")
+            printed.insert(outcome.output)
+        }
+        #expect(printed.count == 1)
+    }
+
+    @Test func `a client is judged behind faults of options alone`() async throws {
+        try await withOrigin(size: 300_000) { origin in
+            let command = ["--", "curl", "-sf", "-o", "/dev/null", "http://{proxy}/file.bin"]
+            let cut = ["test", "--cut-at", "100KB", "--upstream", origin, "--expect", "exit == 0 && faults(cut) == 1"]
+            let outcome = try await withChild(Programs.squall, cut + command) { await $0.finish() }
+            #expect(outcome.status == 1)
+            #expect(outcome.output.contains("options, seed 1 failed: "), "\(outcome)")
+            #expect(outcome.output.contains("The command passes without faults."), "\(outcome)")
+            let slow = ["test", "--latency", "5ms", "--upstream", origin, "--expect", "time >= 10 ms"]
+            let passed = try await withChild(Programs.squall, slow + command) { await $0.finish() }
+            #expect(passed.status == 0, "\(passed)")
+        }
+    }
+}
