@@ -103,7 +103,8 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
                 journal: { recorder.record($0) },
                 report: { notices.add($0.description) }
             )
-            return FaultProxy(proxy, profile, JournalHeader(of: configuration), recorder, notices)
+            let header = JournalHeader(of: configuration, time: recorder.time(of: proxy.started))
+            return FaultProxy(proxy, profile, header, recorder, notices)
         } catch {
             throw FaultProxyError(error)
         }

@@ -9,8 +9,8 @@ extension JournalHeader {
     /// The version in journals: that of the package.
     static let version = "0.1.0"
 
-    /// The header of the journal of a proxy whose clock starts with it.
-    init(of configuration: ProxyConfiguration) {
+    /// The header of the journal of a proxy whose clock starts with it, at `time`.
+    init(of configuration: ProxyConfiguration, time: String) {
         let profile = configuration.profile.inJournal
         var known: Set<String> = []
         self.init(
@@ -27,7 +27,8 @@ extension JournalHeader {
             traces: profile.traces.filter { known.insert($0.file).inserted }.map { trace in
                 let times = trace.opportunities.map { "\($0)\n" }.joined()
                 return TraceEntry(file: trace.file, digest: ProfileDigest.text(of: times))
-            }
+            },
+            time: time
         )
     }
 }

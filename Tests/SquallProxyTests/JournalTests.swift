@@ -16,6 +16,7 @@ import Testing
         var digest: String
         var event: String
         var proxies: [Entry]
+        var time: String
         var traces: [Trace]?
         var version: String
     }
@@ -40,6 +41,16 @@ import Testing
             encoding: .utf8
         )
         #expect(command.contains("static let current = \"\(header.version)\""))
+    }
+
+    @Test func `has the time of its beginning`() async throws {
+        func now() -> String { Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+        let before = now()
+        let time = try await header(.profile("slow-3g")).time
+        let after = now()
+        #expect(time.count == before.count && time.hasSuffix("Z"), "\(time)")
+        // The last digit may be rounded otherwise.
+        #expect(time >= before.dropLast(2) && time.dropLast(2) <= after, "\(time), from \(before) to \(after)")
     }
 
     @Test func `names a shipped trace by its path in the folder of profiles`() async throws {

@@ -43,6 +43,9 @@ public final class JournalRecorder: Sendable {
         }
     }
 
+    /// The time of `moment` as the journal's lines have it: in UTC (RFC 3339), with milliseconds.
+    package func time(of moment: Moment) -> String { clock.time(of: moment) }
+
     /// The number of events, including those beyond the limit.
     public var count: Int { state.withLock { $0.events } }
 
