@@ -25,7 +25,7 @@ public struct Plan: Sendable {
 
     /// Whether `accept` needs the client's address.
     public let asksForClient: Bool
-    /// Whether a fault is for some targets only, which a client may name after it was accepted.
+    /// Whether a fault is for some hosts only, which a client may name after it was accepted.
     public let asksForHost: Bool
 
     /// The identities of the faults across generations.
@@ -172,8 +172,9 @@ public struct Plan: Sendable {
         if !prepared.isEmpty {
             let key = connectionKey(ordinal)
             let address = client.flatMap { IPAddress($0) }
+            let names = host.map { [$0] } ?? []
             for (index, fault) in prepared.enumerated()
-            where fault.isHit(ordinal: ordinal, client: address, host: host, key: key) && triggers.allow(index) {
+            where fault.isHit(ordinal: ordinal, client: address, names: names, key: key) && triggers.allow(index) {
                 let rate = clientRate(of: fault, client: client)
                 if fault.add(to: &draft, key: key, clientRate: rate, turn: turns[index]) { turns[index] += 1 }
             }

@@ -31,13 +31,20 @@ final class PreparedFault: Sendable {
         directions = Direction.allCases.filter { fault.acts(on: $0) }
     }
 
-    /// Whether the fault is on the connection of this number, client and target. `key` is the key of the connection's draws.
-    func isHit(ordinal: UInt64, client: IPAddress?, host: String?, key: RandomKey) -> Bool {
+    /// Whether the fault is on the connection of this number, client and names. `key` is the key of the connection's draws.
+    func isHit(ordinal: UInt64, client: IPAddress?, names: [String], key: RandomKey) -> Bool {
         guard fault.condition.connections.contains(ordinal) else { return false }
         if fault.condition.chance < .always, !fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0)) {
             return false
         }
-        return fault.condition.admits(client) && fault.condition.admits(host: host)
+        return fault.condition.admits(client) && fault.condition.admits(names: names)
+    }
+
+    /// Whether `name` makes a difference to a connection that has the name `target`, if any.
+    func isFor(name: String, besides target: String?) -> Bool {
+        let condition = fault.condition
+        return !condition.hosts.isEmpty && condition.admits(names: [name])
+            && !condition.admits(names: target.map { [$0] } ?? [])
     }
 
     /// Adds the fault to a connection, whose draws have the key `key`. `turn` is `nil` for a live connection, which gets

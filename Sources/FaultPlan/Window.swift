@@ -107,10 +107,9 @@ extension Condition {
         return clients.contains { $0.contains(client) }
     }
 
-    /// Whether the condition holds for the target that a client names; an unknown target (`nil`) matches no name.
-    func admits(host: String?) -> Bool {
-        guard !hosts.isEmpty else { return true }
-        guard let host else { return false }
-        return hosts.contains { $0.matches(host) }
+    /// Whether the condition holds for a connection with these names, of which one is enough: the target and the name in
+    /// the client's first bytes. Without a name it holds only if it is about no host.
+    func admits(names: [String]) -> Bool {
+        hosts.isEmpty || names.contains { name in hosts.contains { $0.matches(name) } }
     }
 }

@@ -45,7 +45,8 @@ public struct Condition: Hashable, Sendable {
     public var ageUntil: Duration?
     /// The allowed client addresses; empty allows any. An unknown address is in no range.
     public var clients: [AddressRange]
-    /// The allowed targets, which clients of an explicit proxy name; empty allows any. An unknown target matches none.
+    /// The allowed hosts, which clients name in a handshake or in their first bytes; empty allows any. A connection without a
+    /// name matches none.
     public var hosts: [HostPattern]
     /// The interval of the proxy's clock in which the fault is on; `nil` is always.
     public var clock: ClockWindow?

@@ -18,6 +18,7 @@ extension Condition {
         if ageFrom > .zero { parts.append("from an age of \(ageFrom.text)") }
         if let ageUntil { parts.append("up to an age of \(ageUntil.text)") }
         if !clients.isEmpty { parts.append("for \(clients.map(\.text).joined(separator: " and "))") }
+        if !hosts.isEmpty { parts.append("to \(hosts.map(\.text).joined(separator: " and "))") }
         if let clock, clock.from > .zero || clock.until == nil { parts.append("from \(clock.from.text) on") }
         if let until = clock?.until { parts.append("until \(until.text)") }
         if let duty { parts.append("\(duty.on.text) on and \(duty.off.text) off") }

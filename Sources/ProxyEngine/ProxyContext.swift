@@ -25,7 +25,7 @@ final class ProxyContext: Sendable {
     let admissionMayChange = Mutex<(@Sendable () -> Void)?>(nil)
     /// Called when a dial fails with EMFILE or ENFILE.
     let descriptorsAreShort = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Has the listener make the plan of a connection.
+    /// Has the listener make the faults of a connection whose client has named a host.
     let plans = Mutex<(@Sendable (PlanRequest) -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void

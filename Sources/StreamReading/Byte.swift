@@ -21,6 +21,9 @@ enum Byte {
         byte == space || byte == tab || byte == carriageReturn || byte == lineFeed
     }
 
+    /// Whether it is a carriage return or a line feed.
+    static func isLineEnd(_ byte: UInt8) -> Bool { byte == carriageReturn || byte == lineFeed }
+
     static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }
 

@@ -7,7 +7,7 @@
 chromium  a page over HTTP and one over HTTPS from local servers, through wifi-roam
 curl      HTTPS_PROXY, http_proxy and socks5h://, each file whole
 pip       a wheel from a local index, through slow-3g
-host      a fault that is narrowed to one name leaves the other alone
+host      a fault that is narrowed to one name leaves the other alone, also where the name is only in the tunnel
 garbage   10,000 handshakes of nonsense: the proxy answers afterwards, and has no more memory or descriptors
 
 Every server is one of Python's on a free port of loopback. Exits 1 if something doesn't hold.
@@ -175,6 +175,14 @@ def check_host(folder, certificate):
                 other, whole, _ = curl(*proxy, f"{scheme}://127.0.0.1:{server}/file.bin")
                 verdict("host", code in (18, 35, 56) and len(data) < 65_536 and other == 0 and len(whole) == 1 << 20,
                         f"{scheme} by {way}: localhost is cut at {len(data):,} bytes, 127.0.0.1 has all {len(whole):,}")
+            # The proxy gets an address by CONNECT or SOCKS, and the name is in the SNI or in Host.
+            for tunnel in (["--proxytunnel", "--proxy", f"http://127.0.0.1:{port}", "--connect-to", "::127.0.0.1:"],
+                           ["--proxy", f"socks5://127.0.0.1:{port}"]):
+                code, data, _ = curl(*tunnel, "-k", f"{scheme}://localhost:{server}/file.bin")
+                other, whole, _ = curl(*tunnel, "-k", "--resolve", f"other.example:{server}:127.0.0.1",
+                                       f"{scheme}://other.example:{server}/file.bin")
+                verdict("host", code in (18, 35, 56) and len(data) < 65_536 and other == 0 and len(whole) == 1 << 20,
+                        f"{scheme} to an address: localhost is cut at {len(data):,} bytes, other.example has all {len(whole):,}")
 
 
 def memory(process):

@@ -8,17 +8,25 @@ public struct ConnectionUpdate: Sendable {
     private let downstream: LinkUpdate
     private let terminators: [ConnectionTerminators.Source]
     private let opened: Moment
+    /// What holds up the client's first bytes; `nil` if nothing does. Only where the name in them brings the faults.
+    public let beginning: NamedBeginning?
+    /// The receive buffer towards the source of each direction, for faults that the name in the first bytes brings.
+    public let receiveWindow: [Direction: ByteCount]
 
     init(_ change: PlanChange, _ draft: ConnectionDraft) {
         self.change = change
         opened = draft.opened
-        terminators = draft.terminators
+        terminators = draft.dialFaults.endings + draft.terminators
+        beginning = NamedBeginning(draft.dialFaults, schedule: change.plan.schedule, opened: draft.opened)
+        receiveWindow = draft.windows
         upstream = LinkUpdate(slots: draft.slots(.upstream), alterSlots: draft.alterSlots(.upstream))
         downstream = LinkUpdate(slots: draft.slots(.downstream), alterSlots: draft.alterSlots(.downstream))
     }
 
     /// Whether no fault begins on the connection.
-    public var isEmpty: Bool { upstream.isEmpty && downstream.isEmpty && terminators.isEmpty }
+    public var isEmpty: Bool {
+        upstream.isEmpty && downstream.isEmpty && terminators.isEmpty && beginning == nil
+    }
 
     /// Has both links go on in the new generation at `now`, each from where it is.
     ///

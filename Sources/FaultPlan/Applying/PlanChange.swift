@@ -38,16 +38,24 @@ public struct PlanChange: Sendable {
         asksForClient = beginning.contains { plan.faults[$0].asksForClient }
     }
 
+    /// No change: `plan` goes on.
+    init(keeping plan: Plan) {
+        self.plan = plan
+        (added, removed, changed) = ([], [], [])
+        (changesPhases, asksForClient) = (false, false)
+        (beginning, counting) = ([], [:])
+    }
+
     /// Whether the fault with an identity remains.
     func isKept(_ identity: Int) -> Bool { plan.identities.contains(identity) }
 
-    /// The update of one live connection; `client` is needed if `asksForClient`, and `host` is the target that the client
-    /// has named, if it has.
+    /// The update of one live connection; `client` is needed if `asksForClient`, and `names` are those that are known of it:
+    /// the target that its client has named, and the name in the client's first bytes.
     public func update(
         connection ordinal: UInt64,
         opened: Moment,
         client: String?,
-        host: String? = nil
+        names: [String] = []
     ) -> ConnectionUpdate {
         // Without a store, a client's rates are the connection's own.
         var plan = plan
@@ -57,7 +65,7 @@ public struct PlanChange: Sendable {
         let address = client.flatMap { IPAddress($0) }
         for index in beginning {
             let fault = plan.prepared[index]
-            guard fault.isHit(ordinal: ordinal, client: address, host: host, key: key), plan.triggers.allow(index)
+            guard fault.isHit(ordinal: ordinal, client: address, names: names, key: key), plan.triggers.allow(index)
             else {
                 continue
             }

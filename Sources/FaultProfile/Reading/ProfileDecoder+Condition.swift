@@ -11,7 +11,7 @@ extension Condition {
             chance: drawn once for each connection
             age: age of the connection: from, between, until
             client: clients by their IP address
-            host: the hosts that clients of the explicit proxy name
+            host: the hosts that clients name: to the explicit proxy, in the SNI of TLS, or in `Host`
             clock: the time since the proxy's clock started
             duty: on and off in turn, on the proxy's clock
             after: on once that fault has acted on this proxy

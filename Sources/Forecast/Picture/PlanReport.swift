@@ -82,11 +82,16 @@ package struct PlanReport: Sendable {
     /// The maximum deviation of a run from the prediction on an idle machine, in percent.
     package var tolerance: Int { hasLoss ? 10 : 3 }
 
+    /// Whether a fault is for some hosts, which a forecast has no name of.
+    private var hasHosts: Bool {
+        (profile.faults + profile.phases.flatMap(\.faults)).contains { !$0.condition.hosts.isEmpty }
+    }
+
     /// The assumptions of the prediction.
     package var assumptions: String {
         let accuracy = hasLoss ? "; within 10 % where loss acts" : "; within 3 %"
         return
             "a client that resumes as squall get does, \(client.headBytes) bytes in front of the body of each answer, "
-            + "no time for the machines and the real network\(accuracy)"
+            + "no time for the machines and the real network\(hasHosts ? ", no faults for hosts" : "")\(accuracy)"
     }
 }

@@ -20,7 +20,13 @@ extension Connection {
         if !down.link.events.isEmpty { recordEvents(of: .downstream, in: last, at: now) }
         if endsLoss(change, after: last, at: now) { return }
         let client = change.asksForClient ? self.client.peerAddress?.host : nil
-        let update = change.update(connection: ordinal, opened: opened, client: client, host: host)
+        let update = change.update(
+            connection: ordinal,
+            opened: opened,
+            client: client,
+            names: [host, name].compactMap(\.self)
+        )
+        naming?.follow(update)
         // Nothing ends and nothing begins.
         if update.isEmpty, state.hasNoFaults, up.link.isTransparent, down.link.isTransparent { return }
         follow(update, at: now)
@@ -43,7 +49,8 @@ extension Connection {
         return true
     }
 
-    private func follow(_ update: ConnectionUpdate, at now: Moment) {
+    /// Has the links and the reader go on with `update`.
+    func follow(_ update: ConnectionUpdate, at now: Moment) {
         let wasBlackholed = up.link.isBlackholed || down.link.isBlackholed || up.link.isPaused || down.link.isPaused
         let stamped = (up.link.countsFromArrival, down.link.countsFromArrival)
         var interest = update.apply(to: &up.link, &down.link, at: now)

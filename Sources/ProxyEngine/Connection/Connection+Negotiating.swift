@@ -85,11 +85,10 @@ extension Connection {
             connection: ordinal,
             opened: opened,
             client: client.peerAddress?.host,
-            host: target.host,
-            loop: loop
-        ) { plan in
-            bound.value.begin(plan)
-        }
+            target: target.host,
+            loop: loop,
+            answer: .plan { plan in bound.value.begin(plan) }
+        )
         // Without a listener the proxy is stopping, and ends the connection.
         shard.context.plans.withLock { $0 }?(request)
     }
@@ -128,12 +127,13 @@ extension Connection {
         }
     }
 
-    /// Forwards the bytes that have come with the handshake, and has the reader find the end of a request in absolute form;
+    /// Forwards the bytes that have come with the handshake, or looks for a name in them, and has the reader find the end of a request in absolute form;
     /// returns whether the connection still flows.
     func beginStream(after negotiation: Negotiation, at now: Moment) -> Bool {
         if let boundary = negotiation.handshake.boundary { readerOfOwn().forwardOnly(boundary) }
         let bytes = negotiation.handshake.firstBytes
         guard !bytes.isEmpty else { return true }
+        if let naming { return follow(naming.read(bytes.span, at: now), naming, at: now) }
         return follow(up.begin(with: bytes, reader, to: server, now: now) ?? .waiting, .upstream, at: now)
     }
 }

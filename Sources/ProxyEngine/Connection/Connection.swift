@@ -42,8 +42,12 @@ final class Connection: LoopHandler {
     var trail: Trail?
     /// The handshake of a client that names its target, until the bytes flow; `nil` elsewhere.
     private(set) var negotiation: Negotiation?
-    /// The host that the client has named, if it has.
+    /// The host that the client has named in its handshake, if it has.
     var host: String?
+    /// The search for a name in the client's first bytes, until they pass; `nil` where no fault asks for it.
+    var naming: Naming?
+    /// The name in the client's first bytes, if it is known.
+    var name: String?
     /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
     private(set) var actedFaults: [String] = []
 
@@ -99,7 +103,7 @@ final class Connection: LoopHandler {
     var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
 
     /// The bytes that faults hold now.
-    var heldBytes: Int64 { up.link.held + down.link.held }
+    var heldBytes: Int64 { up.link.held + down.link.held + Int64(naming?.bytes.count ?? 0) }
 
     /// Adds the bytes of the connection so far.
     func addBytes(to statistics: inout Statistics) {
@@ -197,6 +201,7 @@ final class Connection: LoopHandler {
     }
 
     func closeLinks() {
+        naming = nil
         up.close(loop)
         down.close(loop)
     }
@@ -250,6 +255,7 @@ final class Connection: LoopHandler {
         up.link.begin(at: now)
         down.link.begin(at: now)
         if isTerminated(at: now) { return }
+        beginNaming()
         // A cut in front of the first byte acts before a byte goes the other way.
         guard move(.downstream, at: now) else { return }
         if let negotiation {
@@ -263,6 +269,7 @@ final class Connection: LoopHandler {
         let now = loop.now
         shard.note(due: min(up.wake, down.wake), now: now)
         if isTerminated(at: now) { return }
+        if let naming { guard advanceNaming(naming, at: now) else { return } }
         guard move(.upstream, at: now) else { return }
         if isAnswerDue { answer() }
         guard move(.downstream, at: now) else { return }
@@ -273,7 +280,8 @@ final class Connection: LoopHandler {
         }
         if up.link.isBlackholed || down.link.isBlackholed, isDrained(at: now) { return }
         state.notePassed(up.link.delivered + down.link.delivered, at: now)
-        let wake = min(up.wake, down.wake, drain?.policy.linger?.deadline ?? .distantFuture)
+        let named = naming?.wake ?? .distantFuture
+        let wake = min(up.wake, down.wake, named, drain?.policy.linger?.deadline ?? .distantFuture)
         setTimer(to: min(wake, state.nextTermination(after: now)))
     }
 

@@ -47,6 +47,8 @@ struct LinkPump: ~Copyable {
     /// Whether the sink's connection is broken; nothing moves any more then.
     private(set) var isSinkBroken = false
     private var isClosed = false
+    /// Whether the source isn't read, because its first bytes wait elsewhere, see `Naming`.
+    var isHeld = false
 
     init(_ link: Link) {
         self.link = link
@@ -75,7 +77,7 @@ struct LinkPump: ~Copyable {
         var arrival: Moment?
         while true {
             // The end of most runs.
-            if link.isAtRest, !source.isReadable, !reads { return .waiting }
+            if link.isAtRest, isHeld || !source.isReadable, !reads { return .waiting }
             let available = availability(of: source)
             let decision = link.decide(available: available, now: now)
             // Before the limits of a run: a byte might go the other way before an end that is left for another turn.
@@ -151,7 +153,7 @@ struct LinkPump: ~Copyable {
     }
 
     private func availability(of source: StreamSocket) -> Int64 {
-        guard source.isReadable, link.sourceEnd == nil else { return 0 }
+        guard source.isReadable, !isHeld, link.sourceEnd == nil else { return 0 }
         return link.measuresAvailability ? Int64(source.receivable()) : Link.uncounted
     }
 
@@ -162,7 +164,7 @@ struct LinkPump: ~Copyable {
         source: StreamSocket,
         sink: StreamSocket
     ) -> Int? {
-        guard source.isReadable, link.sourceEnd == nil else { return nil }
+        guard source.isReadable, !isHeld, link.sourceEnd == nil else { return nil }
         // Bytes that can't be handed over at once stay with the sender, unless the link holds bytes.
         guard link.isDiscarding || link.takesAhead || link.held == 0 && sink.isWritable else { return nil }
         if decision.readLimit > 0 {

@@ -168,7 +168,18 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             ofConnection: request.connection,
             opened: request.opened,
             client: request.client,
-            host: request.host
+            host: request.target
+        )
+    }
+
+    /// The faults that `name`, in the first bytes of its client, brings to a connection.
+    func updateConnection(_ request: PlanRequest, _ name: String) -> ConnectionUpdate {
+        plan.update(
+            ofConnection: request.connection,
+            opened: request.opened,
+            client: request.client,
+            target: request.target,
+            name: name
         )
     }
 

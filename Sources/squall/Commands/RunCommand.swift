@@ -61,7 +61,6 @@ struct RunCommand: AsyncParsableCommand {
         let read = try chosen.read(noting: inputs)
         if faults.printProfile { return faults.write(read, seed: proxy.seed) }
         let configurations = try proxy.configurations(for: read, clockStart: start.moment)
-        proxy.forward.warn(about: read)
         var runner = ProxyRunner(configurations: configurations, journal: journal, threads: threads, inputs: inputs)
         // Each proxy runs its own part of the profile.
         runner.recorded = read

@@ -58,15 +58,6 @@ struct ForwardOptions: ParsableArguments {
         throw ValidationError("--forward-proxy takes the place of --listen and --upstream: give one or the others")
     }
 
-    /// Warns about faults of `profile` that are for hosts, which only the explicit proxy knows.
-    func warn(about profile: Profile) {
-        guard forwardProxy == nil else { return }
-        let names = profile.allFaults.filter { !$0.condition.hosts.isEmpty }.map(\.name.quoted)
-        guard let first = names.first else { return }
-        let more = names.count > 1 ? " and \(names.count - 1) more" : ""
-        Console.warn("\(first)\(more) never acts: only --forward-proxy knows the hosts that “host” is about")
-    }
-
     /// The policy, with the password read.
     func policy() throws(CommandFailure) -> ForwardPolicy {
         ForwardPolicy(clients: allowClient, password: try password(), allowsLocalTargets: allowLocalTargets)

@@ -1,0 +1,115 @@
+import FaultProfile
+import Testing
+import Units
+
+@testable import FaultPlan
+
+/// Faults for the name in a client's first bytes, which come to a connection that lives already.
+@Suite struct NamingTests {
+    private func fault(_ kind: FaultKind, for hosts: String..., ageUntil: Duration? = nil) throws -> Fault {
+        var patterns: [HostPattern] = []
+        for host in hosts { patterns.append(try HostPattern(parsing: host)) }
+        let condition = Condition(ageUntil: ageUntil, hosts: patterns)
+        return Fault(name: kind.name.rawValue, stream: .upstream, condition: condition, kind: kind)
+    }
+
+    private func plan(_ faults: Fault...) -> Plan {
+        Plan(profile: Profile(name: "test", faults: faults), seed: 1, proxy: "p", start: .zero)
+    }
+
+    private func update(_ plan: inout Plan, target: String? = nil, name: String) -> ConnectionUpdate {
+        plan.update(ofConnection: 1, opened: .zero, client: nil, target: target, name: name)
+    }
+
+    private static let cut = FaultKind.cut(Cut(position: .at(ByteCount(10)), how: .reset))
+
+    @Test func `a name brings the faults that are for it, at their offsets`() throws {
+        var plan = plan(try fault(Self.cut, for: "*.example"), Fault(name: "all", kind: Self.cut))
+        var connection = plan.accept(at: .zero)
+        #expect(!plan.hasFaults(forName: "a.other", besides: nil))
+        #expect(update(&plan, name: "a.other").isEmpty)
+        #expect(plan.hasFaults(forName: "A.example.", besides: nil))
+        let update = update(&plan, name: "A.example.")
+        #expect(!update.isEmpty && update.beginning == nil)
+        _ = update.apply(to: &connection.upstream, &connection.downstream, at: .zero)
+        #expect(connection.upstream.decide(available: 100, now: .zero).readLimit == 10)
+    }
+
+    @Test func `a fault that the target has brought isn't brought again`() throws {
+        var plan = plan(try fault(Self.cut, for: "192.0.2.7", "*.example"))
+        #expect(!plan.hasFaults(forName: "a.example", besides: "192.0.2.7"))
+        #expect(update(&plan, target: "192.0.2.7", name: "a.example").isEmpty)
+        #expect(!update(&plan, target: "192.0.2.8", name: "a.example").isEmpty)
+    }
+
+    @Test func `a list of offsets takes its turns in the order of the names`() throws {
+        let list = FaultKind.cut(Cut(position: .inTurn([ByteCount(10), ByteCount(20)]), how: .reset))
+        var plan = plan(try fault(list, for: "a"))
+        for limit: Int64 in [10, 20] {
+            var connection = plan.accept(at: .zero)
+            _ = update(&plan, name: "a").apply(to: &connection.upstream, &connection.downstream, at: .zero)
+            #expect(connection.upstream.decide(available: 100, now: .zero).readLimit == limit)
+        }
+    }
+
+    @Test func `a refusal ends the connection when the name is known`() throws {
+        var plan = plan(try fault(.connect(Connect(how: .refuse)), for: "a"))
+        var state = ConnectionState(plan.accept(at: .zero).faults, opened: .zero)
+        #expect(state.terminated(at: .zero) == nil)
+        state.update(update(&plan, name: "a"), passed: 0, at: .seconds(1))
+        #expect(state.terminated(at: .seconds(1))?.event?.effect == .resets)
+    }
+
+    @Test func `a delay of connecting begins with the first look, and acts once`() throws {
+        var plan = plan(try fault(.connect(Connect(how: .delay(.milliseconds(80), jitter: .zero))), for: "a"))
+        var beginning = try #require(update(&plan, name: "a").beginning)
+        let first = beginning.advance(at: .milliseconds(20))
+        #expect(first.verdict == .wait(until: .milliseconds(100)))
+        #expect(first.event?.effect == .connectsLate)
+        let second = beginning.advance(at: .milliseconds(99))
+        #expect(second.verdict == .wait(until: .milliseconds(100)) && second.event == nil)
+        #expect(beginning.advance(at: .milliseconds(100)).verdict == .pass)
+    }
+
+    @Test func `a hang lasts as long as its fault is on`() throws {
+        var plan = plan(try fault(.connect(Connect(how: .hang)), for: "a", ageUntil: .milliseconds(80)))
+        var beginning = try #require(update(&plan, name: "a").beginning)
+        let first = beginning.advance(at: .milliseconds(20))
+        #expect(first.verdict == .wait(until: .milliseconds(80)))
+        #expect(first.event?.effect == .hangs)
+        #expect(beginning.advance(at: .milliseconds(30)).event == nil)
+        #expect(beginning.advance(at: .milliseconds(80)).verdict == .pass)
+    }
+
+    @Test func `a profile without the fault has the bytes pass`() throws {
+        for how in [Connect.Mode.hang, .delay(.seconds(80), jitter: .zero)] {
+            var plan = plan(try fault(.connect(Connect(how: how)), for: "a"))
+            var beginning = try #require(update(&plan, name: "a").beginning)
+            guard case .wait = beginning.advance(at: .zero).verdict else {
+                Issue.record("the bytes don't wait")
+                continue
+            }
+            let change = plan.apply(Profile(name: "none"))
+            beginning.follow(change.update(connection: 1, opened: .zero, client: nil, names: ["a"]))
+            #expect(beginning.advance(at: .seconds(1)).verdict == .pass)
+        }
+    }
+
+    @Test func `a handshake whose packets are all lost fails the connection`() throws {
+        var plan = plan(try fault(.loss(Loss(rate: .always, roundTrip: .milliseconds(10))), for: "a"))
+        var beginning = try #require(update(&plan, name: "a").beginning)
+        guard case .wait(let moment) = beginning.advance(at: .zero).verdict else {
+            Issue.record("the bytes don't wait")
+            return
+        }
+        #expect(beginning.advance(at: moment).verdict == .fail)
+    }
+
+    @Test func `a change of the profile acts by any of the names`() throws {
+        var plan = plan()
+        let change = plan.apply(Profile(name: "new", faults: [try fault(Self.cut, for: "a")]))
+        for (names, isHit) in [([], false), (["192.0.2.7", "a"], true), (["a"], true), (["192.0.2.7"], false)] {
+            #expect(change.update(connection: 1, opened: .zero, client: nil, names: names).isEmpty == !isHit)
+        }
+    }
+}
