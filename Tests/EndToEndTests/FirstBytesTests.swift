@@ -9,7 +9,7 @@ import Testing
     private static let profile = """
         { "name": "one", "faults": [
             { "kind": "cut", "stream": "downstream", "at": "64 KiB", "when": { "host": "*.cut.example" } },
-            { "kind": "connect", "delay": "50 ms", "when": { "host": "b.cut.example" } } ] }
+            { "kind": "connect", "how": "delay", "for": "50 ms", "when": { "host": "b.cut.example" } } ] }
         """
 
     /// Gets `file.bin` of `name` through the proxy at `address`; returns curl's status and the bytes of the body.

@@ -57,7 +57,7 @@ import Testing
 
     @Test(arguments: [
         // The length of the message, of the session, of the extensions, of one extension, of the list, of the name.
-        (8, 1), (43, 255), (86, 9), (98, 200), (108, 9), (111, 200),
+        (8, 1), (43, 255), (85, 9), (89, 200), (103, 9), (106, 200),
     ])
     func `a length that doesn't fit ends the search`(place: Int, value: UInt8) {
         var bytes = HelloText("a.example").bytes
