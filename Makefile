@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test readme forward page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table pictures terminal picture clean
+.PHONY: help demo build test readme forward page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures terminal picture clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -211,6 +211,11 @@ loss-table: ## compare the loss fault with the literature and with real senders,
 	@scripts/install.sh build
 	@swift build -c release --product loss-comparison
 	@.build/release/loss-comparison
+
+loss-lab: build ## measure the loss fault beside the kernel's TCP behind a link that drops packets (as root; about 12 minutes)
+	@scripts/install.sh loss-lab
+	@swift build -c release --product loss-link
+	@python3 Benchmarks/loss_lab.py
 
 forecast-check: build ## compare the forecast with the run for 200 random profiles (about 5 minutes)
 	@python3 Benchmarks/forecast_check.py

@@ -312,6 +312,14 @@ let package = Package(
             path: "Benchmarks/LossComparison",
             swiftSettings: strictAndSafe
         ),
+        // Not a product: `make loss-lab` runs it.
+        .systemLibrary(name: "CLossLink", path: "Benchmarks/CLossLink"),
+        .executableTarget(
+            name: "loss-link",
+            dependencies: ["CLossLink"],
+            path: "Benchmarks/LossLink",
+            swiftSettings: strict
+        ),
         // Not a product: `make simulate` runs it.
         .executableTarget(
             name: "simulate",

@@ -2,7 +2,7 @@
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
 #     scripts/install.sh PURPOSE...     the purposes: build test readme forward page terminal action acceptance databases
-#                                   stage control-fuzz transfers tools load bench allocations install deb packages image
+#                                   stage control-fuzz transfers tools load bench allocations install deb packages image loss-lab
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -42,6 +42,10 @@ for purpose in "$@"; do
         need python3 has python3
         need python3-pip python3 -m pip --version
         wants_clients=yes
+        ;;
+    loss-lab)
+        need python3 has python3
+        need iproute2 has ip
         ;;
     page)
         need python3 has python3

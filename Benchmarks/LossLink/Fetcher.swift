@@ -15,7 +15,7 @@ final class Fetcher {
         let size: Int?
     }
 
-    private struct Transfer {
+    private final class Transfer {
         let job: Job
         let began: UInt64
         var clientPort: UInt16 = 0
@@ -24,7 +24,16 @@ final class Fetcher {
         var stamp: [UInt8] = []
         var deliveries: [(nanoseconds: UInt64, bytes: Int)] = []
         var deadline: UInt64
+
+        init(_ job: Job, began: UInt64, deadline: UInt64) {
+            self.job = job
+            self.began = began
+            self.deadline = deadline
+        }
     }
+
+    /// When Linux gives up a connect (127 s), and some more.
+    private static let connectNanoseconds: UInt64 = 130_000_000_000
 
     private let address: String
     private let poller = Poller()
@@ -45,8 +54,11 @@ final class Fetcher {
             return Job(
                 id: number(row[0], within: 0...Int.max, "ID"),
                 start: origin + number(row[1], within: 0...86_400_000, "START-MILLISECONDS") * 1_000_000,
-                port: number(row[2], within: 1...65_535, "PORT"), kind: row[3],
-                nanoseconds: UInt64(number(row[4], within: 0.001...3600, "SECONDS") * 1e9), size: size)
+                port: number(row[2], within: 1...65_535, "PORT"),
+                kind: row[3],
+                nanoseconds: UInt64(number(row[4], within: 0.001...3600, "SECONDS") * 1e9),
+                size: size
+            )
         }
         jobs.sort { $0.start > $1.start }
         var nextSweep = origin
@@ -59,7 +71,8 @@ final class Fetcher {
             if now >= nextSweep {
                 nextSweep = now + 10_000_000
                 for (descriptor, transfer) in transfers where transfer.deadline <= now {
-                    end(descriptor, transfer, error: transfer.job.size == nil && transfer.requested != nil ? nil : "late")
+                    let isWhole = transfer.job.size == nil && transfer.requested != nil
+                    end(descriptor, transfer, error: isWhole ? nil : "late")
                 }
             }
             poller.wait(milliseconds: 5) { advance($0) }
@@ -70,8 +83,10 @@ final class Fetcher {
         let descriptor = check(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), "socket")
         setNonBlocking(descriptor)
         let now = monotonic()
-        let transfer = Transfer(job: job, began: now, deadline: now + max(job.nanoseconds, 130_000_000_000))
-        if withSocketAddress(socketAddress(address, job.port), { connect(descriptor, $0, $1) }) < 0, errno != EINPROGRESS {
+        let transfer = Transfer(job, began: now, deadline: now + max(job.nanoseconds, Fetcher.connectNanoseconds))
+        if withSocketAddress(socketAddress(address, job.port), { connect(descriptor, $0, $1) }) < 0,
+            errno != EINPROGRESS
+        {
             return end(descriptor, transfer, error: String(cString: strerror(errno)))
         }
         transfers[descriptor] = transfer
@@ -80,11 +95,14 @@ final class Fetcher {
 
     private func advance(_ descriptor: Int32) {
         guard let transfer = transfers[descriptor] else { return }
-        if transfer.requested == nil { request(descriptor, transfer) } else { receive(descriptor) }
+        if let requested = transfer.requested {
+            receive(descriptor, transfer, since: requested)
+        } else {
+            request(descriptor, transfer)
+        }
     }
 
-    private func request(_ descriptor: Int32, _ begun: Transfer) {
-        var transfer = begun
+    private func request(_ descriptor: Int32, _ transfer: Transfer) {
         var problem: Int32 = 0
         var size = socklen_t(4)
         getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &problem, &size)
@@ -97,7 +115,6 @@ final class Fetcher {
         }
         transfer.requested = now
         transfer.deadline = now + transfer.job.nanoseconds
-        transfers[descriptor] = transfer
         poller.change(descriptor, events: readable)
     }
 
@@ -110,29 +127,27 @@ final class Fetcher {
         return UInt16(bigEndian: local.sin_port)
     }
 
-    private func receive(_ descriptor: Int32) {
+    private func receive(_ descriptor: Int32, _ transfer: Transfer, since requested: UInt64) {
         let count = read(descriptor, block, 262_144)
         if count < 0 && errno == EAGAIN { return }
         let now = monotonic()
-        guard count > 0, let requested = transfers[descriptor]!.requested else {
-            return end(
-                descriptor, transfers[descriptor]!,
-                error: count == 0 ? "the answer is too short" : String(cString: strerror(errno)))
+        guard count > 0 else {
+            let reason = count == 0 ? "the answer is too short" : String(cString: strerror(errno))
+            return end(descriptor, transfer, error: reason)
         }
-        if transfers[descriptor]!.stamp.count < 8 {
-            let missing = min(count, 8 - transfers[descriptor]!.stamp.count)
-            transfers[descriptor]!.stamp += UnsafeBufferPointer(start: block, count: missing)
+        if transfer.stamp.count < 8 {
+            transfer.stamp += UnsafeBufferPointer(start: block, count: min(count, 8 - transfer.stamp.count))
         }
-        transfers[descriptor]!.received += count
-        if let size = transfers[descriptor]!.job.size {
-            if transfers[descriptor]!.received >= size { end(descriptor, transfers[descriptor]!, error: nil, at: now) }
+        transfer.received += count
+        if let size = transfer.job.size {
+            if transfer.received >= size { end(descriptor, transfer, error: nil, at: now) }
             return
         }
         let time = now - requested
-        if let last = transfers[descriptor]!.deliveries.last, time < last.nanoseconds + 1_000_000 {
-            transfers[descriptor]!.deliveries[transfers[descriptor]!.deliveries.count - 1].bytes += count
+        if let last = transfer.deliveries.last, time < last.nanoseconds + 1_000_000 {
+            transfer.deliveries[transfer.deliveries.count - 1].bytes += count
         } else {
-            transfers[descriptor]!.deliveries.append((time, count))
+            transfer.deliveries.append((time, count))
         }
     }
 

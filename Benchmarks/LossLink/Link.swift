@@ -94,9 +94,9 @@ struct Histogram {
         largest = max(largest, nanoseconds)
         // Eight buckets for each power of two, from 1 µs on.
         let units = nanoseconds / 125
-        if units < 8 { return counts[Int(units)] += 1 }
-        let power = 63 - units.leadingZeroBitCount - 3
-        counts[min(127, 8 * (power + 1) + Int(units >> UInt64(power)) - 8)] += 1
+        let power = max(0, 60 - units.leadingZeroBitCount)
+        let bucket = units < 8 ? Int(units) : 8 * power + Int(units >> UInt64(power))
+        counts[min(127, bucket)] += 1
     }
 
     /// The upper end of the bucket that a share of the durations lies at or below, in microseconds.

@@ -24,11 +24,11 @@ enum LossLink {
 
     static func main() {
         signal(SIGPIPE, SIG_IGN)
-        let arguments = CommandLine.arguments.dropFirst()
+        let arguments = Array(CommandLine.arguments.dropFirst())
         switch (arguments.first, arguments.count) {
         case ("relay", 4), ("relay", 6): Relay(Array(arguments.dropFirst())).run()
-        case ("serve", 2): Server(address: arguments.last!).run()
-        case ("fetch", 2): Fetcher(address: arguments.last!).run()
+        case ("serve", 2): Server(address: arguments[1]).run()
+        case ("fetch", 2): Fetcher(address: arguments[1]).run()
         default: fail(usage)
         }
     }

@@ -97,8 +97,18 @@ final class Relay {
             if descriptors[2].revents != 0 { break }
         }
         for flow in flows.values { report(flow) }
-        print("largest-payload", largestPayload, "refused", refused, "flows", flowCount,
-            "pause-p99-us", pauses.microseconds(below: 0.99), "pause-max-us", Double(pauses.largest) / 1000)
+        print(
+            "largest-payload",
+            largestPayload,
+            "refused",
+            refused,
+            "flows",
+            flowCount,
+            "pause-p99-us",
+            pauses.microseconds(below: 0.99),
+            "pause-max-us",
+            Double(pauses.largest) / 1000
+        )
         log?.end()
     }
 
@@ -158,10 +168,16 @@ final class Relay {
         } else {
             isLost = false
         }
+        let due = sent.map { $0 + flow.cell.oneWayNanoseconds }
         log?.add(
-            packet, direction: direction, at: now, port: port, first: flow.firstSequences,
-            fate: sent == nil ? "queue-full" : isLost ? "lost" : "due \(log!.microseconds(sent! + flow.cell.oneWayNanoseconds))")
-        guard let sent else {
+            packet,
+            direction: direction,
+            at: now,
+            port: port,
+            first: flow.firstSequences,
+            fate: isLost ? .lost : due.map { .due($0) } ?? .overflowed
+        )
+        guard let due else {
             flow.overflowed += 1
             return false
         }
@@ -169,9 +185,7 @@ final class Relay {
             flow.lost += 1
             return false
         }
-        insert(
-            Waiting(
-                due: sent + flow.cell.oneWayNanoseconds, slot: slot, length: length, direction: direction, flow: flow))
+        insert(Waiting(due: due, slot: slot, length: length, direction: direction, flow: flow))
         return true
     }
 
@@ -187,14 +201,26 @@ final class Relay {
         ordinals[port] = ordinal + 1
         flowCount += 1
         let new = Flow(
-            port: port, clientPort: clientPort, cell: cell, generator: Generator(seed: seed, UInt64(port), ordinal))
+            port: port,
+            clientPort: clientPort,
+            cell: cell,
+            generator: Generator(seed: seed, UInt64(port), ordinal)
+        )
         flows[key] = new
         return new
     }
 
     private func report(_ flow: Flow) {
-        print("flow", flow.port, flow.clientPort, flow.data, flow.lost, flow.overflowed,
-            flow.lateness.microseconds(below: 0.99), Double(flow.lateness.largest) / 1000)
+        print(
+            "flow",
+            flow.port,
+            flow.clientPort,
+            flow.data,
+            flow.lost,
+            flow.overflowed,
+            flow.lateness.microseconds(below: 0.99),
+            Double(flow.lateness.largest) / 1000
+        )
     }
 
     // MARK: A heap by the time that is due
@@ -221,39 +247,4 @@ final class Relay {
             index = least
         }
     }
-}
-
-/// A line for each packet of a port: what arrived at the link when, and what became of it. At most a million lines.
-///
-/// `MICROSECONDS up|down CLIENT-PORT FLAGS SEQUENCE+PAYLOAD ack ACKNOWLEDGED [sack FROM-TO,…] lost|queue-full|due MICROSECONDS`,
-/// with sequence numbers from the start of each direction.
-final class PacketLog {
-    static let lineLimit = 1_000_000
-
-    private let file: UnsafeMutablePointer<FILE>
-    private let port: UInt16
-    private let began = monotonic()
-    private var lines = 0
-
-    init(path: String, port: UInt16) {
-        guard let file = fopen(path, "w") else { fail("\(path): \(String(cString: strerror(errno)))") }
-        self.file = file
-        self.port = port
-    }
-
-    func microseconds(_ time: UInt64) -> UInt64 { (time - began) / 1000 }
-
-    func add(_ packet: Packet, direction: Int, at now: UInt64, port: UInt16, first: [UInt32], fate: String) {
-        guard port == self.port, lines < PacketLog.lineLimit else { return }
-        lines += 1
-        let peer = first[1 - direction]
-        let selective = packet.selective.map { "\($0.0 &- peer)-\($0.1 &- peer)" }
-        fputs(
-            "\(microseconds(now)) \(direction == 0 ? "up" : "down")"
-                + " \(direction == 0 ? packet.sourcePort : packet.destinationPort) \(packet.flagNames)"
-                + " \(packet.sequence &- first[direction])+\(packet.payload) ack \(packet.acknowledged &- peer)"
-                + (selective.isEmpty ? "" : " sack " + selective.joined(separator: ",")) + " \(fate)\n", file)
-    }
-
-    func end() { fclose(file) }
 }

@@ -42,8 +42,15 @@ final class Server {
         check(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, 4), "SO_REUSEADDR")
         // What is accepted inherits it.
         check(
-            setsockopt(listener, Int32(IPPROTO_TCP), TCP_CONGESTION, congestionControl, socklen_t(congestionControl.utf8.count)),
-            "congestion control \(congestionControl)")
+            setsockopt(
+                listener,
+                Int32(IPPROTO_TCP),
+                TCP_CONGESTION,
+                congestionControl,
+                socklen_t(congestionControl.utf8.count)
+            ),
+            "congestion control \(congestionControl)"
+        )
         check(withSocketAddress(socketAddress(address, port)) { bind(listener, $0, $1) }, "bind to port \(port)")
         check(Glibc.listen(listener, 1024), "listen")
         setNonBlocking(listener)

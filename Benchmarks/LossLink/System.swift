@@ -22,12 +22,16 @@ func monotonic() -> UInt64 {
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
 }
 
-/// The fields of each line of standard input up to an empty line or the end; exits with 2 if a line has another number.
+/// The fields of each line of standard input, up to an empty line or the end.
+///
+/// Exits with 2 if a line has another number of fields.
 func readTable(fields count: Int, of table: String) -> [[String]] {
     var rows: [[String]] = []
     while let line = readLine(), !line.isEmpty {
         let fields = line.split(separator: " ").map(String.init)
-        if fields.count != count { fail("\(table), line \(rows.count + 1): \(fields.count) fields instead of \(count)") }
+        if fields.count != count {
+            fail("\(table), line \(rows.count + 1): \(fields.count) fields instead of \(count)")
+        }
         rows.append(fields)
     }
     return rows
@@ -35,7 +39,9 @@ func readTable(fields count: Int, of table: String) -> [[String]] {
 
 /// A number of a table; exits with 2 if the text isn't one within the range.
 func number<Value: LosslessStringConvertible & Comparable>(
-    _ text: String, within range: ClosedRange<Value>, _ name: String
+    _ text: String,
+    within range: ClosedRange<Value>,
+    _ name: String
 ) -> Value {
     guard let value = Value(text), range.contains(value) else {
         fail("\(name) is \(text): expected a number from \(range.lowerBound) to \(range.upperBound)")
@@ -53,7 +59,8 @@ func socketAddress(_ address: String, _ port: UInt16) -> sockaddr_in {
 }
 
 func withSocketAddress<Result>(
-    _ address: sockaddr_in, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    _ address: sockaddr_in,
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
 ) -> Result {
     withUnsafePointer(to: address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
