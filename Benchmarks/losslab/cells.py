@@ -11,7 +11,8 @@ ROUND_TRIPS = [20, 50, 100]  # ms
 CONNECT_LOSSES = [1.0, 5.0, 10.0]  # percent, for SYN and SYN-ACK too
 SIZES = {"10000": 0.5, "100000": 1.0, "1000000": 0.5}  # bytes, and how many there are for each transfer of 100 KB
 FIRST_PORT, FIRST_PROXY_PORT = 20_000, 21_000
-JOB_LIMIT = 120  # s, for a transfer
+JOB_LIMIT = 120  # s, for a transfer: what isn't through by then counts as having taken that long
+START_SPREAD = 3  # s, over which flows that may begin do so
 
 
 def all_cells(seed):
@@ -87,6 +88,8 @@ class Plan:
                 shorts += [(cell, "8")] * 20
             else:
                 flows = amounts.bbr if cell["sender"] == "bbr" else amounts.bulk
+                # Bursts make few and long stalls, so that flows differ more.
+                flows *= 2 if cell["burst"] > 1 and cell["loss"] >= 2 and cell["sender"] != "bbr" else 1
                 bulk += [(cell, amounts.seconds)] * flows
                 for size, share in SIZES.items():
                     shorts += [(cell, size)] * round(amounts.transfers * share)
@@ -107,7 +110,7 @@ class Plan:
             for cell, seconds in left:
                 rate = expected_rate(cell)
                 if running == 0 or running + rate <= room:
-                    begin = now + generator.uniform(0, 0.5)
+                    begin = now + generator.uniform(0, START_SPREAD)
                     self.jobs.append((begin, cell, "bulk", seconds))
                     free_at.append((begin + seconds + 0.3, rate))
                     running += rate

@@ -50,6 +50,9 @@ def save(path, about, plan, results, lateness):
         file.write(json.dumps({"kind": "about", **about}) + "\n")
         for index, (_, cell, kind, seconds) in enumerate(plan.jobs):
             result = results.get(index, {"error": "no result"})
+            if result.get("error") == "late" and "connect" in result:
+                del result["error"]
+                result["time"] = JOB_LIMIT
             if "error" in result:
                 failures[result["error"]] += 1
                 continue
