@@ -90,10 +90,11 @@ def run(arguments, parser):
         path = os.path.join(arguments.save, f"{side}.jsonl.gz") if arguments.what == "all" else arguments.save
         budget = (arguments.budget or (250 if side == "kernel" else 1500)) * 1e6
         share = {"kernel": 0.7, "proxy": 0.3}[side] if arguments.what == "all" else 1
-        amounts = Amounts.within(cells, arguments.minutes * share, budget, arguments.seconds)
         if arguments.flows:
             amounts = Amounts(arguments.flows, arguments.bbr_flows or max(1, arguments.flows // 2),
                               arguments.transfers or 60, arguments.seconds)
+        else:
+            amounts = Amounts.within(cells, arguments.minutes * share, budget, arguments.seconds)
         plan = Plan(cells, amounts, budget)
         print(f"{side}: {len(cells)} cells, {amounts}: about {plan.seconds / 60:.1f} minutes, {path}", flush=True)
         if side == "kernel":

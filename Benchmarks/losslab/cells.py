@@ -12,6 +12,7 @@ CONNECT_LOSSES = [1.0, 5.0, 10.0]  # percent, for SYN and SYN-ACK too
 SIZES = {"10000": 0.5, "100000": 1.0, "1000000": 0.5}  # bytes, and how many there are for each transfer of 100 KB
 FIRST_PORT, FIRST_PROXY_PORT = 20_000, 21_000
 JOB_LIMIT = 120  # s, for a transfer: what isn't through by then counts as having taken that long
+CHECK_SECONDS = 10  # of the flow without loss
 START_SPREAD = 3  # s, over which flows that may begin do so
 
 
@@ -56,18 +57,14 @@ class Amounts:
 
     @classmethod
     def within(cls, cells, minutes, budget, seconds):
-        """The most that fit into a time."""
-        best = cls(1, 1, 10, 10)
-        for length in {seconds, min(15, seconds), min(20, seconds)}:
-            for bulk in range(1, 13):
-                for bbr in {max(1, bulk // 3), max(1, bulk // 2)}:
-                    amounts = cls(bulk, bbr, min(60, 20 * bulk), length)
-                    if Plan(cells, amounts, budget).seconds <= 60 * minutes and amounts.worth() > best.worth():
-                        best = amounts
+        """The most that fit into a time, or the least."""
+        best = cls(1, 1, 20, seconds)
+        for bulk in range(2, 25):
+            more = cls(bulk, max(1, bulk // 2), min(120, 30 * bulk), seconds)
+            if Plan(cells, more, budget).seconds > 60 * minutes:
+                break
+            best = more
         return best
-
-    def worth(self):
-        return (self.bulk + 3 * self.bbr) * self.seconds
 
     def __str__(self):
         return (f"{self.bulk} bulk flows of {self.seconds:g} s a cell ({self.bbr} with bbr), {self.transfers} transfers of "
@@ -84,7 +81,7 @@ class Plan:
             if cell["part"] == "connect":
                 shorts += [(cell, "connect")] * (5 * amounts.transfers)
             elif cell["part"] == "check":
-                bulk.append((cell, 10.0))
+                bulk.append((cell, CHECK_SECONDS))
                 shorts += [(cell, "8")] * 20
             else:
                 flows = amounts.bbr if cell["sender"] == "bbr" else amounts.bulk

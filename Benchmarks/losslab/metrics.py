@@ -85,6 +85,7 @@ class Flow:
         deliveries, end = line["deliveries"], line["seconds"] * 1000
         deliveries = [(moment, count) for moment, count in deliveries if moment <= end]
         first = deliveries[0][0] if deliveries else 0
+        self.seconds = line["seconds"]
         self.length = end - first
         self.goodput = sum(count for _, count in deliveries) * 8000 / self.length
         moments = [moment for moment, _ in deliveries] + [end]

@@ -2,7 +2,7 @@
 import json, statistics
 from collections import defaultdict
 
-from .cells import LINK, SENDERS, SIZES, all_cells, key, name
+from .cells import CHECK_SECONDS, LINK, SENDERS, SIZES, all_cells, key, name
 from .metrics import BIN, apart, distance, read_file, within
 
 CRITERIA = {
@@ -43,16 +43,20 @@ def order(place):
 def compare(kernel, other, parts):
     """Prints a row for each cell; the numbers of criteria that hold, by part."""
     print("\n" + "; ".join(f"{title}: {text}" for title, (text, _) in CRITERIA.items()))
-    print("kernel/other; * marks what doesn't hold\n")
+    print("kernel/other; * marks what doesn't hold, ? what was late or is missing\n")
     print("cell               part        Mbit/s            >1.5RTT         longest        KS     "
           "100KB p50        100KB p90")
     held = defaultdict(lambda: defaultdict(list))
     for place in sorted((place for place in kernel if place in other and place in parts), key=order):
         one, two = kernel[place], other[place]
-        verdicts = {title: bool(test(one, two)) for title, (_, test) in CRITERIA.items()}
-        for title, verdict in verdicts.items():
-            held[parts[place]][title].append(verdict)
-        mark = {title: " " if verdict else "*" for title, verdict in verdicts.items()}
+        mark = {}
+        for title, (_, test) in CRITERIA.items():
+            # What was late on one of the sides isn't judged.
+            sides = [cell.times["100000"] if title in ("p50", "p90") else cell.flows for cell in (one, two)]
+            verdict = bool(test(one, two)) if all(sides) else None
+            mark[title] = {True: " ", False: "*", None: "?"}[verdict]
+            if verdict is not None:
+                held[parts[place]][title].append(verdict)
         print(f"{name(place)} {parts[place]} {one.goodput:7.2f}/{two.goodput:7.2f}{mark['goodput']} "
               f"{one.stalled(1.5):6.3f}/{two.stalled(1.5):6.3f}{mark['stalled']} "
               f"{one.longest:6.0f}/{two.longest:6.0f}{mark['longest']} {distance(one.bins, two.bins):6.3f}{mark['KS']} "
@@ -75,6 +79,9 @@ def table(paths, seed, as_json=None):
     halves = [{place: cell.half(number) for place, cell in kernel.items()} for number in (0, 1)]
     compare(*halves, parts)
     held = {}
+    lengths = [{flow.seconds for cell in measured.values() for flow in cell.flows} for measured in files]
+    if len(files) > 1 and (lengths[0] ^ lengths[1]) - {CHECK_SECONDS}:
+        print(f"\nThe flows of the files differ in length ({lengths[0]} and {lengths[1]} s): their longest gaps can't be compared")
     if len(files) > 1:
         print(f"\n== {paths[1]} beside {paths[0]}")
         held = compare(kernel, files[1], parts)
