@@ -2,7 +2,8 @@
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
 #     scripts/install.sh PURPOSE...     the purposes: build test readme forward page terminal action acceptance databases
-#                                   stage control-fuzz transfers tools load bench allocations install deb packages image loss-lab
+#                                   stage control-fuzz transfers tools load bench allocations install deb packages image
+#                                   loss-lab
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail

@@ -95,8 +95,8 @@ class Plan:
         work = sum(min(expected_rate(cell), budget / 2) * (seconds + 1) for cell, seconds in bulk)
         length = max(30.0, 1.1 * (work + bits) / budget)
         room = max(budget - bits / length, budget / 2, 0.95 * LINK)
+        # Flows of a cell are spread over the run, so that a moment in which the machine is busy hits several cells.
         generator.shuffle(bulk)
-        bulk.sort(key=lambda job: -expected_rate(job[0]))
         self.jobs, free_at, running, now = [], [], 0.0, 0.0
         left = bulk
         while left:
