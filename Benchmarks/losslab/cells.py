@@ -13,7 +13,7 @@ SIZES = {"10000": 0.5, "100000": 1.0, "1000000": 0.5}  # bytes, and how many the
 FIRST_PORT, FIRST_PROXY_PORT = 20_000, 21_000
 JOB_LIMIT = 120  # s, for a transfer: what isn't through by then counts as having taken that long
 CHECK_SECONDS = 10  # of the flow without loss
-START_SPREAD = 3  # s, over which flows that may begin do so
+START_GAP = 0.3  # s between two starts at least, since slow start fills the whole link for a moment
 
 
 def all_cells(seed):
@@ -97,7 +97,7 @@ class Plan:
         room = max(budget - bits / length, budget / 2, 0.95 * LINK)
         # Flows of a cell are spread over the run, so that a moment in which the machine is busy hits several cells.
         generator.shuffle(bulk)
-        self.jobs, free_at, running, now = [], [], 0.0, 0.0
+        self.jobs, free_at, running, now, next_start = [], [], 0.0, 0.0, 0.0
         left = bulk
         while left:
             for end, rate in [entry for entry in free_at if entry[0] <= now]:
@@ -107,7 +107,8 @@ class Plan:
             for cell, seconds in left:
                 rate = expected_rate(cell)
                 if running == 0 or running + rate <= room:
-                    begin = now + generator.uniform(0, START_SPREAD)
+                    begin = max(now, next_start)
+                    next_start = begin + START_GAP
                     self.jobs.append((begin, cell, "bulk", seconds))
                     free_at.append((begin + seconds + 0.3, rate))
                     running += rate
