@@ -4,7 +4,9 @@ from collections import defaultdict
 
 from .cells import SIZES, key
 
-LATE = 2.0  # ms: a flow whose link is later is left out
+# ms, and a share of the round trip: a flow whose link is later than both is left out. Slow start into a full queue costs the
+# kernel milliseconds of processor time for its lists of segments, so that a long round trip is never below 2 ms.
+LATE, LATE_SHARE = 2.0, 0.05
 # s after half of the round trip: a transfer whose server was connected later is left out, since a SYN was lost.
 LATE_ACCEPT = 0.02
 SETTLED = 2_000  # ms: the start of a bulk flow, which the distribution of its rate leaves out
@@ -23,7 +25,7 @@ class Measured:
         self.flows, self.times, self.late = [], defaultdict(list), 0
 
     def add(self, line):
-        if line.get("late", 0) > LATE:
+        if line.get("late", 0) > max(LATE, LATE_SHARE * self.round_trip):
             self.late += 1
         elif line["kind"] == "bulk":
             self.flows.append(Flow(line))
