@@ -80,7 +80,6 @@ struct ReplayCommand: AsyncParsableCommand {
             profile: file.plan(for: proxy).everything,
             seed: proxy.seed
         )
-        forward.warn(about: configuration.profile)
         limits.apply(to: &configuration)
         configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
         // The lines name faults of the replayed journal, so its profile explains them.
