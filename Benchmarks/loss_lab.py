@@ -58,14 +58,13 @@ def main():
     arguments = parser.parse_args()
     if arguments.files and arguments.what != "table" or len(arguments.files) > 2:
         parser.error("only `table` takes files, one or two")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for ends in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ends, lambda number, _: sys.exit(128 + number))
     try:
         sys.exit(0 if run(arguments, parser) else 1)
     except Unfit as problem:
         print(f"loss_lab.py: {problem}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
 
 
 def run(arguments, parser):

@@ -132,7 +132,8 @@ def read_lateness(flows):
         worst = sorted(entry[3] / 1000 for entry in found.values())
         print(f"lateness of the link, p99 of a flow: median {statistics.median(worst):.3f} ms,"
               f" 99 % of flows below {worst[int(0.99 * (len(worst) - 1))]:.3f} ms, most {worst[-1]:.3f} ms;"
-              f" {sum(entry > LATE for entry in worst)} of {len(worst)} flows above {LATE:g} ms, which are left out unless that is below {LATE_SHARE * 100:g} % of the round trip", flush=True)
+              f" {sum(entry > LATE for entry in worst)} of {len(worst)} flows above {LATE:g} ms, which are left out"
+              f" unless that is below {LATE_SHARE * 100:g} % of the round trip", flush=True)
     return found
 
 
