@@ -133,6 +133,21 @@ import Testing
         #expect(outcome.lines.allSatisfy { $0.count <= 80 })
     }
 
+    @Test func `a fault for a host is left out of the prediction, which says so`() async throws {
+        try await withFolder { folder in
+            let text = """
+                { "name": "p", "faults": [ { "kind": "latency", "delay": "1 h", "when": { "host": "*.example" } } ] }
+                """
+            try Data(text.utf8).write(to: folder.appendingPathComponent("p.json"))
+            let plan = try await squall("plan", "p.json", "--size", "1KiB", folder: folder)
+            for text in ["always: latency 1 h, to *.example", "predicted    complete at once", "no faults for hosts"] {
+                #expect(plan.output.contains(text), "\(plan.output)")
+            }
+            let bare = try await squall("plan", "--latency", "1ms", "--size", "1KiB", folder: folder)
+            #expect(!bare.output.contains("no faults for hosts"))
+        }
+    }
+
     @Test func `a transfer that can't succeed is told as such`() async throws {
         let dead = try await squall("plan", "dead-server", "--seed", "1")
         #expect(dead.status == 0)
