@@ -27,11 +27,11 @@ struct TerminalTextTests {
     }
 
     @Test func `lines are broken between fields, and a field never`() {
-        let fields = ["ready: 127.0.0.1:8081", "-> a.example:80", "(proxy “of one”,", "seed 7)"]
+        let fields = ["ready: 127.0.0.1:PORT", "-> a.example:80", "(proxy “of one”,", "seed 7)"]
         #expect(TerminalText.lines(of: fields, to: 99) == [fields.joined(separator: " ")])
         #expect(
             TerminalText.lines(of: fields, to: 40) == [
-                "ready: 127.0.0.1:8081 -> a.example:80", "  (proxy “of one”, seed 7)",
+                "ready: 127.0.0.1:PORT -> a.example:80", "  (proxy “of one”, seed 7)",
             ]
         )
         #expect(TerminalText.lines(of: fields, to: 5) == [fields[0]] + fields.dropFirst().map { "  " + $0 })
