@@ -41,7 +41,8 @@ import Testing
         _ body: (_ search: Child, _ reader: Child) async throws -> Void
     ) async throws {
         try await withChild(Programs.find("cat"), [folder.appendingPathComponent("pipe").path]) { reader in
-            let arguments = ["shrink", "journal.jsonl"] + options + ["--", "sh", "-c", script]
+            // On a busy machine the signal may come after the minute that a command has if nothing is said.
+            let arguments = ["shrink", "journal.jsonl", "--patience", "10 min"] + options + ["--", "sh", "-c", script]
             try await withChild(Programs.squall, arguments, folder: folder) { search in
                 _ = try await reader.line(with: "begun")
                 try await body(search, reader)
