@@ -47,7 +47,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of losses, and of the parts of cells (default: 1)")
     parser.add_argument("--minutes", type=float, default=12, help="how long all is to take, about (default: 12)")
     parser.add_argument("--save", help="the file of `kernel` or `proxy`, or the folder of `all`")
-    parser.add_argument("--flows", type=int, help="bulk flows a cell, instead of as many as fit")
+    parser.add_argument("--flows", type=int, help="bulk flows a cell, instead of as many as fit; 0 measures transfers only")
     parser.add_argument("--bbr-flows", type=int, help="the same with bbr")
     parser.add_argument("--transfers", type=int, help="transfers of 100 KB a cell; half as many of 10 KB and 1 MB")
     parser.add_argument("--seconds", type=float, default=30, help="of a bulk flow (default: 30)")
@@ -89,9 +89,9 @@ def run(arguments, parser):
         path = os.path.join(arguments.save, f"{side}.jsonl.gz") if arguments.what == "all" else arguments.save
         budget = (arguments.budget or (250 if side == "kernel" else 1500)) * 1e6
         share = {"kernel": 0.7, "proxy": 0.3}[side] if arguments.what == "all" else 1
-        if arguments.flows:
-            amounts = Amounts(arguments.flows, arguments.bbr_flows or max(1, arguments.flows // 2),
-                              arguments.transfers or 60, arguments.seconds)
+        if arguments.flows is not None:
+            bbr = arguments.flows // 2 if arguments.bbr_flows is None else arguments.bbr_flows
+            amounts = Amounts(arguments.flows, bbr, arguments.transfers or 60, arguments.seconds)
         else:
             amounts = Amounts.within(cells, arguments.minutes * share, budget, arguments.seconds)
         plan = Plan(cells, amounts, budget)

@@ -89,13 +89,12 @@ final class Server {
 
     private func send(_ descriptor: Int32, _ connection: inout Connection) {
         while let remaining = connection.remaining, remaining > 0 {
-            let count: Int
-            if connection.sent < 8 {
+            if connection.sent == 0 {
+                // In one write with what follows, or the time would be a segment of its own.
                 let stamp = withUnsafeBytes(of: connection.accepted.littleEndian) { Array($0) }
-                count = write(descriptor, Array(stamp[connection.sent...]), 8 - connection.sent)
-            } else {
-                count = write(descriptor, block, min(65_536, remaining))
+                block.update(from: stamp, count: stamp.count)
             }
+            let count = write(descriptor, block, min(65_536, remaining))
             if count < 0 { return }
             connection.sent += count
             connection.remaining = remaining - count

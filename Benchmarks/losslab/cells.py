@@ -117,8 +117,8 @@ class Plan:
             left = kept
             if left:
                 now = min(end for end, _ in free_at)
-        ends = max(begin + seconds for begin, _, _, seconds in self.jobs)
-        window = max(30.0, ends - 15)
+        ends = max((begin + seconds for begin, _, _, seconds in self.jobs), default=0)
+        window = max(30.0, ends - 15, 1.1 * bits / budget)
         self.jobs += [(generator.uniform(0, window), cell, kind, JOB_LIMIT) for cell, kind in shorts]
         self.seconds = max(ends, window + 20)
 
