@@ -57,7 +57,7 @@ struct LossProcess {
 
 /// A serial link with a drop-tail queue in front of it.
 struct Link {
-    /// What a packet has on an Ethernet beside its IP bytes.
+    /// The bytes of an Ethernet header, which each packet has on the link.
     static let framing = 14
 
     private var freeAt: UInt64 = 0

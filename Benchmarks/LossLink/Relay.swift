@@ -3,7 +3,7 @@ import Glibc
 
 /// Carries packets between two TUN devices, the clients' and the server's, with a link for each flow and direction.
 ///
-/// One thread. Memory is bounded by 65,536 packets under way and as many flows: what is beyond is dropped and counted.
+/// It runs on one thread. It holds at most 65,536 packets and 65,536 flows, and drops and counts what comes beyond.
 final class Relay {
     static let largestPacket = 1500
     static let packetLimit = 65_536

@@ -7,7 +7,7 @@ import Glibc
 final class Server {
     private struct Connection {
         let accepted: UInt64
-        /// What is left to send, once the request is there.
+        /// The bytes left to send; `nil` until the request has come.
         var remaining: Int?
         var sent = 0
     }

@@ -170,7 +170,7 @@ struct DemoScreenTests {
         #expect(DemoWords.sentence("the connection was lost: gone (errno 104)") == "The connection was lost.")
     }
 
-    @Test func `a fault is told twice in a phase, a delay or a limit never`() {
+    @Test func `a fault has at most two lines in a phase, a delay or a limit none`() {
         func entry(_ effect: FaultEvent.Effect) -> JournalEntry {
             JournalEntry(
                 moment: .zero,

@@ -127,8 +127,8 @@ extension Connection {
         }
     }
 
-    /// Forwards the bytes that have come with the handshake, or looks for a name in them, and has the reader find the end of a request in absolute form;
-    /// returns whether the connection still flows.
+    /// Forwards the bytes that have come with the handshake, or looks for a name in them, and has the reader find the end of
+    /// a request in absolute form; returns whether the connection still flows.
     func beginStream(after negotiation: Negotiation, at now: Moment) -> Bool {
         if let boundary = negotiation.handshake.boundary { readerOfOwn().forwardOnly(boundary) }
         let bytes = negotiation.handshake.firstBytes
