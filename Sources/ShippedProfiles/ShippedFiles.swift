@@ -54,6 +54,7 @@ extension ShippedProfiles {
         File(path: "presets/traces/verizon-lte-short-down.trace") { PackageResources.verizon_lte_short_down_trace },
         File(path: "presets/traces/verizon-lte-short-up.trace") { PackageResources.verizon_lte_short_up_trace },
         File(path: "presets/webpagetest.json") { PackageResources.webpagetest_json },
+        File(path: "presets/wifi-measured.json") { PackageResources.wifi_measured_json },
         File(path: "presets/wifi.json") { PackageResources.wifi_json },
         File(path: "traces/12mbit.trace") { PackageResources._2mbit_trace },
         File(path: "traces/cell-edge.trace") { PackageResources.cell_edge_trace },

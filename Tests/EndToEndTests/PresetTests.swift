@@ -16,7 +16,10 @@ import Testing
         #expect(names.count == Set(names).count)
         let titles = list.lines.filter { !$0.hasPrefix(" ") }
         #expect(titles.first == "Scenarios")
-        for title in ["Apple Network Link Conditioner", "WebPageTest", "comcast", "Wi-Fi, engineering defaults"] {
+        for title in [
+            "Apple Network Link Conditioner", "WebPageTest", "comcast", "Wi-Fi, as measured",
+            "Wi-Fi, engineering defaults",
+        ] {
             #expect(titles.contains(title))
         }
         #expect(!titles.contains("Others"), "every preset begins with its tool")
@@ -27,7 +30,7 @@ import Testing
     }
 
     @Test func `every preset is fine, by its name and with its file`() async throws {
-        #expect(Repository.presets.count == 113)
+        #expect(Repository.presets.count == 121)
         let paths = Repository.presetFiles.map { Repository.root.appendingPathComponent($0).path }
         for references in [Repository.presets, paths] {
             let outcome = try await withChild(Programs.squall, ["check"] + references) { await $0.finish() }
@@ -78,6 +81,13 @@ import Testing
         let outcome = try await squall("check", "wpt-cabel")
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains("did you mean “wpt-cable”?"))
+    }
+
+    @Test(arguments: ["wifi-campus", "wifi-crowded", "wifi-far"])
+    func `a file arrives through a Wi-Fi whose retries are delays`(name: String) async throws {
+        let demo = try await squall("demo", name, "--size", "100KiB", "--seed", "1")
+        #expect(demo.status == 0)
+        #expect(demo.output.contains("equal: the file arrived byte for byte"))
     }
 
     @Test func `a preset is run, printed and extended by its name`() async throws {

@@ -93,6 +93,72 @@ import Units
         #expect(faults.map(\.kind) == [.cut(Cut(position: .at(.zero), how: .reset))])
     }
 
+    /// The quantiles of the delay that a preset has downstream, in milliseconds; it has none upstream.
+    private func delays(_ name: String) throws -> [Double] {
+        let paths = try paths(name)
+        #expect(paths[1].latency == nil)
+        let latency = try #require(paths[0].latency)
+        #expect(latency.delay == .zero)
+        guard case .quantiles(let table) = latency.distribution else { return [] }
+        return table.map { $0 / .milliseconds(1) }
+    }
+
+    @Test func `a campus has the median and the tail that were measured there`() throws {
+        let delays = try delays("wifi-campus")
+        try #require(delays.count == 101)
+        #expect([delays[50], delays[90], delays[99]] == [3, 20, 250])
+        #expect(try #require(paths("wifi-campus")[0].latency).correlation == Probability(0.99))
+    }
+
+    @Test func `a crowded channel has the delays of one study, and the airtime of another`() throws {
+        let delays = try delays("wifi-crowded")
+        try #require(delays.count == 11)
+        #expect([delays[5], delays[9]] == [20, 100])
+        // Others use 20 % to 50 % of a channel of 20 Mbit/s down and 10 up.
+        for (path, empty) in zip(try paths("wifi-crowded"), [20.0, 10.0]) {
+            let low = BitRate(bitsPerSecond: Int64(empty * 0.5e6))
+            let high = BitRate(bitsPerSecond: Int64(empty * 0.8e6))
+            let wave = Bandwidth.Variation.wave(high: high, period: .seconds(20))
+            #expect(path.bandwidth == Bandwidth(rate: low, scope: .proxy, variation: wave))
+        }
+    }
+
+    @Test func `a slow neighbour takes 88 % of what all stations get`() throws {
+        let slow = Bandwidth.Step(after: .seconds(20), rate: BitRate(bitsPerSecond: 2_140_000))
+        let rate = BitRate(bitsPerSecond: 17_760_000)
+        for path in try paths("wifi-slow-neighbour") {
+            let variation = Bandwidth.Variation.steps([slow], repeats: .seconds(30))
+            #expect(path.bandwidth == Bandwidth(rate: rate, scope: .proxy, variation: variation))
+        }
+    }
+
+    @Test func `handovers and scans are silent for as long as was measured, and then go on`() throws {
+        #expect(try course("wifi-roam-fast") == [10_000, -8.5, 10_000, -34])
+        #expect(try course("wifi-roam-full") == [10_000, -400, 10_000, -600, 10_000, -1_050])
+        #expect(try course("wifi-scan") == [5_000, -704, 296, -92, 63_908])
+        #expect(try course("wifi-rejoin") == [10_000, 100, -5_000, 10_000, 100, -10_000])
+        for name in ["wifi-roam-fast", "wifi-roam-full", "wifi-scan", "wifi-rejoin"] {
+            #expect(try preset(name).repeats)
+        }
+        let lost = Outage(how: .silence, recovery: .tcpBackoff(roundTrip: .milliseconds(10)))
+        for phase in [1, 3, 5] {
+            #expect(try preset("wifi-roam-full").phases[phase].faults.map(\.kind) == [.outage(lost)])
+        }
+        for phase in [1, 4] {
+            #expect(try preset("wifi-rejoin").phases[phase].faults.map(\.kind) == [.outage(Outage(how: .reset))])
+        }
+    }
+
+    @Test func `the far room has retries as a tail of delays, and freezes of half a second to two`() throws {
+        #expect(try course("wifi-far") == [28_000, -1_250])
+        #expect(try preset("wifi-far").phases.map(\.jitter) == [.seconds(10), .milliseconds(750)])
+        for path in try paths("wifi-far") {
+            let latency = try #require(path.latency)
+            #expect(latency.distribution == .pareto && latency.correlation == Probability(0.8))
+            #expect(path.loss == nil)
+        }
+    }
+
     @Test func `the outages of presets are what they are called`() throws {
         #expect(try preset("chrome-offline").faults.map(\.kind) == [.outage(Outage(how: .refuse))])
         #expect(try preset("nlc-100-percent-loss").faults.map(\.kind) == [.outage(Outage(how: .silence))])

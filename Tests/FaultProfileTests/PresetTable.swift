@@ -214,9 +214,15 @@ struct PresetTable {
         """
 
     /// Presets that say more than rates, delays, jitter and loss, and have a test of their own.
-    static let others: Set<String> = [
+    static let others = measured.union([
         "nlc-100-percent-loss", "nlc-high-latency-dns", "chrome-offline", "wifi-busy", "wifi-edge", "wifi-handover",
-        "wifi-drop", "wifi-tunnel", "wifi-captive-portal",
+        "wifi-drop", "wifi-tunnel", "wifi-captive-portal", "wifi-far",
+    ])
+
+    /// Presets whose figures are those of a published measurement, which a test of their own is for.
+    static let measured: Set<String> = [
+        "wifi-campus", "wifi-crowded", "wifi-rejoin", "wifi-roam-fast", "wifi-roam-full", "wifi-scan",
+        "wifi-slow-neighbour",
     ]
 
     /// Presets of the tables that have phases as well, which a test of their own is for.

@@ -90,7 +90,7 @@ import Units
         let named = try PresetTable.all.flatMap { try expected($0).map(\.name) } + means + PresetTable.others
         #expect(Set(named).count == named.count)
         #expect(Set(named) == Set(Repository.presets))
-        #expect(named.count == 113)
+        #expect(named.count == 121)
     }
 
     @Test(arguments: Repository.presets)
@@ -118,8 +118,21 @@ import Units
             #expect(profile.summary.hasSuffix("; unverified"))
             #expect(profile.source.contains("Its rates are unverified"))
         }
-        for name in Repository.presets where name.hasPrefix("wifi-") {
+        for name in Repository.presets where name.hasPrefix("wifi-") && !PresetTable.measured.contains(name) {
             #expect(try preset(name).source.hasPrefix("Engineering defaults, not measured values."))
+        }
+    }
+
+    @Test(arguments: PresetTable.measured.sorted())
+    func `a measured Wi-Fi names who measured, says which figures are none of theirs, and loses nothing`(name: String)
+        throws
+    {
+        let profile = try preset(name)
+        #expect(profile.source.hasPrefix("Figures of the publication named here."))
+        #expect(profile.source.contains("https://") || profile.source.contains("INFOCOM 2005"))
+        #expect(profile.source.contains("Engineering defaults: "))
+        for fault in profile.faults + profile.phases.flatMap(\.faults) {
+            if case .loss = fault.kind { Issue.record("retries are delays, not loss") }
         }
     }
 

@@ -23,6 +23,13 @@ struct TimelineTests {
     }
 
     @Test
+    func `tells the range and the median of a delay with quantiles`() throws {
+        let fault = #"{ "kind": "latency", "delay": "1 ms", "quantiles": ["0 s", "2 ms", "4 ms", "99 ms"] }"#
+        let timeline = try timeline(#"{ "name": "x", "faults": [ \#(fault) ] }"#)
+        #expect(timeline.segments[0].conditions.others == ["latency 1 ms to 100 ms, half below 4 ms"])
+    }
+
+    @Test
     func `follows phases and their repetition without a gap`() throws {
         let text = """
             { "name": "x", "faults": [ { "kind": "bandwidth", "rate": "8 Mbit/s" } ], "repeat": true,

@@ -163,6 +163,11 @@ extension Latency: FaultDefinition {
 
     var kind: FaultKind { .latency(self) }
     var figures: FaultFigures {
+        if case .quantiles(let table) = distribution, let least = table.first, let most = table.last {
+            let median = (table[(table.count - 1) / 2] + table[table.count / 2]) / 2
+            let range = "\((delay + least).text) to \((delay + most).text)"
+            return FaultFigures(text: "latency \(range), half below \((delay + median).text)")
+        }
         let text = "latency \(delay.text)" + (jitter > .zero ? " ± \(jitter.text)" : "")
         return FaultFigures(text: text, delay: delay, jitter: jitter)
     }
