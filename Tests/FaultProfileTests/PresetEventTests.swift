@@ -133,16 +133,16 @@ import Units
     }
 
     @Test func `handovers and scans are silent for as long as was measured, and then go on`() throws {
-        #expect(try course("wifi-roam-fast") == [10_000, -8.5, 10_000, -34])
-        #expect(try course("wifi-roam-full") == [10_000, -400, 10_000, -600, 10_000, -1_050])
+        #expect(try course("wifi-handover-fast") == [10_000, -8.5, 10_000, -34])
+        #expect(try course("wifi-handover-full") == [10_000, -400, 10_000, -600, 10_000, -1_050])
         #expect(try course("wifi-scan") == [5_000, -704, 296, -92, 63_908])
         #expect(try course("wifi-rejoin") == [10_000, 100, -5_000, 10_000, 100, -10_000])
-        for name in ["wifi-roam-fast", "wifi-roam-full", "wifi-scan", "wifi-rejoin"] {
+        for name in ["wifi-handover-fast", "wifi-handover-full", "wifi-scan", "wifi-rejoin"] {
             #expect(try preset(name).repeats)
         }
         let lost = Outage(how: .silence, recovery: .tcpBackoff(roundTrip: .milliseconds(10)))
         for phase in [1, 3, 5] {
-            #expect(try preset("wifi-roam-full").phases[phase].faults.map(\.kind) == [.outage(lost)])
+            #expect(try preset("wifi-handover-full").phases[phase].faults.map(\.kind) == [.outage(lost)])
         }
         for phase in [1, 4] {
             #expect(try preset("wifi-rejoin").phases[phase].faults.map(\.kind) == [.outage(Outage(how: .reset))])

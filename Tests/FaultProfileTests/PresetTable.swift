@@ -221,7 +221,7 @@ struct PresetTable {
 
     /// Presets whose figures are those of a published measurement, which a test of their own is for.
     static let measured: Set<String> = [
-        "wifi-campus", "wifi-crowded", "wifi-rejoin", "wifi-roam-fast", "wifi-roam-full", "wifi-scan",
+        "wifi-campus", "wifi-crowded", "wifi-rejoin", "wifi-handover-fast", "wifi-handover-full", "wifi-scan",
         "wifi-slow-neighbour",
     ]
 
