@@ -30,7 +30,7 @@ def escaped(text):
 def sentences(text):
     """The lines of a paragraph: each sentence begins a new one."""
     words = " ".join(text.split())
-    lines = re.sub(r"(?<=[a-z0-9)”][.:?!]) (?=[A-Z“])", "\n", words).split("\n")
+    lines = re.sub(r"(?<=[A-Za-z0-9)”][.:?!]) (?=[A-Z“])", "\n", words).split("\n")
     return [escaped(part) for line in lines for part in textwrap.wrap(line, 72, break_on_hyphens=False)]
 
 
