@@ -55,6 +55,7 @@ def main():
     parser.add_argument("--only", help="cells whose name has this text, as in 'cubic    1 %%   50 ms 1'")
     parser.add_argument("--log", help="`kernel`: a file for every packet of the first cell of --only")
     parser.add_argument("--json", help="`table`: a file for the metrics")
+    parser.add_argument("--pictures", help="a folder for pictures of both sides")
     arguments = parser.parse_args()
     if arguments.files and arguments.what != "table" or len(arguments.files) > 2:
         parser.error("only `table` takes files, one or two")
@@ -71,7 +72,7 @@ def run(arguments, parser):
     if arguments.what == "table":
         if not arguments.files:
             parser.error("`table` takes one or two files")
-        return table(arguments.files, arguments.seed, arguments.json)
+        return table(arguments.files, arguments.seed, arguments.json, arguments.pictures)
     cells = all_cells(arguments.seed)
     if arguments.only:
         cells = [cell for cell in cells if arguments.only in name(key(cell)) and cell["part"] != "connect"]
@@ -104,7 +105,7 @@ def run(arguments, parser):
         else:
             measure_proxy(cells, plan, path, arguments.seed)
         paths.append(path)
-    return table(paths, arguments.seed, arguments.json) and fine
+    return table(paths, arguments.seed, arguments.json, arguments.pictures) and fine
 
 
 if __name__ == "__main__":

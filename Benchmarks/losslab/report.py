@@ -4,6 +4,7 @@ from collections import defaultdict
 
 from .cells import CHECK_SECONDS, LINK, SENDERS, SIZES, all_cells, key, name
 from .metrics import BIN, apart, distance, read_file, within
+from .pictures import draw
 
 CRITERIA = {
     "goodput": ("within 15 %", lambda a, b: apart(a.goodput, b.goodput, 0.15)),
@@ -67,7 +68,7 @@ def compare(kernel, other, parts):
     return held
 
 
-def table(paths, seed, as_json=None):
+def table(paths, seed, as_json=None, pictures=None):
     """The metrics of each file, and the second beside the first; whether every criterion holds for judging."""
     parts = {key(cell): cell["part"] for cell in all_cells(seed) if cell["part"] in ("fitting", "judging")}
     files = [read_file(path) for path in paths]
@@ -85,6 +86,8 @@ def table(paths, seed, as_json=None):
     if len(files) > 1:
         print(f"\n== {paths[1]} beside {paths[0]}")
         held = compare(kernel, files[1], parts)
+        if pictures:
+            draw(kernel, files[1], pictures)
     if as_json:
         with open(as_json, "w") as file:
             json.dump([{" ".join(map(str, place)): cell.dictionary() for place, cell in measured.items()}
