@@ -11,24 +11,29 @@ struct Transfer {
     /// The longest gap, in seconds.
     let longestGap: Double
 
-    /// Runs `faults` and `phases` for `seconds`.
-    init(_ faults: [Fault], phases: [Phase] = [], seed: UInt64, seconds: Double, roundTrip: Double) {
+    /// Runs `faults` and `phases` for `seconds`, after `begin` seconds that don't count.
+    init(_ faults: [Fault], phases: [Phase] = [], seed: UInt64, begin: Double = 0, seconds: Double, roundTrip: Double) {
         let profile = Profile(name: "comparison", faults: faults, phases: phases)
         var plan = Plan(profile: profile, seed: seed, proxy: "comparison", start: .zero)
         let link = plan.accept(at: .zero).downstream
         var simulation = LinkSimulation(link, arrivals: [.init(at: .zero, bytes: 1 << 50)])
-        simulation.run(until: Moment(nanoseconds: Int64(seconds * 1e9)))
-        var last = 0.0
+        simulation.run(until: Moment(nanoseconds: Int64((begin + seconds) * 1e9)))
+        var last = begin
+        var before: Int64 = 0
         var stalled = 0.0
         var longest = 0.0
         for delivery in simulation.deliveries {
             let moment = Double(delivery.moment.nanoseconds) / 1e9
+            guard moment >= begin else {
+                before = delivery.offset
+                continue
+            }
             let gap = moment - last
             if gap > 1.5 * roundTrip { stalled += gap }
             longest = max(longest, gap)
             last = moment
         }
-        goodput = Double(simulation.link.delivered) * 8 / seconds / 1e6
+        goodput = Double(simulation.link.delivered - before) * 8 / seconds / 1e6
         stallShare = stalled / seconds * 100
         longestGap = longest
     }
@@ -38,7 +43,8 @@ struct Transfer {
         loss percent: Double,
         burst: Int = 1,
         roundTrip milliseconds: Int,
-        sender: Loss.Sender
+        sender: Loss.Sender,
+        after begin: Double = 0
     ) -> [Transfer] {
         let loss = Loss(
             rate: Probability(percent / 100) ?? .never,
@@ -51,6 +57,7 @@ struct Transfer {
             Transfer(
                 [Fault(name: "loss", kind: .loss(loss))],
                 seed: seed,
+                begin: begin,
                 seconds: sender == .bbr ? 20 : 60,
                 roundTrip: Double(milliseconds) / 1_000
             )

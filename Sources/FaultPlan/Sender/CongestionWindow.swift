@@ -2,143 +2,163 @@ import FaultProfile
 import Glibc
 import Units
 
-/// The congestion window of a virtual sender, in segments, updated each round.
+/// The congestion window of a virtual sender, in segments, by RFC 5681 (Reno) or RFC 9438 (CUBIC) as Linux has them.
 ///
-/// Reno is RFC 5681 with an acknowledgement for each segment. CUBIC is RFC 9438 with fast convergence and the
-/// Reno-friendly window. BBR keeps the link full, whatever is lost.
+/// Each acknowledged segment grows it, also where an acknowledgement is for two. With BBR it is set by `BottleneckModel`.
 struct CongestionWindow {
     /// The window at the start and after an idle time: 10 segments (RFC 6928).
     static let initial = 10.0
     /// C of RFC 9438, in segments per cubic second.
     private static let growth = 0.4
+    /// β of Linux's CUBIC, 717/1024, where RFC 9438 has 0.7.
+    private static let cubicDecrease = 717.0 / 1_024
+    /// The round trips in which the Reno-friendly window grows by one: (1 + β) / (3 (1 − β)), in eighths.
+    private static let friendlyRounds = 15.0 / 8
+    /// The window from which on HyStart looks at acknowledgements.
+    private static let leastForHyStart = 16.0
 
-    private let sender: Loss.Sender
-    /// The factor of the window after a loss: β.
-    private let decrease: Double
-    /// The growth of the Reno-friendly window in a round: 3(1 − β)/(1 + β) (RFC 9438, section 4.3).
-    private let friendlyIncrease: Double
+    private let isCubic: Bool
     private let largest: Double
-    private let roundTrip: Int64
-    private(set) var segments = CongestionWindow.initial
-    private let firstThreshold: Double
-    private var threshold: Double
-    /// Segments lost in the previous round, which are retransmitted in this one.
-    private var retransmissions: Int64 = 0
-    /// W_max, the window before the last loss; K; W_est; and the start of the epoch, in nanoseconds.
+    /// The window.
+    var segments: Double { didSet { segments = min(segments, largest) } }
+    /// The window at which slow start ends.
+    private(set) var threshold = Double.infinity
+
+    /// The segments acknowledged since the window grew.
+    private var credit = 0.0
+    /// W_max, the window before the last loss; K in seconds; the window of the origin; the Reno-friendly window; the
+    /// start of the epoch in nanoseconds.
     private var plateau = 0.0
     private var timeToPlateau = 0.0
+    private var origin = 0.0
     private var friendly = 0.0
+    private var friendlyCredit = 0.0
     private var epoch: Int64?
 
+    /// HyStart: the end of the round, its start, the last acknowledgement of its train, the least round trip and the number
+    /// of its samples, and the least round trip of all.
+    private var roundEnd: Int64 = .min
+    private var roundStart: Int64 = 0
+    private var trainEnd: Int64 = 0
+    private var roundTrip = Int64.max
+    private var samples = 0
+    private var leastRoundTrip = Int64.max
+
     /// Makes a window of at most `largest` segments, or 10 if that is more.
-    ///
-    /// Slow start ends at twice the mean window of the square-root law, √1.5/√p with p = `lossEvents` per segment, because
-    /// Linux caches the threshold of earlier connections.
-    init(_ sender: Loss.Sender, roundTrip: Int64, largest: Double, lossEvents: Double) {
-        firstThreshold = lossEvents > 0 ? 2 * (1.5 / lossEvents).squareRoot() : .infinity
-        threshold = firstThreshold
-        self.sender = sender
+    init(_ sender: Loss.Sender, largest: Double) {
+        isCubic = sender != .reno
         self.largest = max(Self.initial, largest)
-        decrease = sender == .cubic ? 0.7 : 0.5
-        friendlyIncrease = 3 * (1 - decrease) / (1 + decrease)
-        self.roundTrip = roundTrip
-    }
-
-    /// The number of new segments in the next round.
-    var capacity: Int64 { max(1, Int64(segments) - retransmissions) }
-
-    /// The outcome of a round.
-    struct Outcome {
-        /// The number of sent segments.
-        var sent: Int64
-        /// Whether the window limited the round, and not a lack of bytes.
-        var isFull: Bool
-        /// The number of lost segments.
-        var lost: Int64
-        /// Whether a retransmission timer fired.
-        var hasTimedOut: Bool
-        /// When the round ended, in nanoseconds.
-        var end: Int64
-    }
-
-    /// Updates the window after a round.
-    mutating func take(_ outcome: Outcome) {
-        switch sender {
-        case .bbr:
-            if outcome.isUsed(of: segments) { segments *= 2 }
-        case .reno, .cubic:
-            if outcome.lost > 0 {
-                shrink(outcome)
-            } else {
-                // The window doesn't grow in the round that repairs a loss.
-                if retransmissions == 0 { grow(outcome) }
-                retransmissions = 0
-            }
-        }
-        segments = min(segments, largest)
-    }
-
-    /// Resets the window for a new connection.
-    mutating func begin() {
         segments = Self.initial
-        threshold = firstThreshold
-        retransmissions = 0
-        plateau = 0
-        epoch = nil
     }
 
-    /// Restarts after an idle time longer than the retransmission timer (RFC 5681, section 4.1).
-    mutating func restart() {
-        segments = min(segments, Self.initial)
-        retransmissions = 0
-        epoch = nil
+    /// An acknowledgement that isn't part of a recovery.
+    struct Acknowledgement {
+        /// The number of acknowledged segments.
+        var count: Int
+        /// When it came, in nanoseconds.
+        var moment: Int64
+        /// The round trip of the last of them.
+        var roundTrip: Int64
+        /// The offset up to which the stream is acknowledged, and up to which it has been sent.
+        var end: Int64
+        var sent: Int64
     }
 
-    private mutating func shrink(_ outcome: Outcome) {
-        plateau = segments >= plateau ? segments : segments * (1 + decrease) / 2
-        threshold = max(2, segments * decrease)
-        if outcome.hasTimedOut {
-            segments = 1
-            retransmissions = 0
-            epoch = nil
+    /// Grows the window.
+    mutating func take(_ acknowledgement: Acknowledgement) {
+        leastRoundTrip = min(leastRoundTrip, acknowledgement.roundTrip)
+        var count = Double(acknowledgement.count)
+        if segments < threshold {
+            if isCubic { watchSlowStart(acknowledgement) }
+            let grown = min(segments + count, max(threshold, segments))
+            count -= grown - segments
+            segments = grown
+            guard count > 0 else { return }
+        }
+        grow(count, interval: isCubic ? cubicInterval(at: acknowledgement.moment, count) : segments)
+    }
+
+    /// Grows the window by a segment for each `interval` acknowledged ones. It counts whole segments, as Linux does: half a
+    /// segment more would take longer to earn the next.
+    private mutating func grow(_ count: Double, interval: Double) {
+        if credit >= interval {
+            credit = 0
+            segments += 1
+        }
+        credit += count
+        guard credit >= interval else { return }
+        let more = (credit / interval).rounded(.down)
+        credit -= more * interval
+        segments += more
+    }
+
+    /// Sets the threshold after a loss.
+    mutating func decrease() {
+        credit = 0
+        guard isCubic else {
+            threshold = max(2, (segments / 2).rounded(.down))
             return
         }
-        segments = threshold
-        retransmissions = outcome.lost
-        // The epoch begins after the round that repairs the loss.
-        beginEpoch(at: outcome.end.addingSaturated(roundTrip))
+        epoch = nil
+        plateau = segments < plateau ? segments * (1 + Self.cubicDecrease) / 2 : segments
+        threshold = max(2, (segments * Self.cubicDecrease).rounded(.down))
     }
 
-    private mutating func grow(_ outcome: Outcome) {
-        if segments < threshold {
-            guard outcome.isUsed(of: segments) else { return }
-            segments = min(segments + Double(outcome.sent), threshold)
-        } else if outcome.isFull {
-            segments = sender == .cubic ? cubic(at: outcome.end) : segments + 1
-        }
+    /// Forgets what was known before the timer fired.
+    mutating func timeOut() {
+        (plateau, timeToPlateau, origin, friendly, epoch) = (0, 0, 0, 0, nil)
+        roundEnd = .min
     }
 
-    private mutating func beginEpoch(at moment: Int64) {
-        epoch = moment
-        timeToPlateau = plateau > segments ? cbrt((plateau - segments) / Self.growth) : 0
-        friendly = segments
+    /// Restarts after an idle time longer than the retransmission timer (RFC 5681, section 4.1), which no epoch counts.
+    mutating func restart() {
+        threshold = max(threshold, segments * 3 / 4)
+        segments = min(segments, Self.initial)
+        epoch = nil
+        roundEnd = .min
     }
 
-    /// CUBIC's window a round trip after `moment`.
-    private mutating func cubic(at moment: Int64) -> Double {
+    /// The number of acknowledged segments for which the window grows by one: RFC 9438, sections 4.2 to 4.4.
+    private mutating func cubicInterval(at moment: Int64, _ count: Double) -> Double {
         if epoch == nil {
-            plateau = max(plateau, segments)
-            beginEpoch(at: moment)
+            epoch = moment
+            friendly = segments
+            friendlyCredit = 0
+            timeToPlateau = plateau > segments ? cbrt((plateau - segments) / Self.growth) : 0
+            origin = max(plateau, segments)
         }
-        let time = Double(moment.subtractingSaturated(epoch ?? moment)) / 1e9
-        friendly += friendlyIncrease
-        let distance = time + Double(roundTrip) / 1e9 - timeToPlateau
-        let target = min(Self.growth * distance * distance * distance + plateau, 1.5 * segments)
-        return max(segments, friendly, target)
+        let age = moment.subtractingSaturated(epoch ?? moment).addingSaturated(leastRoundTrip)
+        let distance = Double(age) / 1e9 - timeToPlateau
+        let target = (origin + Self.growth * distance * distance * distance).rounded(.down)
+        var interval = target > segments ? (segments / (target - segments)).rounded(.down) : 100 * segments
+        // The first epoch has no plateau to go by.
+        if plateau == 0 { interval = min(interval, 20) }
+        friendlyCredit += count
+        let friendlyInterval = (segments * Self.friendlyRounds).rounded(.down)
+        let more = (friendlyCredit / friendlyInterval).rounded(.down)
+        friendlyCredit -= more * friendlyInterval
+        friendly += more
+        if friendly > segments { interval = min(interval, (segments / (friendly - segments)).rounded(.down)) }
+        return max(interval, 2)
     }
-}
 
-extension CongestionWindow.Outcome {
-    /// Whether the round used at least half of the window, so that its outcome says something about the path.
-    fileprivate func isUsed(of segments: Double) -> Bool { Double(sent) * 2 >= segments }
+    /// HyStart: ends slow start when the acknowledgements of a round come closely for half of a round trip, or late (S. Ha
+    /// and I. Rhee, "Taming the elephants: new TCP slow start", 2011).
+    private mutating func watchSlowStart(_ acknowledgement: Acknowledgement) {
+        let moment = acknowledgement.moment
+        if acknowledgement.end > roundEnd {
+            roundEnd = acknowledgement.sent
+            (roundStart, trainEnd) = (moment, moment)
+            (roundTrip, samples) = (.max, 0)
+        }
+        guard segments >= Self.leastForHyStart else { return }
+        if moment - trainEnd <= 2_000_000 {
+            trainEnd = moment
+            if moment - roundStart > leastRoundTrip / 2 { threshold = segments }
+        }
+        roundTrip = min(roundTrip, acknowledgement.roundTrip)
+        samples += 1
+        let delay = min(max(leastRoundTrip / 8, 4_000_000), 16_000_000)
+        if samples >= 8, roundTrip > leastRoundTrip.addingSaturated(delay) { threshold = segments }
+    }
 }

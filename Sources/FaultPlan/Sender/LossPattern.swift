@@ -13,6 +13,8 @@ struct LossPattern {
     private let rate: Double
     private let burst: Double
     private let isIndependent: Bool
+    /// The chance that a burst begins with a segment that follows one which wasn't lost.
+    private let goodToBad: Double
     /// The natural logarithms of the chances that a gap or a burst continues for another segment.
     private let gapLogarithm: Double
     private let burstLogarithm: Double
@@ -30,7 +32,7 @@ struct LossPattern {
         rate = loss.rate.fraction
         burst = Double(loss.burst)
         isIndependent = loss.burst <= 1
-        let goodToBad = isIndependent ? rate : min(1, rate / (burst * (1 - rate)))
+        goodToBad = isIndependent ? rate : min(1, rate / (burst * (1 - rate)))
         gapLogarithm = log1p(-goodToBad)
         burstLogarithm = log1p(-1 / burst)
         gapKey = key.adding(1)
@@ -54,16 +56,22 @@ struct LossPattern {
         return found < limit ? (found, end) : nil
     }
 
-    /// How many retransmissions of a lost segment are lost, too. If the burst took the whole flight, the retransmission
-    /// is the next packet on the channel and the burst may continue with it; later ones are independent.
-    func failedRetransmissions(of segment: Int64, afterWholeFlight: Bool, limit: Int) -> Int {
-        var chance = afterWholeFlight && !isIndependent ? 1 - 1 / burst : rate
-        var count = 0
-        while count < limit, retransmissionKey.adding(UInt64(count)).fraction(at: segment) < chance {
-            count += 1
-            chance = rate
-        }
-        return count
+    /// Whether the first transmission of a segment is lost.
+    mutating func isLost(_ segment: Int64) -> Bool { firstRun(from: segment, before: segment + 1) != nil }
+
+    /// Whether a packet is lost that begins a flight at `offset`, within a segment.
+    func isLostAlone(_ offset: Int64, afterLoss: Bool) -> Bool {
+        retransmissionKey.fraction(at: offset) < chance(afterLoss: afterLoss)
+    }
+
+    /// Whether the retransmission number `attempt`, from 1, of what begins at `offset` is lost.
+    func isLostAgain(_ offset: Int64, _ attempt: Int, afterLoss: Bool) -> Bool {
+        retransmissionKey.adding(UInt64(attempt)).fraction(at: offset) < chance(afterLoss: afterLoss)
+    }
+
+    /// The chance of a loss after a packet that was lost, or that wasn't.
+    private func chance(afterLoss: Bool) -> Double {
+        isIndependent ? rate : afterLoss ? 1 - 1 / burst : goodToBad
     }
 
     private mutating func findNext() {

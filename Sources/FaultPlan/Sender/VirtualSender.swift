@@ -3,13 +3,9 @@ import Units
 
 /// A model of a TCP sender on a lossy path: how far its stream would have been delivered in order by now.
 ///
-/// The model works in rounds. A round sends a window of segments at the rate of the link and lasts a round trip, or as long
-/// as the link needs. The stream stops at a lost segment until that would have been repaired; segments after it count as
-/// sent and are delivered in one burst. The work depends on the number of losses and not on bytes.
-///
-/// The cost of a loss follows RFC 8985 (RACK-TLP): a round trip after the third segment that follows, or 1.25 after the
-/// first; two round trips at the tail of a flight; the retransmission timer if the segment was alone in flight or was lost
-/// again. A lost retransmission costs BBR one more round trip, because it always has enough in flight to notice.
+/// It sends packets over a `VirtualPath`, gets an acknowledgement for each a round trip after it arrived, and recovers as
+/// Linux does: RACK and tail loss probes (RFC 8985), Proportional Rate Reduction (RFC 9937), and the retransmission timer of
+/// RFC 6298. Events are worked out at their own times, whenever it is called.
 struct VirtualSender {
     /// The bytes of a segment.
     static let segment: Int64 = 1_448
@@ -17,289 +13,366 @@ struct VirtualSender {
     static let frame: Int64 = 1_514
     /// The most lost retransmissions of a segment, as on Linux.
     static let retryLimit = 15
-    /// The largest window, in segments: 1.4 TB.
-    static let largestWindow = 1e9
+    /// The most packets in flight: 131,072, which are 190 MB.
+    static let largestFlight = 131_072
+    /// How shortly after a packet a single one waits for an acknowledgement: 1 ms.
+    private static let writeTime: Int64 = 1_000_000
+    /// The packets that arrive behind a lost one until its loss is certain (RFC 5681, section 3.2).
+    static let duplicateThreshold = 3
 
-    /// The most rounds, holes and lost segments in one call: 65,536. The rest follow in the next call, at once.
+    /// The most events in one call: 65,536. The rest follow in the next call, at once.
     private static let stepLimit = 65_536
 
-    /// A window of segments in flight.
-    private struct Round {
-        var begin: Int64
-        var base: Int64
-        var end: Int64
-        var lost: Int64 = 0
-        var hasTimedOut = false
-        /// Nothing new is sent before this moment.
-        var resume: Int64 = .min
-    }
+    enum Phase { case open, recovery, timedOut }
 
-    /// A run of lost segments, which holds the stream back.
-    private struct Hole {
-        var first: Int64
+    /// A packet on its way, or its acknowledgement.
+    struct Transmission {
+        var start: Int64
         var end: Int64
-        /// When the first was sent.
         var sent: Int64
-        var tookWholeFlight: Bool
-        /// The delay added by lost retransmissions.
-        var delay: Int64
-        var hasTimedOut: Bool
-        var repair: Int64
-        /// The bytes known to follow when `repair` was computed.
-        var availableEnd: Int64
+        /// When it arrives, or would have.
+        var arrival: Int64
+        /// Until when the receiver acknowledges it, if it arrives.
+        var acknowledgementDue: Int64
+        var isLost: Bool
+        /// The number of its hole, if it was lost or is sent again; -1 otherwise.
+        var hole: Int
+        var isAgain: Bool
+        /// What had been delivered when it was sent, and when that was; and when the first of its flight was sent.
+        var delivered: Int64
+        var deliveredMoment: Int64
+        var firstSent: Int64
+        /// Whether too little was there to send to learn the path's rate from it.
+        var isStarved: Bool
     }
 
-    private let sender: Loss.Sender
-    private let roundTrip: Int64
-    private let rate: BitRate
-    private let quantum: Int64
-    private let timer: RetransmissionTimer
-    private var pattern: LossPattern
-    private var window: CongestionWindow
-    private var round: Round?
-    private var hole: Hole?
-    /// When the last hole was repaired.
-    private var repaired: Int64 = .min
-    /// Whether bytes waited at the last call, since when, and since when none have.
-    private var isBusy = false
-    private var busySince: Int64 = 0
-    private var idleSince: Int64 = 0
+    /// A lost packet.
+    struct Hole {
+        enum State { case unnoticed, suspected, marked, sentAgain, repaired }
+
+        var start: Int64
+        var end: Int64
+        /// When it was last sent.
+        var sent: Int64
+        /// When a retransmission arrives that isn't lost.
+        var repair: Int64 = .max
+        var state: State
+        var attempts = 0
+        /// Its part of `pipe`.
+        var inPipe = 1
+    }
+
+    let roundTrip: Int64
+    private let senderKind: Loss.Sender
+    let isPaced: Bool
+    let key: RandomKey
+    let grain: Int64
+    private let largestReceiveWindow: Int64
+    private let largest: Double
+
+    var path: VirtualPath
+    var window: CongestionWindow
+    var model: BottleneckModel?
+    var estimate: RoundTripEstimate
+    var phase = Phase.open
+    var flight = Ring<Transmission>()
+    var holes = Ring<Hole>()
+    /// The packets in flight, as the sender knows (RFC 6675).
+    var pipe = 0
+    /// The offset behind the last byte sent, the one up to which all is acknowledged, and the end of what is acknowledged
+    /// beyond lost bytes.
+    var next: Int64 = 0
+    var unacknowledged: Int64 = 0
+    var acknowledgedEnd: Int64 = 0
+    /// What may be sent.
+    var limit: Int64 = 0
+    /// The offset that ends the recovery.
+    var recoveryEnd: Int64 = 0
+    /// The packets acknowledged beyond a lost one while its loss isn't certain.
+    var reordered = 0
+    /// The numbers of holes that may only be late.
+    var suspects: [Int] = []
+    /// The number of holes to send again, and the first that may be one.
+    var markedCount = 0
+    var firstMarked = 0
+    /// The window before the recovery; what was delivered and sent in it.
+    var reductionStart = 0.0
+    var reductionDelivered = 0
+    var reductionSent = 0
+    /// The times that the retransmission timer has fired in a row.
+    var backoff = 0
+    /// From when the retransmission timer, a probe, and the reordering timer count.
+    var timerStart: Int64 = 0
+    var probeStart: Int64 = 0
+    var reorderingDue = Int64.max
+    /// What had been sent when a probe was, and whether it was a retransmission; -1 if none is out.
+    var probeEnd: Int64 = -1
+    var probeIsAgain = false
+    var lastSent: Int64 = .min
+    /// When a paced packet may be sent.
+    var paceDue: Int64 = .min
+    /// Whether the window, and not a lack of bytes, was the last limit, and the most packets in flight of late.
+    var isLimited = false
+    /// The delivered packets, and when the last was.
+    var delivered: Int64 = 0
+    var deliveredMoment: Int64 = 0
+    var firstSent: Int64 = 0
+    /// Until how many are delivered, what is sent tells nothing of the path's rate, because too little was there to send.
+    var starvedUntil: Int64 = 0
+
+    var receiver: VirtualReceiver
+    /// The first hole that no packet on its way repairs.
+    var openHole = 0
+    /// The packet that arrives next at the receiver, the hole it waits for, and the end of what has come.
+    var arriving = 0
+    var awaited = 0
+    var arrivedEnd: Int64 = 0
+    /// The hole that the receiver waits for in the last acknowledgement.
+    var awaitedWhenAcknowledged = 0
+
+    /// The last call, and when the next was due.
+    private var asked: Int64 = .min
+    private var due = Int64.max
+    /// The offset of the first packet lost by chance, since the last call.
+    private var firstLoss: Int64?
     /// How far the stream has been delivered, in bytes.
     private(set) var released: Int64 = 0
-    /// The rounds, holes, lost segments and lost retransmissions so far.
-    private(set) var steps = 0
+    /// The events so far.
+    var steps = 0
 
     init(_ loss: Loss, key: RandomKey) {
-        sender = loss.sender
-        roundTrip = loss.roundTrip.nanoseconds
-        timer = RetransmissionTimer(roundTrip: roundTrip)
-        pattern = LossPattern(loss, key: key)
-        // BBR sends at the delivery rate, so retransmissions take their share of the link.
-        let share = sender == .bbr ? 1 - loss.rate.fraction : 1
-        let payload = Double(loss.link.bitsPerSecond) * share * Double(Self.segment) / Double(Self.frame)
-        rate = BitRate(bitsPerSecond: max(1, Int64(min(payload, 9e18))))
-        quantum = BandwidthStage.quantum(of: rate)
-        // The link's queue holds as much as the path; BBR doesn't fill it.
-        let inFlight = payload / 8 * Double(roundTrip) / 1e9 / Double(Self.segment)
-        let largest = min(sender == .bbr ? inFlight : 2 * inFlight, Self.largestWindow)
-        window = CongestionWindow(
-            sender,
-            roundTrip: roundTrip,
-            largest: largest,
-            lossEvents: loss.rate.fraction / Double(loss.burst)
-        )
+        roundTrip = max(1, loss.roundTrip.nanoseconds)
+        senderKind = loss.sender
+        isPaced = loss.sender == .bbr
+        self.key = key
+        largestReceiveWindow = min(VirtualReceiver.largestWindow, loss.receiveWindow?.bytes ?? .max)
+        path = VirtualPath(loss, key: key)
+        receiver = VirtualReceiver(at: 0, roundTrip: roundTrip, largest: largestReceiveWindow)
+        estimate = RoundTripEstimate(roundTrip)
+        grain = min(max(roundTrip / 16, 200_000), 1_000_000)
+        largest = min(path.capacity(roundTrip: roundTrip) * 4, Double(Self.largestFlight))
+        window = CongestionWindow(loss.sender, largest: largest)
     }
 
     /// The end of the sent segments, including those after a hole.
-    var sent: Int64 {
-        guard hole != nil, let round else { return released }
-        return max(released, round.end.addingSaturated(window.capacity * Self.segment))
-    }
+    var sent: Int64 { next }
 
     /// The current window in bytes.
-    var windowBytes: Int64 { Int64(window.segments) * Self.segment }
+    var windowBytes: Int64 {
+        Int64(max(window.segments, window.threshold.isFinite ? window.threshold : 0)) * Self.segment
+    }
 
     /// Begins a new connection at an offset of the stream.
     mutating func begin(at offset: Int64, now: Int64) {
-        released = offset
-        round = nil
-        hole = nil
-        repaired = .min
-        isBusy = false
-        idleSince = now
-        window.begin()
+        flight.removeAll()
+        holes.removeAll()
+        suspects.removeAll(keepingCapacity: true)
+        (released, next, unacknowledged, acknowledgedEnd, limit) = (offset, offset, offset, offset, offset)
+        (arriving, awaited, awaitedWhenAcknowledged, arrivedEnd) = (flight.start, holes.start, holes.start, offset)
+        (pipe, markedCount, reordered, backoff, firstMarked) = (0, 0, 0, 0, holes.start)
+        phase = .open
+        reorderingDue = .max
+        probeEnd = -1
+        (lastSent, paceDue, due, asked) = (.min, .min, .max, now)
+        (deliveredMoment, firstSent) = (now, now)
+        window = CongestionWindow(senderKind, largest: largest)
+        model = nil
+        estimate = RoundTripEstimate(roundTrip)
+        receiver = VirtualReceiver(at: offset, roundTrip: roundTrip, largest: largestReceiveWindow)
+        openHole = holes.start
+        starvedUntil = 0
+        path.begin()
     }
 
     /// Delivers what may be delivered by `now` of the bytes up to `wanted`. Returns when to ask again if some have to wait,
-    /// else `Int64.max`. `firstLoss` is set to the offset of the first new hole.
+    /// else `Int64.max`. `firstLoss` is set to the offset of the first new loss.
     ///
     /// - Parameter earliest: nothing was sent before this moment, because the sink didn't take bytes.
     mutating func deliver(upTo wanted: Int64, now: Int64, since earliest: Int64, firstLoss: inout Int64?) -> Int64 {
-        guard released < wanted else { return idle(at: now) }
-        if !isBusy {
-            isBusy = true
-            busySince = now
-            if let last = round, hole == nil, last.end > released, now >= last.begin.addingSaturated(roundTrip) {
-                beginRound(at: now)
-            }
+        self.firstLoss = nil
+        let stop = steps + Self.stepLimit
+        if wanted > limit {
+            // A call that comes late is the machine's fault: the bytes would have been there when it was due.
+            let since = now > due ? max(due, asked, earliest) : now
+            run(until: since, stop: stop)
+            limit = wanted
+            send(at: since)
         }
-        let limit = steps + Self.stepLimit
-        while released < wanted {
-            if steps >= limit { return now }
-            steps += 1
-            if let wake = step(upTo: wanted, now: now, since: earliest, &firstLoss) { return wake }
-        }
-        return idle(at: now)
+        run(until: now, stop: stop)
+        receive(until: now)
+        released = max(released, min(arrivedEnd, awaited < holes.end ? holes[awaited].start : arrivedEnd, wanted))
+        if let loss = self.firstLoss { firstLoss = loss }
+        asked = now
+        due = released < wanted ? (steps >= stop ? now : nextCall(after: now)) : .max
+        return due
     }
 
     /// Pauses delivery; segments in flight continue.
-    mutating func pause(at now: Int64) {
-        if isBusy { idleSince = now }
-        isBusy = false
-    }
+    mutating func pause(at now: Int64) { due = .max }
 
-    private mutating func idle(at now: Int64) -> Int64 {
-        pause(at: now)
-        return .max
-    }
+    // MARK: Sending
 
-    /// Advances to the end of a hole, a round or the wanted bytes; returns when to continue if it has to wait.
-    private mutating func step(
-        upTo wanted: Int64,
-        now: Int64,
-        since earliest: Int64,
-        _ firstLoss: inout Int64?
-    ) -> Int64? {
-        if var pending = hole {
-            update(&pending, wanted: wanted, now: now)
-            hole = pending
-            guard pending.repair <= now else { return pending.repair }
-            fill(pending, wanted: wanted)
-            return nil
-        }
-        guard let current = round, released < current.end else {
-            let start = nextStart(now: now, notBefore: earliest)
-            guard start <= now else { return start }
-            beginRound(at: start)
-            return nil
-        }
-        let stop = min(current.end, wanted)
-        let lost = pattern.firstRun(from: segments(released), before: segments(stop))
-        let edge = lost.map { $0.first * Self.segment } ?? stop
-        let line = rate.bytes(inNanoseconds: now.subtractingSaturated(current.begin))
-        released = max(released, min(edge, current.base.addingSaturated(line).addingSaturated(quantum)))
-        guard released == edge else {
-            let bytes = min(edge, released + quantum) - quantum - current.base
-            return max(now + 1, current.begin.addingSaturated(rate.nanoseconds(forBytes: bytes)))
-        }
-        if let lost {
-            if firstLoss == nil { firstLoss = edge }
-            hole = newHole(lost.first, lost.end, in: current, wanted: wanted)
-        }
-        return nil
-    }
+    /// Whether bytes wait that haven't been sent.
+    var hasUnsent: Bool { next < limit }
 
-    // MARK: Rounds
+    /// Whether bytes wait that the receiver has room for.
+    var hasRoom: Bool { next < limit && next - unacknowledged < receiver.window }
 
-    /// When the next round begins: after the last window's acknowledgement, or when the timer has fired.
-    private func nextStart(now: Int64, notBefore floor: Int64) -> Int64 {
-        guard let round else { return now }
-        let start = max(round.begin.addingSaturated(duration(of: round)), round.resume, busySince)
-        return max(start, repaired) < floor ? floor : start
-    }
+    var canSend: Bool { pipe < Int(window.segments) && (markedCount > 0 || hasRoom) }
 
-    private func duration(of round: Round) -> Int64 {
-        max(roundTrip, rate.nanoseconds(forBytes: round.end - round.base))
-    }
-
-    private mutating func beginRound(at start: Int64) {
-        if let round {
-            window.take(
-                CongestionWindow.Outcome(
-                    sent: segments(released - round.base),
-                    isFull: released >= round.end,
-                    lost: round.lost,
-                    hasTimedOut: round.hasTimedOut,
-                    end: max(round.begin.addingSaturated(duration(of: round)), round.resume)
-                )
-            )
-        }
-        if start.subtractingSaturated(idleSince) > timer.first, start == busySince { window.restart() }
-        round = Round(begin: start, base: released, end: released + window.capacity * Self.segment)
-    }
-
-    /// When a segment was or will be sent.
-    private func sendTime(of segment: Int64, in round: Round, notBefore known: Int64) -> Int64 {
-        let offset = segment * Self.segment
-        let within = rate.nanoseconds(forBytes: min(offset, round.end) - round.base)
-        let line = round.begin.addingSaturated(within)
-        guard offset >= round.end else { return max(known, line) }
-        let next = round.begin.addingSaturated(duration(of: round))
-        return max(known, next.addingSaturated(rate.nanoseconds(forBytes: offset - round.end)))
-    }
-
-    // MARK: Holes
-
-    private mutating func newHole(_ first: Int64, _ end: Int64, in round: Round, wanted: Int64) -> Hole {
-        let flightEnd = min(segments(wanted), segments(round.end))
-        let isWhole = released <= round.base && end >= flightEnd
-        // After a whole flight is lost, single retransmissions probe the channel; the rest of the burst counts
-        // with the first.
-        let end = min(end, isWhole ? segments(wanted) : flightEnd)
-        let sent = sendTime(of: first, in: round, notBefore: busySince)
-        var hole = Hole(
-            first: first,
-            end: end,
-            sent: sent,
-            tookWholeFlight: isWhole,
-            delay: 0,
-            hasTimedOut: false,
-            repair: .max,
-            availableEnd: wanted
-        )
-        var repair = detection(of: hole, in: round, notBefore: busySince)
-        hole.hasTimedOut = repair == nil
-        steps += Int(end - first)
-        for segment in first..<end {
-            let count = pattern.failedRetransmissions(of: segment, afterWholeFlight: isWhole, limit: Self.retryLimit)
-            steps += count
-            guard count > 0 else { continue }
-            let delay: Int64
-            if sender == .bbr, repair != nil {
-                delay = roundTrip * Int64(count)
-            } else {
-                let before = repair == nil ? 1 : 0
-                delay = timer.elapsed(after: count + before) - timer.elapsed(after: before)
-                hole.hasTimedOut = true
+    mutating func send(at now: Int64) {
+        var burst = 0
+        while flight.count < Self.largestFlight {
+            guard markedCount > 0 || hasRoom else {
+                isLimited = false
+                if next == limit, pipe < Int(window.segments) { starvedUntil = delivered + Int64(pipe) + 1 }
+                return
             }
-            hole.delay = max(hole.delay, delay)
+            guard pipe < Int(window.segments) else {
+                isLimited = true
+                return
+            }
+            if isPaced, paceDue > now { return }
+            if burst.isMultiple(of: 2), waitsForAnother(at: now) {
+                isLimited = true
+                return
+            }
+            if markedCount > 0 {
+                sendMarked(at: now)
+            } else {
+                burst += 1
+                sendNew(at: now, endsPair: burst.isMultiple(of: 2))
+            }
+            if phase == .recovery { reductionSent += 1 }
         }
-        repair = repair ?? sent.addingSaturated(timer.first)
-        hole.repair = (repair ?? .max).addingSaturated(hole.delay)
-        return hole
     }
 
-    /// When a hole is repaired if its retransmission arrives; `nil` if only the timer detects it.
-    private func detection(of hole: Hole, in round: Round, notBefore known: Int64) -> Int64? {
-        let available = segments(hole.availableEnd)
-        let flightEnd = min(available, segments(round.end))
-        guard flightEnd - round.base / Self.segment > 1, !hole.tookWholeFlight else { return nil }
-        var moment = sendTime(of: flightEnd - 1, in: round, notBefore: known).addingSaturated(roundTrip * 2)
-        if hole.end < available {
-            let sent = sendTime(of: hole.end, in: round, notBefore: known)
-            moment = min(moment, sent.addingSaturated(roundTrip + roundTrip / 4))
+    /// Whether a single packet waits for an acknowledgement that lets two leave, as Linux sends at least two at a time.
+    private func waitsForAnother(at now: Int64) -> Bool {
+        guard phase == .open, !isPaced, markedCount == 0, next + Self.segment < limit, !flight.isEmpty else {
+            return false
         }
-        if hole.end + 2 < available {
-            moment = min(moment, sendTime(of: hole.end + 2, in: round, notBefore: known).addingSaturated(roundTrip))
-        }
-        return moment
+        let room = Int(window.segments) - pipe
+        return room < 2 && room * 3 < Int(window.segments) && now - lastSent <= Self.writeTime
+            && now - flight[flight.start].sent >= estimate.smoothed / 2
     }
 
-    /// Recomputes the repair of a hole: more bytes after it may reveal it sooner.
-    private func update(_ hole: inout Hole, wanted: Int64, now: Int64) {
-        guard wanted > hole.availableEnd, let round else { return }
-        hole.availableEnd = wanted
-        guard hole.repair > now, let sooner = detection(of: hole, in: round, notBefore: now) else { return }
-        hole.repair = min(hole.repair, sooner.addingSaturated(hole.delay))
-    }
-
-    private mutating func fill(_ filled: Hole, wanted: Int64) {
-        hole = nil
-        repaired = max(repaired, filled.repair)
-        released = max(released, min(filled.end * Self.segment, wanted))
-        guard var current = round else { return }
-        current.lost += filled.end - filled.first
-        current.end = max(current.end, released)
-        if filled.hasTimedOut {
-            current.hasTimedOut = true
-            current.resume = max(current.resume, filled.repair)
+    /// Sends the next bytes.
+    ///
+    /// - Parameter endsPair: whether a packet was sent just before, which makes a receiver acknowledge both at once.
+    mutating func sendNew(at now: Int64, endsPair: Bool = false) {
+        let isFirst = unacknowledged == next
+        if isFirst {
+            timerStart = now
+            let isIdle = lastSent > .min && now.subtractingSaturated(lastSent) > estimate.timeOut(backoff: 0)
+            if isIdle, !isPaced { window.restart() }
         }
-        round = current
+        let start = next
+        let end = min((start / Self.segment + 1) * Self.segment, limit)
+        let (arrival, isDrawn, isLost) = path.send(start, end, isFirstOfFlight: isFirst, at: now)
+        if isDrawn, firstLoss == nil { firstLoss = start }
+        next = end
+        let due = isLost ? arrival : arrive(end - start, isPushed: endsPair || end == limit, at: arrival)
+        record(start, end, arrival, due, isLost: isLost, isAgain: false, hole: isLost ? holes.end : -1, at: now)
+        if isLost { holes.append(Hole(start: start, end: end, sent: now, state: .unnoticed)) }
+        pipe += 1
+        if phase == .open, probeEnd < 0 { probeStart = now }
     }
 
-    /// The segments that begin below an offset.
-    private func segments(_ offset: Int64) -> Int64 {
-        let (whole, rest) = offset.quotientAndRemainder(dividingBy: Self.segment)
-        return rest == 0 ? whole : whole + 1
+    private mutating func sendMarked(at now: Int64) {
+        while holes[firstMarked].state != .marked { firstMarked += 1 }
+        markedCount -= 1
+        sendAgain(firstMarked, at: now)
+    }
+
+    /// Sends the bytes of a hole again.
+    mutating func sendAgain(_ number: Int, at now: Int64) {
+        var hole = holes[number]
+        hole.attempts += 1
+        let (arrival, _, isLost) = path.sendAgain(hole.start, hole.end, attempt: hole.attempts, at: now)
+        if !isLost { hole.repair = min(hole.repair, arrival) }
+        hole.state = .sentAgain
+        hole.sent = now
+        hole.inPipe += 1
+        holes[number] = hole
+        let due = isLost ? arrival : arrive(hole.end - hole.start, isPushed: false, at: arrival)
+        pipe += 1
+        if hole.start == unacknowledged { timerStart = now }
+        record(hole.start, hole.end, arrival, due, isLost: isLost, isAgain: true, hole: number, at: now)
+    }
+
+    private mutating func record(
+        _ start: Int64,
+        _ end: Int64,
+        _ arrival: Int64,
+        _ due: Int64,
+        isLost: Bool,
+        isAgain: Bool,
+        hole: Int,
+        at now: Int64
+    ) {
+        if pipe == 0 { (firstSent, deliveredMoment) = (now, now) }
+        lastSent = now
+        flight.append(
+            Transmission(
+                start: start,
+                end: end,
+                sent: now,
+                arrival: arrival,
+                acknowledgementDue: due,
+                isLost: isLost,
+                hole: hole,
+                isAgain: isAgain,
+                delivered: delivered,
+                deliveredMoment: deliveredMoment,
+                firstSent: firstSent,
+                isStarved: starvedUntil > delivered
+            )
+        )
+        guard isPaced else { return }
+        if model == nil { model = BottleneckModel(roundTrip: roundTrip, now: now, key: key.adding("probe")) }
+        let share = Double(end - start) / Double(Self.segment)
+        paceDue = max(now, paceDue).addingSaturated(Int64(min(share / (model?.pace ?? 1), 1e15)))
+    }
+
+    // MARK: Receiving
+
+    /// Returns until when the receiver acknowledges a packet that will arrive.
+    private mutating func arrive(_ bytes: Int64, isPushed: Bool, at moment: Int64) -> Int64 {
+        while openHole < holes.end, holes[openHole].repair < .max { openHole += 1 }
+        let hasGap = openHole < holes.end
+        let end = hasGap ? holes[openHole].start : next
+        return receiver.take(bytes, upTo: end, hasGap: hasGap, isPushed: isPushed, at: moment)
+    }
+
+    private mutating func receive(until now: Int64) {
+        while arriving < flight.end, flight[arriving].arrival <= now { take(arriving) }
+        while awaited < holes.end, holes[awaited].repair <= now { awaited += 1 }
+    }
+
+    private mutating func take(_ number: Int) {
+        let packet = flight[number]
+        if !packet.isLost { arrivedEnd = max(arrivedEnd, packet.end) }
+        arriving = number + 1
+    }
+
+    /// Takes the first packet out of the flight, because it or a later one is acknowledged.
+    mutating func takeFirst() -> Transmission {
+        let packet = flight[flight.start]
+        if arriving == flight.start { take(arriving) }
+        flight.removeFirst()
+        if !packet.isLost {
+            while awaitedWhenAcknowledged < holes.end, holes[awaitedWhenAcknowledged].repair <= packet.arrival {
+                awaitedWhenAcknowledged += 1
+            }
+        }
+        return packet
+    }
+
+    /// Forgets holes that neither side waits for.
+    mutating func forgetHoles() {
+        let first = min(awaited, awaitedWhenAcknowledged, openHole)
+        while holes.start < first, holes[holes.start].state == .repaired { holes.removeFirst() }
+        firstMarked = max(firstMarked, holes.start)
     }
 }

@@ -14,6 +14,7 @@ struct LossStage: FaultStage {
     static let sendBuffer: Int64 = 64 << 10
 
     private var sender: VirtualSender
+    private let receiveWindow: Int64?
     private var announcement = Announcement()
     /// A round trip, or the time in which the link carries half of the least receive buffer: a later call may find the
     /// buffer full.
@@ -26,6 +27,7 @@ struct LossStage: FaultStage {
 
     init(_ loss: Loss, key: RandomKey) {
         sender = VirtualSender(loss, key: key)
+        receiveWindow = loss.receiveWindow?.bytes
         latenessAllowance = max(
             loss.roundTrip.nanoseconds,
             loss.link.nanoseconds(forBytes: Self.receiveBuffer / 2)
@@ -42,7 +44,7 @@ struct LossStage: FaultStage {
         if context.passed > sender.released { sender.begin(at: context.passed, now: now) }
         let wanted = progress.bytesAtAvailableEnd
         // A receiver that takes nothing closes the window.
-        let room = max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
+        let room = receiveWindow ?? max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
         var firstLoss: Int64?
         let wake = sender.deliver(
             upTo: min(wanted, context.settled.addingSaturated(room)),

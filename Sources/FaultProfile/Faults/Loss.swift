@@ -17,6 +17,11 @@ public struct Loss: Hashable, Sendable {
     public var sender: Sender
     /// The rate of the path's narrowest link, headers included. Above zero.
     public var link: BitRate
+    /// The bytes that may wait for the link, headers included, above which packets are dropped. Above zero; `nil` is what
+    /// the path carries in a round trip, but at least 100 packets.
+    public var queue: ByteCount?
+    /// The most bytes that may be on their way to the receiver. Above zero; `nil` is 3.75 MB, to which the window grows.
+    public var receiveWindow: ByteCount?
 
     /// How a sender answers loss: its congestion control.
     public enum Sender: String, Hashable, Sendable, CaseIterable {
@@ -37,13 +42,17 @@ public struct Loss: Hashable, Sendable {
         burst: Int = 1,
         roundTrip: Duration,
         sender: Sender = .cubic,
-        link: BitRate = Loss.defaultLink
+        link: BitRate = Loss.defaultLink,
+        queue: ByteCount? = nil,
+        receiveWindow: ByteCount? = nil
     ) {
         self.rate = rate
         self.burst = burst
         self.roundTrip = roundTrip
         self.sender = sender
         self.link = link
+        self.queue = queue
+        self.receiveWindow = receiveWindow
     }
 }
 
@@ -59,6 +68,8 @@ extension Loss: FaultDefinition {
             rtt: round trip of the lossy path; adds no delay
             sender: congestion control of the sender
             link: rate of the path's narrowest link, headers included
+            queue: bytes that may wait for the link, headers included; what comes beyond is dropped and sent again
+            receiveWindow: bytes that may be on their way to the receiver
             """,
         [
             .required("rate", \.rate, .chance.described("chance below 100 %")),
@@ -66,8 +77,18 @@ extension Loss: FaultDefinition {
             .required("rtt", \.roundTrip, .roundTrip),
             .optional("sender", \.sender, .choice, default: .cubic),
             .optional("link", \.link, .rate, default: defaultLink),
+            .optional("queue", \.queue, packets, fallback: "a round trip of the link, but at least 100 packets"),
+            .optional("receiveWindow", \.receiveWindow, packets, fallback: "grows from 64 KiB, up to 3.75 MB"),
         ]
     )
+
+    /// The least size of a queue or a window: one packet with its headers.
+    private static let leastSize = ByteCount(1_514)
+
+    private static let packets = Form.size.checked { size in
+        guard size < leastSize else { return nil }
+        return ("\(size.text) has no room for a packet of 1514 B", "write “1514 B” or more")
+    }.described("size of at least `\"1514 B\"`")
 
     var kind: FaultKind { .loss(self) }
     var figures: FaultFigures {

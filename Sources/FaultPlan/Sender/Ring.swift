@@ -1,0 +1,33 @@
+/// A queue of records that keep their number, from the first one ever appended on.
+///
+/// Appending allocates only when more are in the queue than ever before.
+struct Ring<Element: Sendable>: Sendable {
+    private var slots: ContiguousArray<Element?> = ContiguousArray(repeating: nil, count: 16)
+    /// The number of the first element, and of the one that is appended next.
+    private(set) var start = 0
+    private(set) var end = 0
+
+    var isEmpty: Bool { start == end }
+    var count: Int { end - start }
+
+    subscript(number: Int) -> Element {
+        get { slots[number & (slots.count - 1)].unsafelyUnwrapped }
+        set { slots[number & (slots.count - 1)] = newValue }
+    }
+
+    mutating func append(_ element: Element) {
+        if count == slots.count { grow() }
+        slots[end & (slots.count - 1)] = element
+        end += 1
+    }
+
+    mutating func removeFirst() { start += 1 }
+
+    mutating func removeAll() { start = end }
+
+    private mutating func grow() {
+        var larger = ContiguousArray<Element?>(repeating: nil, count: slots.count * 2)
+        for number in start..<end { larger[number & (larger.count - 1)] = self[number] }
+        slots = larger
+    }
+}

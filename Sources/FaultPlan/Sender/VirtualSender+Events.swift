@@ -1,0 +1,72 @@
+import Units
+
+/// What happens to a sender, in order of time: acknowledgements that come, timers, and the times of a pace.
+extension VirtualSender {
+    /// When the link asks again: when something arrives or happens, but not more often than each grain.
+    func nextCall(after now: Int64) -> Int64 {
+        var moment = nextEvent()?.moment ?? .max
+        if awaited < holes.end, holes[awaited].start <= arrivedEnd {
+            moment = min(moment, holes[awaited].repair)
+        } else if arriving < flight.end {
+            moment = min(moment, flight[arriving].arrival)
+        }
+        return max(moment, now.addingSaturated(grain))
+    }
+
+    enum Event {
+        case acknowledgement(through: Int)
+        case pace
+        case reordering
+        case probe
+        case timer
+    }
+
+    /// Works out what happens until `now`, each event at its own time.
+    mutating func run(until now: Int64, stop: Int) {
+        while steps < stop, let (event, moment) = nextEvent(), moment <= now {
+            steps += 1
+            switch event {
+            case .acknowledgement(let last): acknowledge(through: last, at: moment)
+            case .pace: break
+            case .reordering: reorderingTimerFired(at: moment)
+            case .probe: probe(at: moment)
+            case .timer: timerFired(at: moment)
+            }
+            send(at: moment)
+        }
+    }
+
+    func nextEvent() -> (event: Event, moment: Int64)? {
+        var found: (event: Event, moment: Int64)?
+        if let (last, moment) = nextAcknowledgement() { found = (.acknowledgement(through: last), moment) }
+        func offer(_ event: Event, _ moment: Int64) {
+            if moment < found?.moment ?? .max { found = (event, moment) }
+        }
+        if isPaced, canSend { offer(.pace, paceDue) }
+        guard unacknowledged < next else { return found }
+        if reorderingDue < .max { offer(.reordering, reorderingDue) }
+        offer(.timer, timerStart.addingSaturated(estimate.timeOut(backoff: backoff)))
+        if phase == .open, suspects.isEmpty, reordered == 0, probeEnd < 0, backoff == 0 {
+            let isSingle = next - unacknowledged <= Self.segment
+            offer(.probe, probeStart.addingSaturated(estimate.probeTimeOut(isSingle: isSingle)))
+        }
+        return found
+    }
+
+    /// The last packet of the next acknowledgement, and when that comes.
+    private func nextAcknowledgement() -> (last: Int, moment: Int64)? {
+        guard var last = arrived(from: flight.start) else { return nil }
+        var due = flight[last].acknowledgementDue
+        while let next = arrived(from: last + 1), flight[next].arrival <= due {
+            last = next
+            due = min(due, flight[next].acknowledgementDue)
+        }
+        return (last, due.addingSaturated(path.segmentTime).addingSaturated(roundTrip))
+    }
+
+    private func arrived(from number: Int) -> Int? {
+        var number = number
+        while number < flight.end, flight[number].isLost { number += 1 }
+        return number < flight.end ? number : nil
+    }
+}

@@ -1,0 +1,234 @@
+import Units
+
+/// What acknowledgements and timers tell a sender, and how it recovers.
+extension VirtualSender {
+    /// Takes an acknowledgement of the packets up to a number of the flight.
+    mutating func acknowledge(through last: Int, at now: Int64) {
+        let newest = flight[last]
+        let (before, flightBefore, lostBefore) = (unacknowledged, pipe, markedCount)
+        var (count, beyond) = (0, 0)
+        var oldest: Int64?
+        while flight.start <= last {
+            let packet = takeFirst()
+            if packet.isLost {
+                notice(packet)
+                continue
+            }
+            count += 1
+            acknowledgedEnd = max(acknowledgedEnd, packet.end)
+            if awaitedWhenAcknowledged < holes.end, holes[awaitedWhenAcknowledged].start < packet.start { beyond += 1 }
+            if packet.isAgain {
+                repair(packet.hole)
+            } else {
+                pipe -= 1
+                if oldest == nil { oldest = packet.sent }
+            }
+        }
+        delivered += Int64(count)
+        if let oldest { estimate.take(now - oldest) }
+        let awaited = awaitedWhenAcknowledged
+        unacknowledged = max(before, awaited < holes.end ? min(holes[awaited].start, acknowledgedEnd) : acknowledgedEnd)
+        let hasAdvanced = unacknowledged > before
+        if hasAdvanced {
+            backoff = 0
+            probeStart = now
+            timerStart = now
+        } else if awaited < holes.end, newest.sent <= holes[awaited].sent {
+            timerStart = now
+        }
+        if phase == .open { reordered += beyond }
+        judge(newest, at: now)
+        endProbe()
+        finishRecovery(at: now)
+        let isNew = markedCount > 0 && phase == .open
+        if isNew { beginRecovery() }
+        control(newest, count, flightBefore, lost: max(0, markedCount - lostBefore), hasAdvanced, at: now)
+        forgetHoles()
+    }
+
+    /// Notices that a later packet has arrived.
+    private mutating func notice(_ packet: Transmission) {
+        guard packet.hole >= holes.start else { return }
+        let hole = holes[packet.hole]
+        guard hole.state != .repaired, hole.state != .marked, hole.sent == packet.sent else { return }
+        if phase == .open {
+            if hole.state != .suspected { suspects.append(packet.hole) }
+            holes[packet.hole].state = .suspected
+        } else {
+            mark(packet.hole)
+        }
+    }
+
+    private mutating func repair(_ number: Int) {
+        guard number >= holes.start, holes[number].state != .repaired else { return }
+        if holes[number].state == .marked { markedCount -= 1 }
+        if holes[number].state == .suspected { suspects.removeAll { $0 == number } }
+        pipe -= holes[number].inPipe
+        holes[number].inPipe = 0
+        holes[number].state = .repaired
+    }
+
+    /// Marks a hole to be sent again.
+    private mutating func mark(_ number: Int) {
+        guard holes[number].state != .marked, holes[number].state != .repaired else { return }
+        pipe -= holes[number].inPipe
+        holes[number].inPipe = 0
+        holes[number].state = .marked
+        markedCount += 1
+        firstMarked = min(firstMarked, number)
+    }
+
+    /// Decides which suspected holes are lost (RFC 8985, section 6.2).
+    private mutating func judge(_ newest: Transmission, at now: Int64) {
+        reorderingDue = .max
+        guard !suspects.isEmpty else { return }
+        let window = phase != .open || reordered >= Self.duplicateThreshold ? 0 : estimate.reorderingWindow
+        let roundTrip = now - newest.sent
+        var kept = 0
+        for index in suspects.indices {
+            let number = suspects[index]
+            if holes[number].sent + window <= newest.sent {
+                mark(number)
+                continue
+            }
+            reorderingDue = min(reorderingDue, holes[number].sent + roundTrip + window + RoundTripEstimate.ticks)
+            suspects[kept] = number
+            kept += 1
+        }
+        suspects.removeLast(suspects.count - kept)
+    }
+
+    /// The time in which a packet may only have been late is over.
+    mutating func reorderingTimerFired(at now: Int64) {
+        reorderingDue = .max
+        for number in suspects { mark(number) }
+        suspects.removeAll(keepingCapacity: true)
+        guard markedCount > 0, phase == .open else { return }
+        beginRecovery()
+        if !isPaced { window.segments = Double(pipe + 1) }
+    }
+
+    private mutating func beginRecovery() {
+        phase = .recovery
+        recoveryEnd = next
+        (reductionStart, reductionDelivered, reductionSent) = (max(1, window.segments), 0, 0)
+        reordered = 0
+        model?.beginRecovery(window: window.segments)
+        if !isPaced { window.decrease() }
+    }
+
+    private mutating func finishRecovery(at now: Int64) {
+        guard phase != .open, unacknowledged >= recoveryEnd else {
+            if phase == .open, unacknowledged >= acknowledgedEnd { reordered = 0 }
+            return
+        }
+        if phase == .recovery, !isPaced { window.segments = window.threshold }
+        phase = .open
+        reordered = 0
+    }
+
+    /// A probe that repaired the tail shows that it was lost (RFC 8985, section 7.4).
+    private mutating func endProbe() {
+        guard probeEnd >= 0, unacknowledged >= probeEnd else { return }
+        probeEnd = -1
+        guard probeIsAgain, phase == .open, !isPaced else { return }
+        window.decrease()
+        window.segments = window.threshold
+    }
+
+    /// Sets the window.
+    private mutating func control(
+        _ newest: Transmission,
+        _ count: Int,
+        _ flightBefore: Int,
+        lost: Int,
+        _ hasAdvanced: Bool,
+        at now: Int64
+    ) {
+        if model != nil {
+            let interval = max(newest.sent - newest.firstSent, now - newest.deliveredMoment)
+            let bandwidth = Double(delivered - newest.delivered) / Double(max(1, interval))
+            let sample = BottleneckModel.Sample(
+                moment: now,
+                bandwidth: interval >= estimate.least ? bandwidth : nil,
+                deliveredBefore: newest.delivered,
+                delivered: delivered,
+                roundTrip: now - newest.sent,
+                flightBefore: flightBefore,
+                flight: pipe,
+                acknowledged: count,
+                lost: lost,
+                isRecovering: phase != .open,
+                isStarved: newest.isStarved
+            )
+            window.segments = model?.take(sample, window: window.segments) ?? window.segments
+            if model?.isMeasuringRoundTrip == true { starvedUntil = delivered + Int64(pipe) + 1 }
+        } else if phase == .recovery {
+            reduce(count, lost: lost, hasAdvanced)
+        } else if hasAdvanced, isLimited || window.segments < window.threshold && pipe * 2 >= Int(window.segments) {
+            window.take(
+                CongestionWindow.Acknowledgement(
+                    count: count,
+                    moment: now,
+                    roundTrip: now - newest.sent,
+                    end: unacknowledged,
+                    sent: next
+                )
+            )
+        }
+        (deliveredMoment, firstSent) = (now, newest.sent)
+    }
+
+    /// Proportional Rate Reduction (RFC 9937, section 6).
+    private mutating func reduce(_ count: Int, lost: Int, _ hasAdvanced: Bool) {
+        reductionDelivered += count
+        let room = Int(window.threshold) - pipe
+        var number: Int
+        if room < 0 {
+            let share = window.threshold * Double(reductionDelivered) / reductionStart
+            number = Int(share.rounded(.up)) - reductionSent
+        } else {
+            number = max(reductionDelivered - reductionSent, count)
+            if hasAdvanced, lost == 0 { number += 1 }
+            number = min(room, number)
+        }
+        // The first retransmission is sent at once.
+        window.segments = Double(pipe + max(number, reductionSent > 0 ? 0 : 1))
+    }
+
+    // MARK: Timers
+
+    /// Sends a packet because no acknowledgement comes: a new one, or the last again (RFC 8985, section 7.3).
+    mutating func probe(at now: Int64) {
+        probeEnd = next
+        probeIsAgain = false
+        if hasUnsent {
+            sendNew(at: now)
+            probeEnd = next
+        } else if !holes.isEmpty, holes[holes.end - 1].end == next, holes[holes.end - 1].state == .unnoticed {
+            probeIsAgain = true
+            sendAgain(holes.end - 1, at: now)
+        }
+        timerStart = now
+    }
+
+    /// The retransmission timer has fired: all that is missing counts as lost.
+    mutating func timerFired(at now: Int64) {
+        if phase == .open || unacknowledged >= recoveryEnd {
+            model?.beginRecovery(window: window.segments)
+            if !isPaced { window.decrease() }
+        }
+        if !isPaced { window.timeOut() }
+        model?.timeOut()
+        phase = .timedOut
+        recoveryEnd = next
+        probeEnd = -1
+        reordered = 0
+        reorderingDue = .max
+        suspects.removeAll(keepingCapacity: true)
+        for number in holes.start..<holes.end { mark(number) }
+        window.segments = Double(pipe + 1)
+        backoff = min(backoff + 1, Self.retryLimit)
+        timerStart = now
+    }
+}
