@@ -10,7 +10,7 @@ import Testing
     private func withServer(_ response: String, _ body: (PlainHTTPClient) async throws -> Void) async throws {
         let (listener, address) = TestSocket.listening()
         Thread.detachNewThread {
-            while let socket = try? listener.accepted() {
+            while let socket = listener.nextClient() {
                 var head: [UInt8] = []
                 while !head.contains(Array("\r\n\r\n".utf8)), let more = try? socket.receive(1 << 16), !more.isEmpty {
                     head += more

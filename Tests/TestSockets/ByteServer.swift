@@ -13,7 +13,7 @@ package final class ByteServer: Sendable {
         self.listener = listener
         self.address = "\(address)"
         Thread.detachNewThread {
-            while let socket = try? listener.accepted() {
+            while let socket = listener.nextClient() {
                 Thread.detachNewThread {
                     try? socket.send(bytes)
                     socket.endWriting()

@@ -115,6 +115,18 @@ package final class TestSocket: Sendable {
         return TestSocket(descriptor: accepted)
     }
 
+    /// The next client, however long it takes; `nil` once the listener is interrupted. A server of tests that wait for their
+    /// turn may be without a client for longer than a test may wait.
+    package func nextClient() -> TestSocket? {
+        while true {
+            do {
+                return try accepted()
+            } catch {
+                guard [EAGAIN, EINTR, ECONNABORTED].contains(error.code) else { return nil }
+            }
+        }
+    }
+
     package func send(_ bytes: [UInt8]) throws(Errno) {
         var sent = 0
         while sent < bytes.count {

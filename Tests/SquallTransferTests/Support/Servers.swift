@@ -110,7 +110,7 @@ final class ScriptedServer: Sendable {
         url = "http://127.0.0.1:\(address.port)"
         Thread.detachNewThread {
             var number = 0
-            while let socket = try? listener.accepted() {
+            while let socket = listener.nextClient() {
                 let turn = number
                 number += 1
                 Thread.detachNewThread {
