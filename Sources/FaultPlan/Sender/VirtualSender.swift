@@ -3,9 +3,9 @@ import Units
 
 /// A model of a TCP sender on a lossy path: how far its stream would have been delivered in order by now.
 ///
-/// It sends packets over a `VirtualPath`, gets an acknowledgement for each a round trip after it arrived, and recovers as
-/// Linux does: RACK and tail loss probes (RFC 8985), Proportional Rate Reduction (RFC 9937), and the retransmission timer of
-/// RFC 6298. Events are worked out at their own times, whenever it is called.
+/// It sends packets over a `VirtualPath` to a `VirtualReceiver`, whose acknowledgements come a round trip later. It
+/// recovers as Linux does: RACK and tail loss probes (RFC 8985), Proportional Rate Reduction (RFC 9937), and the
+/// retransmission timer of RFC 6298. Events are worked out at their own times, whenever it is called.
 struct VirtualSender {
     /// The bytes of a segment.
     static let segment: Int64 = 1_448
