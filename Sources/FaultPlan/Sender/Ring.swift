@@ -2,7 +2,10 @@
 ///
 /// Appending allocates only when more are in the queue than ever before.
 struct Ring<Element: Sendable>: Sendable {
-    private var slots: ContiguousArray<Element?> = ContiguousArray(repeating: nil, count: 16)
+    private static var leastCapacity: Int { 16 }
+
+    /// A power of two in number, once there is one.
+    private var slots: ContiguousArray<Element> = []
     /// The number of the first element, and of the one that is appended next.
     private(set) var start = 0
     private(set) var end = 0
@@ -11,12 +14,12 @@ struct Ring<Element: Sendable>: Sendable {
     var count: Int { end - start }
 
     subscript(number: Int) -> Element {
-        get { slots[number & (slots.count - 1)].unsafelyUnwrapped }
+        get { slots[number & (slots.count - 1)] }
         set { slots[number & (slots.count - 1)] = newValue }
     }
 
     mutating func append(_ element: Element) {
-        if count == slots.count { grow() }
+        if count == slots.count { grow(filledWith: element) }
         slots[end & (slots.count - 1)] = element
         end += 1
     }
@@ -25,8 +28,8 @@ struct Ring<Element: Sendable>: Sendable {
 
     mutating func removeAll() { start = end }
 
-    private mutating func grow() {
-        var larger = ContiguousArray<Element?>(repeating: nil, count: slots.count * 2)
+    private mutating func grow(filledWith element: Element) {
+        var larger = ContiguousArray(repeating: element, count: max(Self.leastCapacity, slots.count * 2))
         for number in start..<end { larger[number & (larger.count - 1)] = self[number] }
         slots = larger
     }

@@ -45,7 +45,9 @@ final class Connection: LoopHandler {
     /// The host that the client has named in its handshake, if it has.
     var host: String?
     /// The search for a name in the client's first bytes, until they pass; `nil` where no fault asks for it.
-    var naming: Naming?
+    var naming: Naming? { didSet { isNaming = naming != nil } }
+    /// Whether there is one: a chunk must not count references to know.
+    private var isNaming = false
     /// The name in the client's first bytes, if it is known.
     var name: String?
     /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
@@ -269,7 +271,7 @@ final class Connection: LoopHandler {
         let now = loop.now
         shard.note(due: min(up.wake, down.wake), now: now)
         if isTerminated(at: now) { return }
-        if let naming { guard advanceNaming(naming, at: now) else { return } }
+        if isNaming, let naming { guard advanceNaming(naming, at: now) else { return } }
         guard move(.upstream, at: now) else { return }
         if isAnswerDue { answer() }
         guard move(.downstream, at: now) else { return }
@@ -280,7 +282,7 @@ final class Connection: LoopHandler {
         }
         if up.link.isBlackholed || down.link.isBlackholed, isDrained(at: now) { return }
         state.notePassed(up.link.delivered + down.link.delivered, at: now)
-        let named = naming?.wake ?? .distantFuture
+        let named = isNaming ? naming?.wake ?? .distantFuture : .distantFuture
         let wake = min(up.wake, down.wake, named, drain?.policy.linger?.deadline ?? .distantFuture)
         setTimer(to: min(wake, state.nextTermination(after: now)))
     }
