@@ -49,8 +49,11 @@ public final class StreamReader {
 
         /// The deadline of the unfinished head; `distantFuture` if none is held or it needn't be waited for.
         var deadline: Moment {
-            guard !held.isEmpty, !scanner.hasStopped else { return .distantFuture }
-            return HeadTimeout.end(scanner.hasRead ? .whole : scanner.progress, began: began, grew: grew)
+            // Mutating: a chunk must not copy the side to know.
+            mutating get {
+                guard !held.isEmpty, !scanner.hasStopped else { return .distantFuture }
+                return HeadTimeout.end(scanner.hasRead ? .whole : scanner.progress, began: began, grew: grew)
+            }
         }
 
         /// Whether held bytes may be released.

@@ -26,9 +26,9 @@ struct TimerLatenessTests {
                 let timer = LoopTimer(loop: loop, handler: recorder, tag: 0, isCoarse: true)
                 let due = loop.now + .seconds(3_600)
                 timer.set(to: due)
-                loop.timers.fire { due + .milliseconds(30) }
+                loop.timers.fire(by: Moments { due + .milliseconds(30) })
                 timer.set(to: loop.now.advanced(byNanoseconds: -1))
-                loop.timers.fire { loop.now }
+                loop.timers.fire(by: loop)
                 return loop.timerLateness
             }
             #expect(lateness.counts == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0])

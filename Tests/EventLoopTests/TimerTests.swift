@@ -65,10 +65,11 @@ struct TimerTests {
                 for early: Int64 in [1_000_000, WakeLead.shortest - 1, 5_000, 1_000] {
                     // Every look at the clock finds it half a microsecond later.
                     var now = due.advanced(byNanoseconds: -early)
-                    loop.timers.fire {
+                    let clock = Moments {
                         now = now.advanced(byNanoseconds: 500)
                         return now
                     }
+                    loop.timers.fire(by: clock)
                     seen.append(loop.timers.isNear ? "near" : now < due ? "far" : "on time")
                 }
                 loop.deferRelease(timer)

@@ -103,7 +103,7 @@ public final class EventLoop: @unchecked Sendable {
             { _, _, context in
                 guard let context else { return }
                 Unmanaged<EventLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { loop in
-                    loop.timers.fire { loop.now }
+                    loop.timers.fire(by: loop)
                 }
             },
             Unmanaged.passUnretained(self).toOpaque()
@@ -262,7 +262,7 @@ public final class EventLoop: @unchecked Sendable {
 
     /// The rest of a turn after the callbacks of ready sockets.
     private func finishTurn() {
-        if timers.isNear { timers.fire { now } }
+        if timers.isNear { timers.fire(by: self) }
         // One handler in each turn, so that sockets that become ready run first.
         if !ready.isEmpty {
             let entry = ready.removeFirst()
@@ -314,7 +314,7 @@ public final class EventLoop: @unchecked Sendable {
         preconditionOnLoop()
         callbacks()
         runJobs()
-        if rings { timers.fire { now } }
+        if rings { timers.fire(by: self) }
         finishTurn()
     }
 

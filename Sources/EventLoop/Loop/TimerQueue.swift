@@ -2,6 +2,13 @@ import CLibevent
 import Glibc
 import Units
 
+/// The clock of timers. A closure in its place would count a reference each time.
+protocol MomentSource {
+    var now: Moment { get }
+}
+
+extension EventLoop: MomentSource {}
+
 /// The set timers of a loop, ordered by moment, and the system's timer that wakes the loop for them.
 ///
 /// libevent's timers set the system's timer before each wait. This queue only sets it when it must ring earlier, so a loop
@@ -85,8 +92,8 @@ final class TimerQueue {
     }
 
     /// Calls the handlers of due timers. To be called when the system's timer fires, and in each turn while `isNear`.
-    func fire(_ clock: () -> Moment) {
-        var now = clock()
+    func fire(by clock: some MomentSource) {
+        var now = clock.now
         if ringsAhead, ring <= now { lead.note(lateness: (now - ring).nanoseconds) }
         (ring, ringsAhead, isNear) = (.distantFuture, false, false)
         // A timer set again by its handler fires after the others.
@@ -101,7 +108,7 @@ final class TimerQueue {
                 isFiring = false
                 return
             }
-            while now < moment { now = clock() }
+            while now < moment { now = clock.now }
             if !heap[0].isPast { lateness.note((now - moment).nanoseconds) }
             let first = heap[0].timer
             first._withUnsafeGuaranteedRef { timer in
@@ -109,7 +116,7 @@ final class TimerQueue {
                 timer.fire()
             }
             turns -= 1
-            now = clock()
+            now = clock.now
         }
         isFiring = false
         arm(now)

@@ -7,7 +7,7 @@ import Units
 /// A client's connection and the one to the server, on one loop from accept to close.
 ///
 /// Reports events to a `ConnectionState` and carries out the actions that it returns. Two `LinkPump`s move the bytes.
-final class Connection: LoopHandler {
+@safe final class Connection: LoopHandler {
     enum Tag {
         static let client = 0
         static let server = 1
@@ -31,7 +31,9 @@ final class Connection: LoopHandler {
     private(set) var serverWindow: Int?
     var state: ConnectionState
     /// Reads the streams for faults that ask for positions in them; that of the shard, which is idle, if none does.
-    private(set) var reader: StreamReader
+    private(set) var reader: StreamReader { didSet { unsafe readerInUse = .passUnretained(reader) } }
+    /// The same for the path of a chunk, which counts no references.
+    private var readerInUse: Unmanaged<StreamReader>
     var up: LinkPump
     var down: LinkPump
     private let timer: LoopTimer
@@ -45,9 +47,7 @@ final class Connection: LoopHandler {
     /// The host that the client has named in its handshake, if it has.
     var host: String?
     /// The search for a name in the client's first bytes, until they pass; `nil` where no fault asks for it.
-    var naming: Naming? { didSet { isNaming = naming != nil } }
-    /// Whether there is one: a chunk must not count references to know.
-    private var isNaming = false
+    var naming: Naming?
     /// The name in the client's first bytes, if it is known.
     var name: String?
     /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
@@ -68,6 +68,7 @@ final class Connection: LoopHandler {
         state = ConnectionState(plan.faults, opened: plan.opened, negotiates: negotiation != nil)
         let reading = shard.interest(plan.reading)
         reader = reading.isNone ? shard.idleReader : StreamReader(reading)
+        unsafe readerInUse = .passUnretained(reader)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
         timer = LoopTimer(loop: loop, tag: Tag.timer)
@@ -271,7 +272,7 @@ final class Connection: LoopHandler {
         let now = loop.now
         shard.note(due: min(up.wake, down.wake), now: now)
         if isTerminated(at: now) { return }
-        if isNaming, let naming { guard advanceNaming(naming, at: now) else { return } }
+        if let naming { guard advanceNaming(naming, at: now) else { return } }
         guard move(.upstream, at: now) else { return }
         if isAnswerDue { answer() }
         guard move(.downstream, at: now) else { return }
@@ -282,17 +283,21 @@ final class Connection: LoopHandler {
         }
         if up.link.isBlackholed || down.link.isBlackholed, isDrained(at: now) { return }
         state.notePassed(up.link.delivered + down.link.delivered, at: now)
-        let named = isNaming ? naming?.wake ?? .distantFuture : .distantFuture
-        let wake = min(up.wake, down.wake, named, drain?.policy.linger?.deadline ?? .distantFuture)
-        setTimer(to: min(wake, state.nextTermination(after: now)))
+        // Two at a time: of more, the library makes an array.
+        var wake = min(min(up.wake, down.wake), state.nextTermination(after: now))
+        if let naming { wake = min(wake, naming.wake) }
+        if let deadline = drain?.policy.linger?.deadline { wake = min(wake, deadline) }
+        setTimer(to: wake)
     }
 
     /// Moves the bytes of one direction; returns whether the connection still flows.
     private func move(_ direction: Direction, at now: Moment) -> Bool {
         let outcome =
             switch direction {
-            case .upstream: up.run(from: client, to: server, reader: reader, now: now)
-            case .downstream: down.run(from: server, to: client, reader: reader, now: now)
+            case .upstream:
+                unsafe readerInUse._withUnsafeGuaranteedRef { up.run(from: client, to: server, reader: $0, now: now) }
+            case .downstream:
+                unsafe readerInUse._withUnsafeGuaranteedRef { down.run(from: server, to: client, reader: $0, now: now) }
             }
         return follow(outcome, direction, at: now)
     }

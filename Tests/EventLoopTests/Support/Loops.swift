@@ -1,6 +1,8 @@
 import Dispatch
-import EventLoop
 import Synchronization
+import Units
+
+@testable import EventLoop
 
 /// Runs `body` with a loop of its own, which is stopped afterwards.
 func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async throws -> Result {
@@ -66,4 +68,13 @@ final class Shared<Value: Sendable>: Sendable {
             value = copy
         }
     }
+}
+
+/// A clock of a test.
+struct Moments: MomentSource {
+    let next: () -> Moment
+
+    init(_ next: @escaping () -> Moment) { self.next = next }
+
+    var now: Moment { next() }
 }
