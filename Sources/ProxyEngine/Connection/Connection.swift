@@ -7,7 +7,7 @@ import Units
 /// A client's connection and the one to the server, on one loop from accept to close.
 ///
 /// Reports events to a `ConnectionState` and carries out the actions that it returns. Two `LinkPump`s move the bytes.
-@safe final class Connection: LoopHandler {
+final class Connection: LoopHandler {
     enum Tag {
         static let client = 0
         static let server = 1
@@ -31,9 +31,9 @@ import Units
     private(set) var serverWindow: Int?
     var state: ConnectionState
     /// Reads the streams for faults that ask for positions in them; that of the shard, which is idle, if none does.
-    private(set) var reader: StreamReader { didSet { unsafe readerInUse = .passUnretained(reader) } }
+    private(set) var reader: StreamReader { didSet { readerInUse = UncountedReference(reader) } }
     /// The same for the path of a chunk, which counts no references.
-    private var readerInUse: Unmanaged<StreamReader>
+    private var readerInUse: UncountedReference<StreamReader>
     var up: LinkPump
     var down: LinkPump
     private let timer: LoopTimer
@@ -68,7 +68,7 @@ import Units
         state = ConnectionState(plan.faults, opened: plan.opened, negotiates: negotiation != nil)
         let reading = shard.interest(plan.reading)
         reader = reading.isNone ? shard.idleReader : StreamReader(reading)
-        unsafe readerInUse = .passUnretained(reader)
+        readerInUse = UncountedReference(reader)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
         timer = LoopTimer(loop: loop, tag: Tag.timer)
@@ -295,9 +295,9 @@ import Units
         let outcome =
             switch direction {
             case .upstream:
-                unsafe readerInUse._withUnsafeGuaranteedRef { up.run(from: client, to: server, reader: $0, now: now) }
+                readerInUse.use { up.run(from: client, to: server, reader: $0, now: now) }
             case .downstream:
-                unsafe readerInUse._withUnsafeGuaranteedRef { down.run(from: server, to: client, reader: $0, now: now) }
+                readerInUse.use { down.run(from: server, to: client, reader: $0, now: now) }
             }
         return follow(outcome, direction, at: now)
     }
