@@ -65,6 +65,7 @@ struct Deliveries {
         print(#"{\#(head),"kind":"bulk","seconds":\#(Self.seconds),"deliveries":[\#(list.joined(separator: ","))]}"#)
     }
 
+    /// A transfer of `size` bytes behind the 8 with which the lab's server begins.
     private func short(_ size: Int64, _ seed: UInt64) {
         guard let last = deliveries(size + 8, seed, until: Moment(nanoseconds: 300_000_000_000)).last,
             last.offset == size + 8

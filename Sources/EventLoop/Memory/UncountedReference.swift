@@ -1,4 +1,4 @@
-/// A reference that counts nothing when it is used, for the path of a chunk. Another one keeps the object.
+/// A reference to an object that its owner keeps alive. Using it doesn't change the reference count.
 public struct UncountedReference<Object: AnyObject> {
     @usableFromInline let reference: Unmanaged<Object>
 

@@ -95,7 +95,7 @@ struct VirtualSender {
     /// The number of holes to send again, and the first that may be one.
     var markedCount = 0
     var firstMarked = 0
-    /// The window before the recovery; what was delivered and sent in it.
+    /// The window before the recovery, and the packets delivered and sent during it.
     var reductionStart = 0.0
     var reductionDelivered = 0
     var reductionSent = 0

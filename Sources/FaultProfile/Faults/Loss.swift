@@ -68,7 +68,7 @@ extension Loss: FaultDefinition {
             rtt: round trip of the lossy path; adds no delay
             sender: congestion control of the sender
             link: rate of the path's narrowest link, headers included
-            queue: bytes that may wait for the link, headers included; what comes beyond is dropped and sent again
+            queue: bytes that may wait for the link, headers included; packets beyond them are dropped and sent again
             receiveWindow: bytes that may be on their way to the receiver
             """,
         [
