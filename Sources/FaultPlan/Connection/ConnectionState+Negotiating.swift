@@ -32,6 +32,7 @@ extension ConnectionState {
     public mutating func take(_ faults: ConnectionFaults) {
         self.faults = faults
         mayTerminate = faults.terminators.arePossible
+        safeUntil = Moment(nanoseconds: .min)
     }
 
     /// The handshake is invalid or forbidden: the client gets the error, which is ready to be sent, then the end.

@@ -37,6 +37,8 @@ public struct ConnectionState: Sendable {
     private var attemptDeadline = Moment.zero
     /// The bytes that had passed at the last look, and the time of the last change.
     private var passed: (bytes: Int64, moment: Moment)
+    /// The time before which no fault ends the connection. Bytes that pass may put it off, which is seen when it comes.
+    var safeUntil = Moment(nanoseconds: .min)
     private var spacing = WakeSpacing()
     private var resetPendingSince: Moment?
     private var substitute: Substitute?
@@ -219,7 +221,9 @@ public struct ConnectionState: Sendable {
     public mutating func terminated(at now: Moment, mayReconnect: @autoclosure () -> Bool = false)
         -> ConnectionActions?
     {
-        guard mayTerminate, let (event, how) = faults.terminators.event(at: now, lastPassed: passed.moment) else {
+        guard mayTerminate, now >= safeUntil else { return nil }
+        guard let (event, how) = faults.terminators.event(at: now, lastPassed: passed.moment) else {
+            safeUntil = faults.terminators.nextChange(after: now, lastPassed: passed.moment)
             return nil
         }
         if case .flowing = phase, how == .reset, mayReconnect() {
@@ -259,6 +263,7 @@ public struct ConnectionState: Sendable {
         if !mayTerminate { passed = (bytes, now) }
         faults = faults.updated(by: update)
         mayTerminate = faults.terminators.arePossible
+        safeUntil = Moment(nanoseconds: .min)
         spacing = WakeSpacing()
     }
 
@@ -294,7 +299,9 @@ public struct ConnectionState: Sendable {
     /// The moment of the next look at what ends the connection; `distantFuture` when nothing can.
     public mutating func nextTermination(after now: Moment) -> Moment {
         guard mayTerminate else { return .distantFuture }
-        return spacing.wake(for: faults.terminators.nextChange(after: now, lastPassed: passed.moment), now: now)
+        let change =
+            now < safeUntil ? safeUntil : faults.terminators.nextChange(after: now, lastPassed: passed.moment)
+        return spacing.wake(for: change, now: now)
     }
 
     /// The request, by its number from 1, that waits for a response in the server's place; `nil` when none does.
