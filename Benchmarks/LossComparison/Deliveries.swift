@@ -46,7 +46,7 @@ struct Deliveries {
     private var firstSeed: UInt64 { UInt64(milliseconds * 1_000) }
 
     private func deliveries(_ bytes: Int64, _ seed: UInt64, until end: Moment) -> [LinkSimulation.Delivery] {
-        let profile = Profile(name: "comparison", faults: [Fault(name: "loss", kind: .loss(loss))], phases: [])
+        let profile = Profile(name: "comparison", faults: [Fault(name: "loss", stream: .downstream, kind: .loss(loss))], phases: [])
         var plan = Plan(profile: profile, seed: seed, proxy: "comparison", start: .zero)
         var simulation = LinkSimulation(plan.accept(at: .zero).downstream, arrivals: [.init(at: .zero, bytes: bytes)])
         simulation.run(until: end)

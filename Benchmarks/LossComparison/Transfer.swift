@@ -55,7 +55,7 @@ struct Transfer {
         )
         return (1...9).map { seed in
             Transfer(
-                [Fault(name: "loss", kind: .loss(loss))],
+                [Fault(name: "loss", stream: .downstream, kind: .loss(loss))],
                 seed: seed,
                 begin: begin,
                 seconds: sender == .bbr ? 20 : 60,

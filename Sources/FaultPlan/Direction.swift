@@ -6,6 +6,14 @@ public enum Direction: String, Hashable, Sendable, CaseIterable {
     case upstream
     /// Server to client.
     case downstream
+
+    /// The other one.
+    var opposite: Direction {
+        switch self {
+        case .upstream: .downstream
+        case .downstream: .upstream
+        }
+    }
 }
 
 extension StreamSelection {

@@ -85,8 +85,8 @@ struct LinkFaults: Sendable {
     /// The number of positions whose bytes haven't arrived.
     var waitingMarks: Int { marks.waiting }
 
-    /// The number of positions and messages that stages remember.
-    var rememberedPositions: Int {
+    /// The number of positions and messages that stages remember. Inlined, because a call copies the faults.
+    @inline(__always) var rememberedPositions: Int {
         guard messageFault != nil else { return 0 }
         return slots.reduce(0) { $0 + $1.remembered }
     }

@@ -28,7 +28,8 @@ final class PreparedFault: Sendable {
         receiveWindow = planned.receiveWindow
         pattern = fault.kind.pattern
         isGated = fault.isGated
-        directions = Direction.allCases.filter { fault.acts(on: $0) }
+        let planned = self.planned
+        directions = Direction.allCases.filter { planned.reaches($0, from: fault) }
     }
 
     /// Whether the fault is on the connection of this number, client and names. `key` is the key of the connection's draws.

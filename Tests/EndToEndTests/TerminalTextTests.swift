@@ -26,6 +26,12 @@ struct TerminalTextTests {
         #expect(TerminalText.cut("網路中斷", to: 6) == "網路…")
     }
 
+    /// A transfer through many cuts prints a line for each. A pattern that is compiled for each character takes minutes.
+    @Test(.timeLimit(.minutes(1))) func `5,000 lines take no time`() {
+        let line = "1.0 s  the connection was lost: Connection reset by peer (errno 104); trying again at once"
+        for _ in 1...5_000 { #expect(TerminalText.cut(line, to: 60).count <= 60) }
+    }
+
     @Test func `lines are broken between fields, and a field never`() {
         let fields = ["ready: 127.0.0.1:PORT", "-> a.example:80", "(proxy “of one”,", "seed 7)"]
         #expect(TerminalText.lines(of: fields, to: 99) == [fields.joined(separator: " ")])

@@ -84,7 +84,8 @@ struct VirtualReceiver {
             window = min(window + bytes * Self.growth, aim)
             return true
         }
-        prompt -= prompt > 0 ? 1 : 0
-        return prompt > 0
+        guard prompt > 0 else { return false }
+        prompt -= 1
+        return true
     }
 }

@@ -3,7 +3,7 @@ import Units
 /// What happens to a sender, in order of time: acknowledgements that come, timers, and the times of a pace.
 extension VirtualSender {
     /// When the link asks again: when something arrives or happens, but not more often than each grain.
-    func nextCall(after now: Int64) -> Int64 {
+    mutating func nextCall(after now: Int64) -> Int64 {
         var moment = nextEvent()?.moment ?? .max
         if awaited < holes.end, holes[awaited].start <= arrivedEnd {
             moment = min(moment, holes[awaited].repair)
@@ -36,13 +36,13 @@ extension VirtualSender {
         }
     }
 
-    func nextEvent() -> (event: Event, moment: Int64)? {
+    mutating func nextEvent() -> (event: Event, moment: Int64)? {
         var found: (event: Event, moment: Int64)?
         if let (last, moment) = nextAcknowledgement() { found = (.acknowledgement(through: last), moment) }
         func offer(_ event: Event, _ moment: Int64) {
             if moment < found?.moment ?? .max { found = (event, moment) }
         }
-        if isPaced, canSend { offer(.pace, paceDue) }
+        if isPaced, !isSilent, canSend { offer(.pace, paceDue) }
         guard unacknowledged < next else { return found }
         if reorderingDue < .max { offer(.reordering, reorderingDue) }
         offer(.timer, timerStart.addingSaturated(estimate.timeOut(backoff: backoff)))
@@ -53,17 +53,29 @@ extension VirtualSender {
         return found
     }
 
-    /// The last packet of the next acknowledgement, and when that comes.
-    private func nextAcknowledgement() -> (last: Int, moment: Int64)? {
-        guard var last = arrived(from: flight.start) else { return nil }
-        var due = flight[last].acknowledgementDue
-        while let next = arrived(from: last + 1), flight[next].arrival <= due {
-            last = next
-            due = min(due, flight[next].acknowledgementDue)
+    /// The last packet of the next acknowledgement that comes, and when that is.
+    private mutating func nextAcknowledgement() -> (last: Int, moment: Int64)? {
+        while let first = arrived(from: max(acknowledging, flight.start)) {
+            var (last, due) = (first, flight[first].acknowledgementDue)
+            var following = arrived(from: last + 1)
+            while let next = following, flight[next].arrival <= due {
+                last = next
+                due = min(due, flight[next].acknowledgementDue)
+                following = arrived(from: last + 1)
+            }
+            guard acknowledgementLosses?.isLost(acknowledgements) == true else {
+                return (last, due.addingSaturated(path.segmentTime).addingSaturated(roundTrip))
+            }
+            // A packet that is still to be sent may have a part in it.
+            guard following != nil else { return nil }
+            acknowledgements += 1
+            acknowledging = last + 1
         }
-        return (last, due.addingSaturated(path.segmentTime).addingSaturated(roundTrip))
+        return nil
     }
 
+    /// The first packet from `number` on that arrives. Inlined, because a call copies the sender.
+    @inline(__always)
     private func arrived(from number: Int) -> Int? {
         var number = number
         while number < flight.end, flight[number].isLost { number += 1 }

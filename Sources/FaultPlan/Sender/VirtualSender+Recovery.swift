@@ -5,6 +5,9 @@ extension VirtualSender {
     /// Takes an acknowledgement of the packets up to a number of the flight.
     mutating func acknowledge(through last: Int, at now: Int64) {
         let newest = flight[last]
+        acknowledgements += 1
+        acknowledging = last + 1
+        isSilent = false
         let (before, flightBefore, lostBefore) = (unacknowledged, pipe, markedCount)
         var (count, beyond) = (0, 0)
         var oldest: Int64?
@@ -12,6 +15,11 @@ extension VirtualSender {
             let packet = takeFirst()
             if packet.isLost {
                 notice(packet)
+                continue
+            }
+            if packet.isAgain, packet.hole < 0 {
+                pipe -= 1
+                oldest = packet.sent
                 continue
             }
             count += 1
@@ -31,6 +39,7 @@ extension VirtualSender {
         let hasAdvanced = unacknowledged > before
         if hasAdvanced {
             backoff = 0
+            duplicates = 0
             probeStart = now
             timerStart = now
         } else if awaited < holes.end, newest.sent <= holes[awaited].sent {
@@ -48,6 +57,7 @@ extension VirtualSender {
 
     /// Notices that a later packet has arrived.
     private mutating func notice(_ packet: Transmission) {
+        if packet.hole < 0 { pipe -= 1 }
         guard packet.hole >= holes.start else { return }
         let hole = holes[packet.hole]
         guard hole.state != .repaired, hole.state != .marked, hole.sent == packet.sent else { return }
@@ -208,12 +218,15 @@ extension VirtualSender {
         } else if !holes.isEmpty, holes[holes.end - 1].end == next, holes[holes.end - 1].state == .unnoticed {
             probeIsAgain = true
             sendAgain(holes.end - 1, at: now)
+        } else if holes.isEmpty || holes[holes.end - 1].end < next {
+            sendArrived(max(unacknowledged, next - Self.segment), next, at: now)
         }
         timerStart = now
     }
 
     /// The retransmission timer has fired: all that is missing counts as lost.
     mutating func timerFired(at now: Int64) {
+        if !isFirstMissing { return acknowledgementsAreMissing(at: now) }
         if phase == .open || unacknowledged >= recoveryEnd {
             model?.beginRecovery(window: window.segments)
             if !isPaced { window.decrease() }
@@ -228,6 +241,20 @@ extension VirtualSender {
         suspects.removeAll(keepingCapacity: true)
         for number in holes.start..<holes.end { mark(number) }
         window.segments = Double(pipe + 1)
+        backoff = min(backoff + 1, Self.retryLimit)
+        timerStart = now
+    }
+    /// Whether the first byte that isn't acknowledged was lost, as far as acknowledgements tell.
+    private var isFirstMissing: Bool {
+        awaitedWhenAcknowledged < holes.end && holes[awaitedWhenAcknowledged].start <= unacknowledged
+    }
+
+    /// The timer has fired for bytes that have arrived. The answer to one packet shows that nothing was lost, which gives
+    /// a sender its window back (F-RTO, RFC 5682, and duplicates that are told, RFC 2883).
+    private mutating func acknowledgementsAreMissing(at now: Int64) {
+        sendArrived(unacknowledged, min(unacknowledged + Self.segment, next), at: now)
+        isSilent = true
+        probeEnd = -1
         backoff = min(backoff + 1, Self.retryLimit)
         timerStart = now
     }

@@ -25,6 +25,13 @@ struct VirtualSender {
 
     enum Phase { case open, recovery, timedOut }
 
+    /// What a path loses.
+    struct Losses: OptionSet {
+        let rawValue: Int
+        static let packets = Losses(rawValue: 1)
+        static let acknowledgements = Losses(rawValue: 2)
+    }
+
     /// A packet on its way, or its acknowledgement.
     struct Transmission {
         var start: Int64
@@ -35,7 +42,7 @@ struct VirtualSender {
         /// Until when the receiver acknowledges it, if it arrives.
         var acknowledgementDue: Int64
         var isLost: Bool
-        /// The number of its hole, if it was lost or is sent again; -1 otherwise.
+        /// The number of its hole, if it was lost, or is sent again because it was; -1 otherwise.
         var hole: Int
         var isAgain: Bool
         /// What had been delivered when it was sent, and when that was; and when the first of its flight was sent.
@@ -129,6 +136,15 @@ struct VirtualSender {
     var arrivedEnd: Int64 = 0
     /// The hole that the receiver waits for in the last acknowledgement.
     var awaitedWhenAcknowledged = 0
+    /// Which acknowledgements are lost, by their numbers.
+    var acknowledgementLosses: LossPattern?
+    /// The number of the next acknowledgement, and the first packet that none before it has told of or was lost with.
+    var acknowledgements: Int64 = 0
+    var acknowledging = 0
+    /// How often bytes that had arrived were sent again, since an acknowledgement told of new ones.
+    var duplicates = 0
+    /// Whether the timer has fired for bytes that had arrived: nothing new is sent until an acknowledgement comes.
+    var isSilent = false
 
     /// The last call, and when the next was due.
     private var asked: Int64 = .min
@@ -140,13 +156,19 @@ struct VirtualSender {
     /// The events so far.
     var steps = 0
 
-    init(_ loss: Loss, key: RandomKey) {
+    /// A sender on the path of `loss`, which loses packets, acknowledgements, or both.
+    init(_ loss: Loss, key: RandomKey, losing lost: Losses) {
         roundTrip = max(1, loss.roundTrip.nanoseconds)
         senderKind = loss.sender
         isPaced = loss.sender == .bbr
         self.key = key
         largestReceiveWindow = min(VirtualReceiver.largestWindow, loss.receiveWindow?.bytes ?? .max)
-        path = VirtualPath(loss, key: key)
+        var packetLoss = loss
+        if !lost.contains(.packets) { packetLoss.rate = .never }
+        path = VirtualPath(packetLoss, key: key)
+        if lost.contains(.acknowledgements) {
+            acknowledgementLosses = LossPattern(loss, key: key.adding("acknowledgements"))
+        }
         receiver = VirtualReceiver(at: 0, roundTrip: roundTrip, largest: largestReceiveWindow)
         estimate = RoundTripEstimate(roundTrip)
         grain = min(max(roundTrip / 16, 200_000), 1_000_000)
@@ -157,8 +179,8 @@ struct VirtualSender {
     /// The end of the sent segments, including those after a hole.
     var sent: Int64 { next }
 
-    /// The current window in bytes.
-    var windowBytes: Int64 {
+    /// The current window in bytes. Inlined, because a call copies the sender.
+    @inline(__always) var windowBytes: Int64 {
         Int64(max(window.segments, window.threshold.isFinite ? window.threshold : 0)) * Self.segment
     }
 
@@ -170,6 +192,7 @@ struct VirtualSender {
         (released, next, unacknowledged, acknowledgedEnd, limit) = (offset, offset, offset, offset, offset)
         (arriving, awaited, awaitedWhenAcknowledged, arrivedEnd) = (flight.start, holes.start, holes.start, offset)
         (pipe, markedCount, reordered, backoff, firstMarked) = (0, 0, 0, 0, holes.start)
+        (acknowledging, duplicates, isSilent) = (flight.start, 0, false)
         phase = .open
         reorderingDue = .max
         probeEnd = -1
@@ -216,13 +239,13 @@ struct VirtualSender {
     var hasUnsent: Bool { next < limit }
 
     /// Whether bytes wait that the receiver has room for.
-    var hasRoom: Bool { next < limit && next - unacknowledged < receiver.window }
+    @inline(__always) var hasRoom: Bool { next < limit && next - unacknowledged < receiver.window }
 
-    var canSend: Bool { pipe < Int(window.segments) && (markedCount > 0 || hasRoom) }
+    @inline(__always) var canSend: Bool { pipe < Int(window.segments) && (markedCount > 0 || hasRoom) }
 
     mutating func send(at now: Int64) {
         var burst = 0
-        while flight.count < Self.largestFlight {
+        while !isSilent, flight.count < Self.largestFlight {
             guard markedCount > 0 || hasRoom else {
                 isLimited = false
                 if next == limit, pipe < Int(window.segments) { starvedUntil = delivered + Int64(pipe) + 1 }
@@ -248,6 +271,7 @@ struct VirtualSender {
     }
 
     /// Whether a single packet waits for an acknowledgement that lets two leave, as Linux sends at least two at a time.
+    @inline(__always)
     private func waitsForAnother(at now: Int64) -> Bool {
         guard phase == .open, !isPaced, markedCount == 0, next + Self.segment < limit, !flight.isEmpty else {
             return false
@@ -299,6 +323,17 @@ struct VirtualSender {
         pipe += 1
         if hole.start == unacknowledged { timerStart = now }
         record(hole.start, hole.end, arrival, due, isLost: isLost, isAgain: true, hole: number, at: now)
+    }
+
+    /// Sends bytes again that have arrived, because no acknowledgement tells so.
+    mutating func sendArrived(_ start: Int64, _ end: Int64, at now: Int64) {
+        // Counted down, so that they share no draw with retransmissions of the same bytes.
+        let attempt = max(1, Self.retryLimit - duplicates)
+        duplicates += 1
+        let (arrival, _, isLost) = path.sendAgain(start, end, attempt: attempt, at: now)
+        let due = isLost ? arrival : arrive(0, isPushed: false, at: arrival)
+        record(start, end, arrival, due, isLost: isLost, isAgain: true, hole: -1, at: now)
+        pipe += 1
     }
 
     private mutating func record(

@@ -25,8 +25,8 @@ struct LossStage: FaultStage {
     /// The work so far, see `Link.work`.
     var work: Int { sender.steps }
 
-    init(_ loss: Loss, key: RandomKey) {
-        sender = VirtualSender(loss, key: key)
+    init(_ loss: Loss, key: RandomKey, losing lost: VirtualSender.Losses) {
+        sender = VirtualSender(loss, key: key, losing: lost)
         receiveWindow = loss.receiveWindow?.bytes
         latenessAllowance = max(
             loss.roundTrip.nanoseconds,
@@ -70,7 +70,15 @@ struct LossStage: FaultStage {
 
 extension Loss: PlannedFault {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
-        (.loss, .loss(Box(LossStage(self, key: place.key))))
+        var lost: VirtualSender.Losses = []
+        if place.acts(on: place.direction) { lost.insert(.packets) }
+        if place.acts(on: place.direction.opposite), !place.isNarrowed { lost.insert(.acknowledgements) }
+        return (.loss, .loss(Box(LossStage(self, key: place.key, losing: lost))))
+    }
+
+    /// The other direction's acknowledgements are lost with the bytes of this one. Messages have none.
+    func reaches(_ direction: Direction, from fault: Fault) -> Bool {
+        fault.acts(on: direction) || fault.condition.http == nil
     }
 
     /// Packets of the handshake are lost as well.

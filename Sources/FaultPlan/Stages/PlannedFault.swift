@@ -3,6 +3,8 @@ import Units
 
 /// The effects of a kind of fault on connections, all optional. Each kind conforms beside its stage.
 protocol PlannedFault: Sendable {
+    /// Whether the fault has a part in the link of `direction`: its own, and that of others if they are told here.
+    func reaches(_ direction: Direction, from fault: Fault) -> Bool
     /// The fault's stage in the link of a direction.
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)?
     /// The fault's changes to bytes of a direction.
@@ -21,6 +23,7 @@ extension PlannedFault {
     var terminator: ConnectionTerminators.Cause? { nil }
     var receiveWindow: ByteCount? { nil }
 
+    func reaches(_ direction: Direction, from fault: Fault) -> Bool { fault.acts(on: direction) }
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? { nil }
     func alterer(in place: StagePlace) -> Alterer? { nil }
     func gateRole(isForEverybody: Bool) -> Gate.Role? { nil }
@@ -58,12 +61,17 @@ struct StagePlace {
 
     /// The fault's identity.
     var fault: Int { source.identity }
+    /// Whether the fault is narrowed to messages.
+    var isNarrowed: Bool { source.fault.condition.http != nil }
     /// The messages that the fault is narrowed to. A request and its response have one draw.
     var filter: MessageFilter {
         MessageFilter(source.fault.condition.http, key: connectionKey.adding(source.fault.name))
     }
     /// The key of the fault's draws.
     var key: RandomKey { connectionKey.adding(direction, source.fault.name) }
+
+    /// Whether the fault acts on `direction`.
+    func acts(on direction: Direction) -> Bool { source.fault.acts(on: direction) }
 }
 
 /// The context of a fault on a new connection.

@@ -19,14 +19,20 @@ enum TerminalText {
     private static func head(of text: String, _ columns: Int) -> Substring {
         var (end, width) = (text.startIndex, 0)
         while end < text.endIndex {
-            let rest = text[end...]
-            let escape = rest.prefixMatch(of: /\\u\{[0-9a-f]{1,8}\}/)?.output
+            let escape = controlEscape(at: text[end...])
             let next = escape?.endIndex ?? text.index(after: end)
             width += escape?.count ?? cells(of: text[end])
             guard width <= columns else { break }
             end = next
         }
         return text[..<end]
+    }
+
+    /// The escape of a control character that `text` begins with, such as `\u{1b}`; `nil` if it begins with something else.
+    private static func controlEscape(at text: Substring) -> Substring? {
+        guard text.hasPrefix("\\u{"), let end = text.prefix(12).firstIndex(of: "}") else { return nil }
+        let digits = text[..<end].dropFirst(3)
+        return !digits.isEmpty && digits.allSatisfy(\.isLowercaseHexDigit) ? text[...end] : nil
     }
 
     /// The columns that a character may take.
@@ -117,4 +123,8 @@ enum TerminalText {
 
 extension StringProtocol {
     fileprivate var isBlank: Bool { allSatisfy { $0 == " " } }
+}
+
+extension Character {
+    fileprivate var isLowercaseHexDigit: Bool { ("0"..."9").contains(self) || ("a"..."f").contains(self) }
 }
