@@ -3,6 +3,7 @@
 
     make forecast-check                                    200 profiles, about 5 minutes
     python3 Benchmarks/forecast_check.py --seed 7 --profiles 40 --jobs 4
+    python3 Benchmarks/forecast_check.py --kind loss --profiles 50 --tolerance 3     each with a loss, and within 3 %
 
 Each profile has one to four faults of all kinds that take time, some of them in phases or by a duty cycle. The size of
 the file is chosen so that the forecast is 2 to 6 s. Then `squall demo` sends the file through the profile with the same
@@ -117,11 +118,14 @@ KINDS = [latency, latency, bandwidth, bandwidth, bandwidth, slow_reader, stall, 
          loss]
 
 
-def draw(seed, index):
-    """The profile of a number, as a dictionary."""
+def draw(seed, index, needed=None):
+    """The profile of a number, as a dictionary; `needed` is the name of a kind that it has."""
     g = random.Random(f"{seed} {index}")
     faults = []
-    for number, kind in enumerate(g.sample(KINDS, g.randint(1, 4))):
+    kinds = g.sample(KINDS, g.randint(1, 4))
+    if needed and needed not in [kind.__name__ for kind in kinds]:
+        kinds[0] = next(kind for kind in KINDS if kind.__name__ == needed)
+    for number, kind in enumerate(kinds):
         fault = kind(g)
         fault["name"] = f"{fault['kind']}-{number}"
         if fault.get("when", {}).get("connection", "").isdigit():
@@ -194,13 +198,15 @@ def holds(seconds, predicted, tolerance):
 class Case:
     def __init__(self, arguments, folder, index):
         self.seed = arguments.seed * 1000 + index
-        self.profile = draw(arguments.seed, index)
+        self.profile = draw(arguments.seed, index, arguments.kind)
         self.path = os.path.join(folder, f"random-{index}.json")
         with open(self.path, "w") as file:
             json.dump(self.profile, file, indent=1)
         self.kinds = sorted({f["kind"] for f in self.profile["faults"]}
                             | {f["kind"] for p in self.profile.get("phases", []) for f in p["faults"]})
         self.tolerance = LOSS_TOLERANCE if "loss" in self.kinds else TOLERANCE
+        if arguments.tolerance is not None:
+            self.tolerance = arguments.tolerance / 100
         self.size = self.predicted = self.seconds = None
         self.retried = False
         self.told = ""
@@ -233,6 +239,8 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="the number of the first (default: 0)")
     parser.add_argument("--jobs", type=int, default=4, help="runs at a time (default: 4)")
     parser.add_argument("--keep", help="the folder of the profiles (default: a new one)")
+    parser.add_argument("--kind", choices=sorted({kind.__name__ for kind in KINDS}), help="a fault that each profile has")
+    parser.add_argument("--tolerance", type=float, help="percent, instead of 3, or 10 with a loss")
     arguments = parser.parse_args()
     folder = arguments.keep or tempfile.mkdtemp(prefix="squall-forecast-")
     os.makedirs(folder, exist_ok=True)

@@ -10,7 +10,9 @@ extension LinkFaults {
             steadyAllowance = min(steadyAllowance, slots[index].stage.simplify(isBesideRate: paced > 0))
         }
         for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
-        hasUnevenRates = paced > 1
+        // Steady rates are even for ever.
+        let isEven = slots.indices.allSatisfy { slots[$0].stage.evenness(after: opened, age: 0) == .max }
+        hasUnevenRates = paced > 1 && !isEven
     }
 
     /// See `Link.latenessAllowance`.

@@ -33,6 +33,6 @@ struct DelayProbes {
 
     /// How late the link may be called, in nanoseconds, without adding much to the delay of a byte that is on its way.
     func latenessAllowance(at now: Moment) -> Int64 {
-        probes.first.map { (now - $0.taken).nanoseconds / DelayProbes.fraction } ?? .max
+        probes.first.map { now.nanoseconds(since: $0.taken) / DelayProbes.fraction } ?? .max
     }
 }

@@ -70,7 +70,7 @@ struct ForecastRun {
 
     /// The most lateness of a call: a thousandth of the connection's age, and 200 ms, which is less than a rate catches up
     /// on. Saves most of the steps.
-    var grain: Int64 { min(200_000_000, (now - opened).nanoseconds / 1_000) }
+    var grain: Int64 { min(200_000_000, now.nanoseconds(since: opened) / 1_000) }
 
     mutating func run(_ retries: some RetryModel) {
         var retries = retries
@@ -192,8 +192,8 @@ struct ForecastRun {
         guard bytes > forecast.bytes else { return }
         forecast.progress.arrived(
             bytes - forecast.bytes,
-            from: (min(due, now) - start).nanoseconds,
-            to: (now - start).nanoseconds
+            from: min(due, now).nanoseconds(since: start),
+            to: now.nanoseconds(since: start)
         )
         forecast.bytes = bytes
         forecast.notePause(from: lastArrival, to: now)
@@ -202,11 +202,11 @@ struct ForecastRun {
 
     /// How late a call may be so that the next delay is measured as it is, in nanoseconds.
     private var latenessAllowance: Int64 {
-        max(0, (nextMeasurement - now).nanoseconds.subtractingSaturated(ForecastRun.lead))
+        max(0, nextMeasurement.nanoseconds(since: now).subtractingSaturated(ForecastRun.lead))
     }
 
     /// Measures each 100 ms, later each 500th part of the time so far: a bounded number, however long it takes.
     private mutating func scheduleMeasurement() {
-        nextMeasurement = now.advanced(byNanoseconds: max(100_000_000, (now - start).nanoseconds / 500))
+        nextMeasurement = now.advanced(byNanoseconds: max(100_000_000, now.nanoseconds(since: start) / 500))
     }
 }

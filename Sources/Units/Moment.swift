@@ -28,6 +28,10 @@ public struct Moment: Comparable, Hashable, Sendable {
         return Moment(nanoseconds: overflow ? (nanoseconds > 0 ? .max : .min) : sum)
     }
 
+    /// The nanoseconds from `other` to this moment, as from `-`, but without a `Duration`, whose conversion costs more.
+    @inlinable
+    public func nanoseconds(since other: Moment) -> Int64 { nanoseconds.subtractingSaturated(other.nanoseconds) }
+
     /// The moment a duration later; saturates at `distantFuture`.
     @inlinable
     public static func + (moment: Moment, duration: Duration) -> Moment {

@@ -57,7 +57,11 @@ struct LossPattern {
     }
 
     /// Whether the first transmission of a segment is lost.
-    mutating func isLost(_ segment: Int64) -> Bool { firstRun(from: segment, before: segment + 1) != nil }
+    mutating func isLost(_ segment: Int64) -> Bool {
+        // Most lie in front of the next run.
+        if segment < first, first < end { return false }
+        return firstRun(from: segment, before: segment + 1) != nil
+    }
 
     /// Whether a packet is lost that begins a flight at `offset`, within a segment.
     func isLostAlone(_ offset: Int64, afterLoss: Bool) -> Bool {

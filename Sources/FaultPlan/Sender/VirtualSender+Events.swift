@@ -44,6 +44,11 @@ extension VirtualSender {
         }
         if isPaced, !isSilent, canSend { offer(.pace, paceDue) }
         guard unacknowledged < next else { return found }
+        // No timer is due before the least time-out, and no probe before two round trips.
+        let isNear = (found?.moment ?? .max) <= timerStart.addingSaturated(RetransmissionTimer.floor)
+        if isNear, reorderingDue == .max, let moment = found?.moment, moment - probeStart <= 2 * estimate.smoothed {
+            return found
+        }
         if reorderingDue < .max { offer(.reordering, reorderingDue) }
         offer(.timer, timerStart.addingSaturated(estimate.timeOut(backoff: backoff)))
         if phase == .open, suspects.isEmpty, reordered == 0, probeEnd < 0, backoff == 0 {

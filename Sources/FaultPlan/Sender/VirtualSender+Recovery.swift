@@ -5,6 +5,7 @@ extension VirtualSender {
     /// Takes an acknowledgement of the packets up to a number of the flight.
     mutating func acknowledge(through last: Int, at now: Int64) {
         let newest = flight[last]
+        let sample = isPaced ? samples[last] : nil
         acknowledgements += 1
         acknowledging = last + 1
         isSilent = false
@@ -51,7 +52,7 @@ extension VirtualSender {
         finishRecovery(at: now)
         let isNew = markedCount > 0 && phase == .open
         if isNew { beginRecovery() }
-        control(newest, count, flightBefore, lost: max(0, markedCount - lostBefore), hasAdvanced, at: now)
+        control(newest, sample, count, flightBefore, lost: max(0, markedCount - lostBefore), hasAdvanced, at: now)
         forgetHoles()
     }
 
@@ -149,19 +150,20 @@ extension VirtualSender {
     /// Sets the window.
     private mutating func control(
         _ newest: Transmission,
+        _ rate: RateSample?,
         _ count: Int,
         _ flightBefore: Int,
         lost: Int,
         _ hasAdvanced: Bool,
         at now: Int64
     ) {
-        if model != nil {
-            let interval = max(newest.sent - newest.firstSent, now - newest.deliveredMoment)
-            let bandwidth = Double(delivered - newest.delivered) / Double(max(1, interval))
+        if let rate {
+            let interval = max(newest.sent - rate.firstSent, now - rate.deliveredMoment)
+            let bandwidth = Double(delivered - rate.delivered) / Double(max(1, interval))
             let sample = BottleneckModel.Sample(
                 moment: now,
                 bandwidth: interval >= estimate.least ? bandwidth : nil,
-                deliveredBefore: newest.delivered,
+                deliveredBefore: rate.delivered,
                 delivered: delivered,
                 roundTrip: now - newest.sent,
                 flightBefore: flightBefore,
@@ -169,7 +171,7 @@ extension VirtualSender {
                 acknowledged: count,
                 lost: lost,
                 isRecovering: phase != .open,
-                isStarved: newest.isStarved
+                isStarved: rate.isStarved
             )
             window.segments = model?.take(sample, window: window.segments) ?? window.segments
             if model?.isMeasuringRoundTrip == true { starvedUntil = delivered + Int64(pipe) + 1 }

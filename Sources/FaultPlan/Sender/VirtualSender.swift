@@ -41,10 +41,14 @@ struct VirtualSender {
         var arrival: Int64
         /// Until when the receiver acknowledges it, if it arrives.
         var acknowledgementDue: Int64
-        var isLost: Bool
         /// The number of its hole, if it was lost, or is sent again because it was; -1 otherwise.
         var hole: Int
+        var isLost: Bool
         var isAgain: Bool
+    }
+
+    /// What a packet tells of the path's rate when it is acknowledged.
+    struct RateSample {
         /// What had been delivered when it was sent, and when that was; and when the first of its flight was sent.
         var delivered: Int64
         var deliveredMoment: Int64
@@ -83,6 +87,8 @@ struct VirtualSender {
     var estimate: RoundTripEstimate
     var phase = Phase.open
     var flight = Ring<Transmission>()
+    /// The samples of the packets in flight, with the same numbers, if the sender is BBR.
+    var samples = Ring<RateSample>()
     var holes = Ring<Hole>()
     /// The packets in flight, as the sender knows (RFC 6675).
     var pipe = 0
@@ -187,6 +193,7 @@ struct VirtualSender {
     /// Begins a new connection at an offset of the stream.
     mutating func begin(at offset: Int64, now: Int64) {
         flight.removeAll()
+        samples.removeAll()
         holes.removeAll()
         suspects.removeAll(keepingCapacity: true)
         (released, next, unacknowledged, acknowledgedEnd, limit) = (offset, offset, offset, offset, offset)
@@ -251,12 +258,13 @@ struct VirtualSender {
                 if next == limit, pipe < Int(window.segments) { starvedUntil = delivered + Int64(pipe) + 1 }
                 return
             }
-            guard pipe < Int(window.segments) else {
+            let room = Int(window.segments) - pipe
+            guard room > 0 else {
                 isLimited = true
                 return
             }
             if isPaced, paceDue > now { return }
-            if burst.isMultiple(of: 2), waitsForAnother(at: now) {
+            if room < 2, burst.isMultiple(of: 2), waitsForAnother(at: now) {
                 isLimited = true
                 return
             }
@@ -271,13 +279,11 @@ struct VirtualSender {
     }
 
     /// Whether a single packet waits for an acknowledgement that lets two leave, as Linux sends at least two at a time.
-    @inline(__always)
     private func waitsForAnother(at now: Int64) -> Bool {
         guard phase == .open, !isPaced, markedCount == 0, next + Self.segment < limit, !flight.isEmpty else {
             return false
         }
-        let room = Int(window.segments) - pipe
-        return room < 2 && room * 3 < Int(window.segments) && now - lastSent <= Self.writeTime
+        return Int(window.segments) > 3 && now - lastSent <= Self.writeTime
             && now - flight[flight.start].sent >= estimate.smoothed / 2
     }
 
@@ -355,16 +361,20 @@ struct VirtualSender {
                 sent: now,
                 arrival: arrival,
                 acknowledgementDue: due,
-                isLost: isLost,
                 hole: hole,
-                isAgain: isAgain,
+                isLost: isLost,
+                isAgain: isAgain
+            )
+        )
+        guard isPaced else { return }
+        samples.append(
+            RateSample(
                 delivered: delivered,
                 deliveredMoment: deliveredMoment,
                 firstSent: firstSent,
                 isStarved: starvedUntil > delivered
             )
         )
-        guard isPaced else { return }
         if model == nil { model = BottleneckModel(roundTrip: roundTrip, now: now, key: key.adding("probe")) }
         let share = Double(end - start) / Double(Self.segment)
         paceDue = max(now, paceDue).addingSaturated(Int64(min(share / (model?.pace ?? 1), 1e15)))
@@ -396,6 +406,7 @@ struct VirtualSender {
         let packet = flight[flight.start]
         if arriving == flight.start { take(arriving) }
         flight.removeFirst()
+        if isPaced { samples.removeFirst() }
         if !packet.isLost {
             while awaitedWhenAcknowledged < holes.end, holes[awaitedWhenAcknowledged].repair <= packet.arrival {
                 awaitedWhenAcknowledged += 1
