@@ -274,8 +274,8 @@ let package = Package(
             name: "squall",
             dependencies: [
                 "ChaosStage",
-                "ControlAPI",
-                "ControlServer",
+                .target(name: "ControlAPI", condition: .when(traits: ["Control"])),
+                .target(name: "ControlServer", condition: .when(traits: ["Control"])),
                 "EventLoop",
                 "FaultPlan",
                 "FaultProfile",

@@ -235,9 +235,10 @@ public struct Link: Sendable {
         if !faults.isEmpty { faults[0].simplify() }
     }
 
-    /// How late after `now` `decide` may be called on a simplified link, in nanoseconds, with the same result.
-    public mutating func latenessAllowance(at now: Moment) -> Int64 {
-        faults.isEmpty ? .max : faults[0].latenessAllowance(at: now)
+    /// How late after `now` `decide` may be called on a simplified link, in nanoseconds, with the same result; with `isExact`
+    /// also the same draws where bytes that are asked for together share one.
+    public mutating func latenessAllowance(at now: Moment, drawingAsRuns isExact: Bool) -> Int64 {
+        faults.isEmpty ? .max : faults[0].latenessAllowance(at: now, drawingAsRuns: isExact)
     }
 
     /// The work of faults so far beside `decide` (losses, slices, bytes to change), so that a forecast can stop in time.

@@ -36,9 +36,11 @@ struct LinkFaults: Sendable {
     var hasRates: Bool
     /// Whether one of the stages is off at times.
     var hasWindows: Bool
-    /// How late a simplified link may be asked at any time, and whether several uneven rates limit it further.
+    /// How late a simplified link may be asked at any time, whether several uneven rates limit it further, and whether bytes
+    /// that are asked for together share draws.
     var steadyAllowance = Int64.max
     var hasUnevenRates = false
+    var sharesDraws = false
     /// How late calls are.
     private var lateness = Lateness()
     /// Bytes that rates lost because calls came too late.

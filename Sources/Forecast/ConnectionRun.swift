@@ -43,11 +43,13 @@ struct ConnectionRun {
 
     /// How late the connection may be called, in nanoseconds: both links catch up on it, it doesn't count as idleness, and
     /// it adds little to a delay that is being measured.
-    mutating func latenessAllowance(at now: Moment) -> Int64 {
+    ///
+    /// - Parameter isExact: whether delays are to be drawn for the same bytes as in a run.
+    mutating func latenessAllowance(at now: Moment, drawingAsRuns isExact: Bool) -> Int64 {
         min(
             longestLateness,
-            plan.upstream.latenessAllowance(at: now),
-            plan.downstream.latenessAllowance(at: now),
+            plan.upstream.latenessAllowance(at: now, drawingAsRuns: isExact),
+            plan.downstream.latenessAllowance(at: now, drawingAsRuns: isExact),
             probes.latenessAllowance(at: now)
         )
     }

@@ -48,6 +48,8 @@ struct ForecastRun {
     /// How long before that the links are called in time: later calls would draw fewer delays, and a long one holds back
     /// the bytes behind it.
     private static let lead: Int64 = 50_000_000
+    /// How long delays are drawn for the same bytes as in a run: a minute, of which a picture has a column for each 100 ms.
+    private static let exactTime: Int64 = 60_000_000_000
     /// The fault that refused the last attempt or left it unanswered.
     private var refusing: Int?
 
@@ -177,7 +179,9 @@ struct ForecastRun {
                     steps += cost.change
                 }
                 // A late call to a full link would keep its source waiting.
-                let late = isFull ? 1 : max(1, min(grain, latenessAllowance, run.latenessAllowance(at: now)))
+                let isExact = now.nanoseconds(since: start) < ForecastRun.exactTime
+                let allowance = run.latenessAllowance(at: now, drawingAsRuns: isExact)
+                let late = isFull ? 1 : max(1, min(grain, latenessAllowance, allowance))
                 let coarse = max(wake, now.advanced(byNanoseconds: late))
                 // Called just before a fault comes on and again when it has, so that earlier bytes have passed.
                 let eve = change.advanced(byNanoseconds: -1)

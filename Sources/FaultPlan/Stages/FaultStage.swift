@@ -68,6 +68,8 @@ struct StageTraits {
     var isPaced = false
     /// Whether the stage is a rate, which saves nothing up while other stages are slower.
     var isRate = false
+    /// Whether bytes that come at one moment share a random draw.
+    var sharesDraws = false
 }
 
 /// A call to a stage of any kind.

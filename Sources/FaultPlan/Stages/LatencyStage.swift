@@ -5,7 +5,9 @@ import Units
 /// is the first stage that holds bytes, else the time at which the stage took them in.
 ///
 /// A delay is drawn by the position of the first byte that came at one moment, and again at every multiple of
-/// `intervalLength`. So it doesn't depend on read sizes nor, without correlation, on earlier draws. Bytes keep their order.
+/// `intervalLength`. So it doesn't depend on read sizes nor, without correlation, on earlier draws. Where a rate paces the
+/// bytes, which of them come first at a moment depends on microseconds, so all of a segment have one draw. Bytes keep their
+/// order.
 struct LatencyStage: FaultStage {
     /// The most bytes of an interval with jitter; a new delay is drawn at every multiple.
     static let intervalLength: Int64 = 16 << 10
@@ -14,6 +16,9 @@ struct LatencyStage: FaultStage {
     static let intervalLimit = 8_192
     /// The fraction of the delay by which an interval may be late when very many are in the line.
     static let jointFraction: Int64 = 2_048
+
+    /// The bytes of a paced stream that have one draw: 1,448, a segment.
+    private static let segment: Int64 = 1_448
 
     private struct Interval {
         /// The end of the interval.
@@ -52,7 +57,13 @@ struct LatencyStage: FaultStage {
     }
 
     var traits: StageTraits {
-        StageTraits(holds: true, decidesOnEntry: true, countsFromArrival: delays, isIdleWhenDrained: true)
+        StageTraits(
+            holds: true,
+            decidesOnEntry: true,
+            countsFromArrival: delays,
+            isIdleWhenDrained: true,
+            sharesDraws: draws.vary
+        )
     }
 
     /// The work so far, see `Link.work`.
@@ -83,7 +94,8 @@ struct LatencyStage: FaultStage {
         if progress.position > arrived {
             if context.isActive {
                 let spike = spikes?.extra(atAge: context.age) ?? 0
-                record(upTo: progress.position, from: context.arrival.nanoseconds, at: now, spike: spike)
+                let arrival = context.arrival.nanoseconds
+                record(upTo: progress.position, isPaced: progress.isThrottled, from: arrival, at: now, spike: spike)
             } else {
                 append(end: progress.position, release: max(now, lastRelease))
             }
@@ -97,7 +109,13 @@ struct LatencyStage: FaultStage {
         return StreamProgress(position: released, availableEnd: max(released, arrived), hasEnded: released == end)
     }
 
-    private mutating func record(upTo position: Int64, from arrival: Int64, at now: Int64, spike: Int64) {
+    private mutating func record(
+        upTo position: Int64,
+        isPaced: Bool,
+        from arrival: Int64,
+        at now: Int64,
+        spike: Int64
+    ) {
         guard draws.vary else {
             let release = arrival.addingSaturated(draws.delay(at: 0)).addingSaturated(spike)
             append(end: position, release: max(release, lastRelease))
@@ -109,7 +127,8 @@ struct LatencyStage: FaultStage {
         }
         while arrived < position {
             let multiple = arrived / Self.intervalLength * Self.intervalLength
-            let delay = draws.delay(at: max(batchStart, multiple)).addingSaturated(spike)
+            let first = max(batchStart, multiple)
+            let delay = draws.delay(at: isPaced ? first - first % Self.segment : first).addingSaturated(spike)
             let end = min(position, multiple + Self.intervalLength)
             append(end: end, release: max(arrival.addingSaturated(delay), lastRelease))
         }

@@ -1,8 +1,4 @@
 import ArgumentParser
-import ControlAPI
-import ControlServer
-import EventLoop
-import ProxyEngine
 
 /// `squall serve`: proxies that change while they run, by HTTP.
 struct ServeCommand: AsyncParsableCommand {

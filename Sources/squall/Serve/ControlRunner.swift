@@ -1,9 +1,12 @@
-import ControlAPI
-import ControlServer
-import EventLoop
-import FaultProfile
-import ProxyEngine
 import Units
+
+#if Control
+    import ControlAPI
+    import ControlServer
+    import EventLoop
+    import FaultProfile
+    import ProxyEngine
+#endif
 
 /// Runs the control server and its proxies in the foreground until Ctrl-C.
 struct ControlRunner {
