@@ -46,7 +46,8 @@ struct Deliveries {
     private var firstSeed: UInt64 { UInt64(milliseconds * 1_000) }
 
     private func deliveries(_ bytes: Int64, _ seed: UInt64, until end: Moment) -> [LinkSimulation.Delivery] {
-        let profile = Profile(name: "comparison", faults: [Fault(name: "loss", stream: .downstream, kind: .loss(loss))], phases: [])
+        let fault = Fault(name: "loss", stream: .downstream, kind: .loss(loss))
+        let profile = Profile(name: "comparison", faults: [fault], phases: [])
         var plan = Plan(profile: profile, seed: seed, proxy: "comparison", start: .zero)
         var simulation = LinkSimulation(plan.accept(at: .zero).downstream, arrivals: [.init(at: .zero, bytes: bytes)])
         simulation.run(until: end)
