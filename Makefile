@@ -19,6 +19,9 @@ DESTDIR ?=
 PURE := ^(Units|QRCode|ChaosStage|FaultProfile|FaultPlan|Forecast|Replay|StreamReading|HTTPSemantics|TransferProtocol|DurableFiles|ResumableUploads|Simulation)Tests[.]|^TransferClientTests[.]CrashTests
 # TLS is half of the first build, and the demo has no use for it; a command that was built with it keeps it.
 DEMO_TRAITS = $(if $(wildcard .build/release/NIOSSL.build),,--disable-default-traits)
+# The defines of two traits come in the order of a set, which is another one in each process, and another order compiles
+# everything anew. With this they are in the same order each time.
+BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.
 timed = start=$$SECONDS; $(2); echo "== $(1): $$((SECONDS - start)) s"
 
@@ -28,17 +31,17 @@ help: ## list the targets
 demo: ## walk out of Wi-Fi range and back with a download and an upload, and prove both
 	@scripts/install.sh build
 	@[[ -x $(RELEASE) ]] || echo "== building in release mode, without TLS: the first time takes some 5 minutes on 2 processors"
-	@$(call timed,release build,swift build -c release --product squall $(DEMO_TRAITS))
+	@$(call timed,release build,$(BUILD) -c release --product squall $(DEMO_TRAITS))
 	@$(RELEASE) demo
 
 build: ## build the command for use, with TLS: .build/release/squall (the first time takes some 8 minutes on 2 processors)
 	@scripts/install.sh build
 	@[[ -x $(RELEASE) ]] || echo "== building in release mode: the first time takes some 8 minutes on 2 processors"
-	@$(call timed,release build,swift build -c release --product squall)
+	@$(call timed,release build,$(BUILD) -c release --product squall)
 
 test: ## build and run every test
 	@scripts/install.sh build test
-	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@$(call timed,tests of pure modules,scripts/test.sh --skip-build $(CHECKED) --filter '$(PURE)')
 	@for folder in Tests/*Tests; do module=$${folder#Tests/}; \
 		if [[ ! $$module. =~ $(PURE) ]]; then \
@@ -48,7 +51,7 @@ test: ## build and run every test
 
 simulate: ## run the proxy in 100,000 simulated worlds, with everything going wrong; SEEDS and FIRST choose others
 	@scripts/install.sh build
-	@$(call timed,release build,swift build -c release --product simulate)
+	@$(call timed,release build,$(BUILD) -c release --product simulate)
 	@.build/release/simulate --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1)
 
 planted: ## put ten bugs into the engine, one after the other: does a simulation find each? (about 20 minutes)
@@ -57,14 +60,14 @@ planted: ## put ten bugs into the engine, one after the other: does a simulation
 
 crashes: ## stop 100,000 downloads and uploads between any two calls to a simulated disk (about 40 minutes)
 	@scripts/install.sh build test
-	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL_DOWNLOAD_RUNS=100000 SQUALL_UPLOAD_RUNS=100000 swift test --skip-build $(CHECKED) \
 		--filter 'Tests[.]CrashTests' | grep -E '^(downloads|uploads):|✘|↳|Test run with'
 
 example: ## build the package of docs/examples that downloads and uploads with the library (about 4 minutes at first)
 	@scripts/install.sh build
 	@rm -f .build-example/debug.yaml # the plan, which doesn't notice new files of a package beside it
-	@$(call timed,example,swift build --package-path docs/examples/transfer --scratch-path .build-example)
+	@$(call timed,example,$(BUILD) --package-path docs/examples/transfer --scratch-path .build-example)
 
 example-testing: ## test the package of docs/examples with SquallTesting, which depends on this checkout by version (3 minutes at first)
 	@scripts/install.sh build
@@ -80,7 +83,7 @@ photos: ## build and test the package of docs/examples that takes uploads with H
 
 docs: ## write the schema and the tables of pages from the code, and the reference of the libraries below .build-docs
 	@scripts/install.sh build
-	@swift run profile-documents
+	@SWIFT_DETERMINISTIC_HASHING=1 swift run profile-documents
 	@rm -rf .build-docs && mkdir .build-docs
 	@for target in SquallTransfer SquallProxy SquallTesting ResumableUploads; do \
 		SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs \
@@ -138,7 +141,7 @@ stage: build ## run `squall test` on PostgreSQL, Redis and gRPC, and kill it 50 
 
 page: ## visit the page of `squall serve` and the reports of a stage with a headless Chromium (two minutes)
 	@scripts/install.sh build page
-	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/run.py
 	@SQUALL=.build/debug/squall python3 Tests/page/demo.py
 	@samples=$$(mktemp -d); trap 'rm -rf "$$samples"' EXIT; \
@@ -155,12 +158,12 @@ forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through 
 
 pictures: ## compare the pictures of `squall plan` with runs of the same seed, and open them in a Chromium (4 minutes)
 	@scripts/install.sh build page
-	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/pictures.py
 
 terminal: ## run the demo and the proxy in tmux at 60 to 200 columns: no wrapped line, no broken word (four minutes)
 	@scripts/install.sh build terminal
-	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/terminal/terminal.py
 
 picture: build ## draw docs/images/demo.svg: run the demo in tmux and draw what the terminal shows
@@ -169,7 +172,7 @@ picture: build ## draw docs/images/demo.svg: run the demo in tmux and draw what 
 
 action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action
-	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/action/action.py
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
@@ -186,7 +189,7 @@ tools: build ## put downloads of curl, wget, aria2, rclone and squall through th
 
 bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 27 minutes)
 	@scripts/install.sh load bench
-	@swift build -c release --product head-reading
+	@$(BUILD) -c release --product head-reading
 	@python3 Benchmarks/bench.py
 
 soak: build ## a million short connections, and minutes at full rate: flat? (about 5 minutes)
@@ -209,12 +212,12 @@ live: build ## change profiles 10,000 times on 1,000 busy connections, and edit 
 
 loss-table: ## compare the loss fault with the literature and with real senders, in virtual time
 	@scripts/install.sh build
-	@swift build -c release --product loss-comparison
+	@$(BUILD) -c release --product loss-comparison
 	@.build/release/loss-comparison
 
 loss-lab: build ## measure the loss fault beside the kernel's TCP behind a link that drops packets (as root; about 12 minutes)
 	@scripts/install.sh loss-lab
-	@swift build -c release --product loss-link
+	@$(BUILD) -c release --product loss-link
 	@python3 Benchmarks/loss_lab.py
 
 forecast-check: build ## compare the forecast with the run for 200 random profiles (about 5 minutes)
