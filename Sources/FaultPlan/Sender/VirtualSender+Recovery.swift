@@ -251,8 +251,8 @@ extension VirtualSender {
         awaitedWhenAcknowledged < holes.end && holes[awaitedWhenAcknowledged].start <= unacknowledged
     }
 
-    /// The timer has fired for bytes that have arrived. The answer to one packet shows that nothing was lost, which gives
-    /// a sender its window back (F-RTO, RFC 5682, and duplicates that are told, RFC 2883).
+    /// The timer has fired for bytes that have arrived. The answer to one packet shows that nothing was lost, so the window
+    /// stays: Linux restores it then, by F-RTO (RFC 5682) or a duplicate SACK (RFC 2883).
     private mutating func acknowledgementsAreMissing(at now: Int64) {
         sendArrived(unacknowledged, min(unacknowledged + Self.segment, next), at: now)
         isSilent = true

@@ -3,7 +3,7 @@ import Units
 
 /// The effects of a kind of fault on connections, all optional. Each kind conforms beside its stage.
 protocol PlannedFault: Sendable {
-    /// Whether the fault has a part in the link of `direction`: its own, and that of others if they are told here.
+    /// Whether the link of `direction` has a stage of the fault. By default the directions of the fault have.
     func reaches(_ direction: Direction, from fault: Fault) -> Bool
     /// The fault's stage in the link of a direction.
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)?
