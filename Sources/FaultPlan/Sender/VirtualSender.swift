@@ -379,46 +379,4 @@ struct VirtualSender {
         let share = Double(end - start) / Double(Self.segment)
         paceDue = max(now, paceDue).addingSaturated(Int64(min(share / (model?.pace ?? 1), 1e15)))
     }
-
-    // MARK: Receiving
-
-    /// Returns until when the receiver acknowledges a packet that will arrive.
-    private mutating func arrive(_ bytes: Int64, isPushed: Bool, at moment: Int64) -> Int64 {
-        while openHole < holes.end, holes[openHole].repair < .max { openHole += 1 }
-        let hasGap = openHole < holes.end
-        let end = hasGap ? holes[openHole].start : next
-        return receiver.take(bytes, upTo: end, hasGap: hasGap, isPushed: isPushed, at: moment)
-    }
-
-    private mutating func receive(until now: Int64) {
-        while arriving < flight.end, flight[arriving].arrival <= now { take(arriving) }
-        while awaited < holes.end, holes[awaited].repair <= now { awaited += 1 }
-    }
-
-    private mutating func take(_ number: Int) {
-        let packet = flight[number]
-        if !packet.isLost { arrivedEnd = max(arrivedEnd, packet.end) }
-        arriving = number + 1
-    }
-
-    /// Takes the first packet out of the flight, because it or a later one is acknowledged.
-    mutating func takeFirst() -> Transmission {
-        let packet = flight[flight.start]
-        if arriving == flight.start { take(arriving) }
-        flight.removeFirst()
-        if isPaced { samples.removeFirst() }
-        if !packet.isLost {
-            while awaitedWhenAcknowledged < holes.end, holes[awaitedWhenAcknowledged].repair <= packet.arrival {
-                awaitedWhenAcknowledged += 1
-            }
-        }
-        return packet
-    }
-
-    /// Forgets holes that neither side waits for.
-    mutating func forgetHoles() {
-        let first = min(awaited, awaitedWhenAcknowledged, openHole)
-        while holes.start < first, holes[holes.start].state == .repaired { holes.removeFirst() }
-        firstMarked = max(firstMarked, holes.start)
-    }
 }

@@ -6,7 +6,7 @@ import Units
 ///
 /// A delay is drawn by the position of the first byte that came at one moment, and again at every multiple of
 /// `intervalLength`. So it doesn't depend on read sizes nor, without correlation, on earlier draws. Where a rate paces the
-/// bytes, which of them come first at a moment depends on microseconds, so all of a segment have one draw. Bytes keep their
+/// bytes, which of them come first at a moment depends on microseconds, so all of a segment (1,448 bytes) have one draw. Bytes keep their
 /// order.
 struct LatencyStage: FaultStage {
     /// The most bytes of an interval with jitter; a new delay is drawn at every multiple.
@@ -16,9 +16,6 @@ struct LatencyStage: FaultStage {
     static let intervalLimit = 8_192
     /// The fraction of the delay by which an interval may be late when very many are in the line.
     static let jointFraction: Int64 = 2_048
-
-    /// The bytes of a paced stream that have one draw: 1,448, a segment.
-    private static let segment: Int64 = 1_448
 
     private struct Interval {
         /// The end of the interval.
@@ -128,7 +125,7 @@ struct LatencyStage: FaultStage {
         while arrived < position {
             let multiple = arrived / Self.intervalLength * Self.intervalLength
             let first = max(batchStart, multiple)
-            let delay = draws.delay(at: isPaced ? first - first % Self.segment : first).addingSaturated(spike)
+            let delay = draws.delay(at: isPaced ? first - first % VirtualSender.segment : first).addingSaturated(spike)
             let end = min(position, multiple + Self.intervalLength)
             append(end: end, release: max(arrival.addingSaturated(delay), lastRelease))
         }
