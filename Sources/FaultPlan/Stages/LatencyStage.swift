@@ -6,8 +6,8 @@ import Units
 ///
 /// A delay is drawn by the position of the first byte that came at one moment, and again at every multiple of
 /// `intervalLength`. So it doesn't depend on read sizes nor, without correlation, on earlier draws. Where a rate paces the
-/// bytes, which of them come first at a moment depends on microseconds, so all of a segment (1,448 bytes) have one draw. Bytes keep their
-/// order.
+/// bytes, which of them come first at a moment depends on microseconds, so all of a segment (1,448 bytes) have one draw. Bytes
+/// keep their order.
 struct LatencyStage: FaultStage {
     /// The most bytes of an interval with jitter; a new delay is drawn at every multiple.
     static let intervalLength: Int64 = 16 << 10
