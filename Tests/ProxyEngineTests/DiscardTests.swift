@@ -37,6 +37,8 @@ import Units
                 try client.send([3])
                 #expect(try served.receive(exactly: 1) == [3], "the other direction is another matter")
             }
+            // A server's socket that closes with unread bytes sends a reset.
+            #expect(await fixture.becomes { $0.downstreamReceived == 32 << 20 })
             #expect(client.isQuiet)
             try await fixture.proxy.apply(DiscardTests.none)
             let ends = try await blocking { (client.receiveAll(), served.receiveAll()) }
