@@ -36,11 +36,11 @@ struct LinkFaults: Sendable {
     var hasRates: Bool
     /// Whether one of the stages is off at times.
     var hasWindows: Bool
-    /// How late a simplified link may be asked at any time, whether several uneven rates limit it further, and whether bytes
-    /// that are asked for together share draws.
+    /// How late a simplified link may be asked at any time, whether several uneven rates limit it further, and how far apart
+    /// the delays may lie that bytes which are asked for together share.
     var steadyAllowance = Int64.max
     var hasUnevenRates = false
-    var sharesDraws = false
+    var drawSpread: Int64 = 0
     /// How late calls are.
     private var lateness = Lateness()
     /// Bytes that rates lost because calls came too late.

@@ -54,6 +54,9 @@ struct ConnectionRun {
         )
     }
 
+    /// How far apart the random delays of the transfer may lie, in nanoseconds.
+    var drawSpread: Int64 { transfer.direction == .upstream ? plan.upstream.drawSpread : plan.downstream.drawSpread }
+
     /// Measures the delay of the last byte that the link of the transfer has taken; `false` if there is no new one.
     mutating func measureDelay(at now: Moment) -> Bool {
         probes.follow(transfer.direction == .upstream ? plan.upstream.arrived : plan.downstream.arrived, at: now)
@@ -317,17 +320,16 @@ struct ConnectionRun {
                 return end
             }
             let writable = decision.writeOffset - link.delivered
-            if writable > 0 {
-                link.bytesDelivered(writable)
-                continue
-            }
             let readable = min(decision.readLimit, waiting)
-            guard readable > 0 else {
+            guard writable > 0 || readable > 0 else {
                 wake = decision.wake
                 return nil
             }
-            link.bytesTaken(readable, now: now)
-            waiting -= readable
+            if writable > 0 { link.bytesDelivered(writable) }
+            if readable > 0 {
+                link.bytesTaken(readable, now: now)
+                waiting -= readable
+            }
         }
         wake = now
         return nil

@@ -37,6 +37,8 @@ struct ForecastRun {
     /// The cost so far.
     private var steps = 0
     private let cost: ForecastCost
+    /// The calls to links after which their cost is counted: 32, because looking for it has a cost of its own.
+    private static let uncountedQuestions = 32
     /// When the connection was opened.
     private var opened = Moment.zero
     /// When the last byte arrived.
@@ -46,8 +48,9 @@ struct ForecastRun {
     /// When the delay is measured next.
     private var nextMeasurement: Moment
     /// How long before that the links are called in time: later calls would draw fewer delays, and a long one holds back
-    /// the bytes behind it.
-    private static let lead: Int64 = 50_000_000
+    /// the bytes behind it. At most 50 ms.
+    private var lead: Int64 = 0
+    private static let longestLead: Int64 = 50_000_000
     /// How long delays are drawn for the same bytes as in a run: a minute, of which a picture has a column for each 100 ms.
     private static let exactTime: Int64 = 60_000_000_000
     /// The fault that refused the last attempt or left it unanswered.
@@ -110,6 +113,7 @@ struct ForecastRun {
             client,
             held: held
         )
+        lead = min(ForecastRun.longestLead, run.drawSpread)
         let ordinal = run.ordinal
         forecast.note(.opened(connection: ordinal, offset: held), at: now)
         let loss = follow(&run)
@@ -154,12 +158,11 @@ struct ForecastRun {
     /// Runs a connection until it is lost; `nil` if the file is complete or the time is over.
     private mutating func follow(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
         var change = plan.nextChange(after: now)
-        var before = (questions: 0, work: 0)
+        var counted = (questions: 0, work: 0)
+        defer { count(&run, &counted) }
         while hasTime {
             let step = run.step(at: now)
-            let after = (questions: run.questions, work: run.work())
-            steps += (after.questions - before.questions) * cost.question + after.work - before.work
-            before = after
+            if run.questions - counted.questions >= ForecastRun.uncountedQuestions { count(&run, &counted) }
             steps += run.isInterruptible ? cost.change : 1
             reached(run.fileBytes)
             if now >= nextMeasurement, run.measureDelay(at: now) { scheduleMeasurement() }
@@ -192,6 +195,13 @@ struct ForecastRun {
         return nil
     }
 
+    /// Adds to the steps what a connection has cost since the last call.
+    private mutating func count(_ run: inout ConnectionRun, _ counted: inout (questions: Int, work: Int)) {
+        let now = (questions: run.questions, work: run.work())
+        steps += (now.questions - counted.questions) * cost.question + now.work - counted.work
+        counted = now
+    }
+
     private mutating func reached(_ bytes: Int64) {
         guard bytes > forecast.bytes else { return }
         forecast.progress.arrived(
@@ -206,7 +216,7 @@ struct ForecastRun {
 
     /// How late a call may be so that the next delay is measured as it is, in nanoseconds.
     private var latenessAllowance: Int64 {
-        max(0, nextMeasurement.nanoseconds(since: now).subtractingSaturated(ForecastRun.lead))
+        max(0, nextMeasurement.nanoseconds(since: now).subtractingSaturated(lead))
     }
 
     /// Measures each 100 ms, later each 500th part of the time so far: a bounded number, however long it takes.

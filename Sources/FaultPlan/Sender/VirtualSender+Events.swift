@@ -2,9 +2,13 @@ import Units
 
 /// What happens to a sender, in order of time: acknowledgements that come, timers, and the times of a pace.
 extension VirtualSender {
-    /// When the link asks again: when something arrives or happens, but not more often than each grain.
-    mutating func nextCall(after now: Int64) -> Int64 {
-        var moment = nextEvent()?.moment ?? .max
+    /// When the link asks again: when something arrives or happens, but not more often than each grain. Inlined, because a
+    /// call copies the sender.
+    ///
+    /// - Parameter event: when the next event is due.
+    @inline(__always)
+    func nextCall(after now: Int64, event: Int64) -> Int64 {
+        var moment = event
         if awaited < holes.end, holes[awaited].start <= arrivedEnd {
             moment = min(moment, holes[awaited].repair)
         } else if arriving < flight.end {
@@ -13,21 +17,31 @@ extension VirtualSender {
         return max(moment, now.addingSaturated(grain))
     }
 
-    enum Event {
-        case acknowledgement(through: Int)
-        case pace
-        case reordering
-        case probe
-        case timer
+    enum Event { case nothing, acknowledgement, pace, reordering, probe, timer }
+
+    /// The packets that the receiver acknowledges together, as far as they have been sent.
+    struct Acknowledged {
+        /// The number of the last of them; -1 if none has been sent that arrives.
+        var last = -1
+        /// Until when packets that arrive are among them.
+        var due = Int64.max
+        /// The number of the first packet that hasn't been looked at.
+        var following: Int
+        /// Whether that packet is acknowledged later, and so are all that follow.
+        var isComplete = false
     }
 
-    /// Works out what happens until `now`, each event at its own time.
-    mutating func run(until now: Int64, stop: Int) {
-        while steps < stop, let (event, moment) = nextEvent(), moment <= now {
+    /// Works out what happens until `now`, each event at its own time. Returns when the next one is due; `Int64.max` if none
+    /// is.
+    @discardableResult
+    mutating func run(until now: Int64, stop: Int) -> Int64 {
+        while true {
+            let (event, moment) = nextEvent()
+            guard steps < stop, moment <= now, event != .nothing else { return moment }
             steps += 1
             switch event {
-            case .acknowledgement(let last): acknowledge(through: last, at: moment)
-            case .pace: break
+            case .nothing, .pace: break
+            case .acknowledgement: acknowledge(through: acknowledged.last, at: moment)
             case .reordering: reorderingTimerFired(at: moment)
             case .probe: probe(at: moment)
             case .timer: timerFired(at: moment)
@@ -36,18 +50,20 @@ extension VirtualSender {
         }
     }
 
-    mutating func nextEvent() -> (event: Event, moment: Int64)? {
-        var found: (event: Event, moment: Int64)?
-        if let (last, moment) = nextAcknowledgement() { found = (.acknowledgement(through: last), moment) }
-        func offer(_ event: Event, _ moment: Int64) {
-            if moment < found?.moment ?? .max { found = (event, moment) }
+    /// The next event, and when it is due; `Int64.max` if there is none.
+    private mutating func nextEvent() -> (event: Event, moment: Int64) {
+        var moment = nextAcknowledgement()
+        var event = moment < .max ? Event.acknowledgement : .nothing
+        func offer(_ other: Event, _ due: Int64) {
+            if due < moment { (event, moment) = (other, due) }
         }
         if isPaced, !isSilent, canSend { offer(.pace, paceDue) }
-        guard unacknowledged < next else { return found }
+        guard unacknowledged < next else { return (event, moment) }
         // No timer is due before the least time-out, and no probe before two round trips.
-        let isNear = (found?.moment ?? .max) <= timerStart.addingSaturated(RetransmissionTimer.floor)
-        if isNear, reorderingDue == .max, let moment = found?.moment, moment - probeStart <= 2 * estimate.smoothed {
-            return found
+        if moment <= timerStart.addingSaturated(RetransmissionTimer.floor), reorderingDue == .max,
+            moment.subtractingSaturated(probeStart) <= 2 * estimate.smoothed
+        {
+            return (event, moment)
         }
         if reorderingDue < .max { offer(.reordering, reorderingDue) }
         offer(.timer, timerStart.addingSaturated(estimate.timeOut(backoff: backoff)))
@@ -55,35 +71,38 @@ extension VirtualSender {
             let isSingle = next - unacknowledged <= Self.segment
             offer(.probe, probeStart.addingSaturated(estimate.probeTimeOut(isSingle: isSingle)))
         }
-        return found
+        return (event, moment)
     }
 
-    /// The last packet of the next acknowledgement that comes, and when that is.
-    private mutating func nextAcknowledgement() -> (last: Int, moment: Int64)? {
-        while let first = arrived(from: max(acknowledging, flight.start)) {
-            var (last, due) = (first, flight[first].acknowledgementDue)
-            var following = arrived(from: last + 1)
-            while let next = following, flight[next].arrival <= due {
-                last = next
-                due = min(due, flight[next].acknowledgementDue)
-                following = arrived(from: last + 1)
-            }
+    /// When the next acknowledgement comes, of packets up to `acknowledged.last`; `Int64.max` if none does.
+    private mutating func nextAcknowledgement() -> Int64 {
+        while true {
+            if !acknowledged.isComplete { gatherAcknowledged() }
+            guard acknowledged.last >= 0 else { return .max }
             guard acknowledgementLosses?.isLost(acknowledgements) == true else {
-                return (last, due.addingSaturated(path.segmentTime).addingSaturated(roundTrip))
+                return acknowledged.due.addingSaturated(path.segmentTime).addingSaturated(roundTrip)
             }
             // A packet that is still to be sent may have a part in it.
-            guard following != nil else { return nil }
+            guard acknowledged.isComplete else { return .max }
             acknowledgements += 1
-            acknowledging = last + 1
+            acknowledged = Acknowledged(following: acknowledged.last + 1)
         }
-        return nil
     }
 
-    /// The first packet from `number` on that arrives. Inlined, because a call copies the sender.
+    /// Looks at packets that have been sent since the last call.
     @inline(__always)
-    private func arrived(from number: Int) -> Int? {
-        var number = number
-        while number < flight.end, flight[number].isLost { number += 1 }
-        return number < flight.end ? number : nil
+    private mutating func gatherAcknowledged() {
+        while acknowledged.following < flight.end {
+            let number = acknowledged.following
+            if !flight[number].isLost {
+                if acknowledged.last >= 0, flight[number].arrival > acknowledged.due {
+                    acknowledged.isComplete = true
+                    return
+                }
+                acknowledged.last = number
+                acknowledged.due = min(acknowledged.due, flight[number].acknowledgementDue)
+            }
+            acknowledged.following += 1
+        }
     }
 }

@@ -7,7 +7,7 @@ extension VirtualSender {
         let newest = flight[last]
         let sample = isPaced ? samples[last] : nil
         acknowledgements += 1
-        acknowledging = last + 1
+        acknowledged = Acknowledged(following: last + 1)
         isSilent = false
         let (before, flightBefore, lostBefore) = (unacknowledged, pipe, markedCount)
         var (count, beyond) = (0, 0)

@@ -144,9 +144,9 @@ struct VirtualSender {
     var awaitedWhenAcknowledged = 0
     /// Which acknowledgements are lost, by their numbers.
     var acknowledgementLosses: LossPattern?
-    /// The number of the next acknowledgement, and the first packet that none before it has told of or was lost with.
+    /// The number of the next acknowledgement, and what it is for.
     var acknowledgements: Int64 = 0
-    var acknowledging = 0
+    var acknowledged = Acknowledged(following: 0)
     /// How often bytes that had arrived were sent again, since an acknowledgement told of new ones.
     var duplicates = 0
     /// Whether the timer has fired for bytes that had arrived: nothing new is sent until an acknowledgement comes.
@@ -199,7 +199,8 @@ struct VirtualSender {
         (released, next, unacknowledged, acknowledgedEnd, limit) = (offset, offset, offset, offset, offset)
         (arriving, awaited, awaitedWhenAcknowledged, arrivedEnd) = (flight.start, holes.start, holes.start, offset)
         (pipe, markedCount, reordered, backoff, firstMarked) = (0, 0, 0, 0, holes.start)
-        (acknowledging, duplicates, isSilent) = (flight.start, 0, false)
+        acknowledged = Acknowledged(following: flight.start)
+        (duplicates, isSilent) = (0, false)
         phase = .open
         reorderingDue = .max
         probeEnd = -1
@@ -228,12 +229,12 @@ struct VirtualSender {
             limit = wanted
             send(at: since)
         }
-        run(until: now, stop: stop)
+        let event = run(until: now, stop: stop)
         receive(until: now)
         released = max(released, min(arrivedEnd, awaited < holes.end ? holes[awaited].start : arrivedEnd, wanted))
         if let loss = self.firstLoss { firstLoss = loss }
         asked = now
-        due = released < wanted ? (steps >= stop ? now : nextCall(after: now)) : .max
+        due = released < wanted ? (steps >= stop ? now : nextCall(after: now, event: event)) : .max
         return due
     }
 

@@ -44,6 +44,15 @@ struct DelayDraws {
         if case .quantiles = distribution { true } else { jitter > 0 }
     }
 
+    /// How far apart two draws may lie, in nanoseconds; `Int64.max` if nothing limits it.
+    var spread: Int64 {
+        switch distribution {
+        case .uniform: Int64(min(2 * jitter, 9e18))
+        case .quantiles: Int64(min((quantiles.last ?? 0) - (quantiles.first ?? 0), 9e18))
+        case .normal, .pareto, .logNormal: vary ? .max : 0
+        }
+    }
+
     /// The delay in nanoseconds at `position`; repeating the last position gives the same delay.
     mutating func delay(at position: Int64) -> Int64 {
         cost += price

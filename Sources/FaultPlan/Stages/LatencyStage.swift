@@ -59,7 +59,7 @@ struct LatencyStage: FaultStage {
             decidesOnEntry: true,
             countsFromArrival: delays,
             isIdleWhenDrained: true,
-            sharesDraws: draws.vary
+            drawSpread: draws.spread
         )
     }
 
