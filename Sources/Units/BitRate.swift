@@ -24,6 +24,8 @@ public struct BitRate: Comparable, Hashable, Sendable {
         guard nanoseconds > 0, bitsPerSecond > 0 else { return 0 }
         let product = nanoseconds.magnitude.multipliedFullWidth(by: bitsPerSecond.magnitude)
         let divisor: UInt64 = 8_000_000_000
+        // Most products have 64 bits, which are divided much faster.
+        if product.high == 0 { return Int64(product.low / divisor) }
         guard product.high < divisor else { return .max }
         let quotient = divisor.dividingFullWidth((product.high, product.low)).quotient
         return quotient > UInt64(Int64.max) ? .max : Int64(quotient)
@@ -38,7 +40,10 @@ public struct BitRate: Comparable, Hashable, Sendable {
         let product = bytes.magnitude.multipliedFullWidth(by: 8_000_000_000)
         let divisor = bitsPerSecond.magnitude
         guard product.high < divisor else { return .max }
-        let (quotient, remainder) = divisor.dividingFullWidth((product.high, product.low))
+        let (quotient, remainder) =
+            product.high == 0
+            ? product.low.quotientAndRemainder(dividingBy: divisor)
+            : divisor.dividingFullWidth((product.high, product.low))
         let rounded = remainder == 0 ? quotient : quotient &+ 1
         return rounded > UInt64(Int64.max) ? .max : Int64(rounded)
     }

@@ -58,8 +58,8 @@ struct LossPattern {
 
     /// Whether the first transmission of a segment is lost.
     mutating func isLost(_ segment: Int64) -> Bool {
-        // Most lie in front of the next run.
-        if segment < first, first < end { return false }
+        // Most lie in front of the next run, or in a block without another one.
+        if segment < first { return false }
         return firstRun(from: segment, before: segment + 1) != nil
     }
 

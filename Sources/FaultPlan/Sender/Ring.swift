@@ -18,6 +18,8 @@ struct Ring<Element: Sendable>: Sendable {
         set { slots[number & (slots.count - 1)] = newValue }
     }
 
+    // Inlined, so that an element is made in its slot.
+    @inline(__always)
     mutating func append(_ element: Element) {
         if count == slots.count { grow(filledWith: element) }
         slots[end & (slots.count - 1)] = element
@@ -25,6 +27,9 @@ struct Ring<Element: Sendable>: Sendable {
     }
 
     mutating func removeFirst() { start += 1 }
+
+    /// Removes the elements up to a number of the queue.
+    mutating func removeFirst(through number: Int) { start = number + 1 }
 
     mutating func removeAll() { start = end }
 

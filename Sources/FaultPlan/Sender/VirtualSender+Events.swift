@@ -51,6 +51,7 @@ extension VirtualSender {
     }
 
     /// The next event, and when it is due; `Int64.max` if there is none.
+    @inline(__always)
     private mutating func nextEvent() -> (event: Event, moment: Int64) {
         var moment = nextAcknowledgement()
         var event = moment < .max ? Event.acknowledgement : .nothing
@@ -75,6 +76,7 @@ extension VirtualSender {
     }
 
     /// When the next acknowledgement comes, of packets up to `acknowledged.last`; `Int64.max` if none does.
+    @inline(__always)
     private mutating func nextAcknowledgement() -> Int64 {
         while true {
             if !acknowledged.isComplete { gatherAcknowledged() }

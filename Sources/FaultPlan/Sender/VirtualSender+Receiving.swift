@@ -35,6 +35,15 @@ extension VirtualSender {
         return packet
     }
 
+    /// Takes packets out of the flight that are all like the last of them: sent once, and arrived.
+    mutating func takePlain(through last: Int) {
+        let end = flight[last].end
+        if arriving <= last { (arriving, arrivedEnd) = (last + 1, end) }
+        acknowledgedEnd = end
+        pipe -= last + 1 - flight.start
+        flight.removeFirst(through: last)
+    }
+
     /// Forgets holes that neither side waits for.
     mutating func forgetHoles() {
         let first = min(awaited, awaitedWhenAcknowledged, openHole)

@@ -4,7 +4,7 @@ import Units
 extension VirtualSender {
     /// Takes an acknowledgement of the packets up to a number of the flight.
     mutating func acknowledge(through last: Int, at now: Int64) {
-        let newest = flight[last]
+        let newest = flight[last].sent
         let sample = isPaced ? samples[last] : nil
         acknowledgements += 1
         acknowledged = Acknowledged(following: last + 1)
@@ -12,6 +12,10 @@ extension VirtualSender {
         let (before, flightBefore, lostBefore) = (unacknowledged, pipe, markedCount)
         var (count, beyond) = (0, 0)
         var oldest: Int64?
+        if isPlain {
+            (count, oldest) = (last + 1 - flight.start, flight[flight.start].sent)
+            takePlain(through: last)
+        }
         while flight.start <= last {
             let packet = takeFirst()
             if packet.isLost {
@@ -43,18 +47,21 @@ extension VirtualSender {
             duplicates = 0
             probeStart = now
             timerStart = now
-        } else if awaited < holes.end, newest.sent <= holes[awaited].sent {
+        } else if awaited < holes.end, newest <= holes[awaited].sent {
             timerStart = now
         }
         if phase == .open { reordered += beyond }
-        judge(newest, at: now)
-        endProbe()
+        reorderingDue = .max
+        if !suspects.isEmpty { judge(newest, at: now) }
+        if probeEnd >= 0 { endProbe() }
         finishRecovery(at: now)
-        let isNew = markedCount > 0 && phase == .open
-        if isNew { beginRecovery() }
+        if markedCount > 0, phase == .open { beginRecovery() }
         control(newest, sample, count, flightBefore, lost: max(0, markedCount - lostBefore), hasAdvanced, at: now)
-        forgetHoles()
+        if !holes.isEmpty { forgetHoles() }
     }
+
+    /// Whether nothing is missing, and each packet on its way has bytes of its own that arrive.
+    private var isPlain: Bool { holes.isEmpty && flight.start >= plainStart && phase == .open && !isPaced }
 
     /// Notices that a later packet has arrived.
     private mutating func notice(_ packet: Transmission) {
@@ -90,15 +97,15 @@ extension VirtualSender {
     }
 
     /// Decides which suspected holes are lost (RFC 8985, section 6.2).
-    private mutating func judge(_ newest: Transmission, at now: Int64) {
-        reorderingDue = .max
-        guard !suspects.isEmpty else { return }
+    ///
+    /// - Parameter newest: when the last acknowledged packet was sent.
+    private mutating func judge(_ newest: Int64, at now: Int64) {
         let window = phase != .open || reordered >= Self.duplicateThreshold ? 0 : estimate.reorderingWindow
-        let roundTrip = now - newest.sent
+        let roundTrip = now - newest
         var kept = 0
         for index in suspects.indices {
             let number = suspects[index]
-            if holes[number].sent + window <= newest.sent {
+            if holes[number].sent + window <= newest {
                 mark(number)
                 continue
             }
@@ -140,16 +147,16 @@ extension VirtualSender {
 
     /// A probe that repaired the tail shows that it was lost (RFC 8985, section 7.4).
     private mutating func endProbe() {
-        guard probeEnd >= 0, unacknowledged >= probeEnd else { return }
+        guard unacknowledged >= probeEnd else { return }
         probeEnd = -1
         guard probeIsAgain, phase == .open, !isPaced else { return }
         window.decrease()
         window.segments = window.threshold
     }
 
-    /// Sets the window.
+    /// Sets the window. `newest` is when the last acknowledged packet was sent.
     private mutating func control(
-        _ newest: Transmission,
+        _ newest: Int64,
         _ rate: RateSample?,
         _ count: Int,
         _ flightBefore: Int,
@@ -158,14 +165,14 @@ extension VirtualSender {
         at now: Int64
     ) {
         if let rate {
-            let interval = max(newest.sent - rate.firstSent, now - rate.deliveredMoment)
+            let interval = max(newest - rate.firstSent, now - rate.deliveredMoment)
             let bandwidth = Double(delivered - rate.delivered) / Double(max(1, interval))
             let sample = BottleneckModel.Sample(
                 moment: now,
                 bandwidth: interval >= estimate.least ? bandwidth : nil,
                 deliveredBefore: rate.delivered,
                 delivered: delivered,
-                roundTrip: now - newest.sent,
+                roundTrip: now - newest,
                 flightBefore: flightBefore,
                 flight: pipe,
                 acknowledged: count,
@@ -182,13 +189,13 @@ extension VirtualSender {
                 CongestionWindow.Acknowledgement(
                     count: count,
                     moment: now,
-                    roundTrip: now - newest.sent,
+                    roundTrip: now - newest,
                     end: unacknowledged,
                     sent: next
                 )
             )
         }
-        (deliveredMoment, firstSent) = (now, newest.sent)
+        (deliveredMoment, firstSent) = (now, newest)
     }
 
     /// Proportional Rate Reduction (RFC 9937, section 6).

@@ -89,6 +89,8 @@ struct VirtualSender {
     var flight = Ring<Transmission>()
     /// The samples of the packets in flight, with the same numbers, if the sender is BBR.
     var samples = Ring<RateSample>()
+    /// The first packet from which on all have been sent for the first time, and arrive.
+    var plainStart = 0
     var holes = Ring<Hole>()
     /// The packets in flight, as the sender knows (RFC 6675).
     var pipe = 0
@@ -367,6 +369,7 @@ struct VirtualSender {
                 isAgain: isAgain
             )
         )
+        if isLost || isAgain { plainStart = flight.end }
         guard isPaced else { return }
         samples.append(
             RateSample(

@@ -9,6 +9,8 @@ import Units
 public final class SharedBucket: Sendable {
     private let curve: RateCurve
     private let burst: Int64
+    /// The quantum of a constant rate.
+    private let steadyQuantum: Int64?
     /// The start of the rate's curve.
     private let start: Int64
     private let next = Atomic<Int64>(.min)
@@ -18,6 +20,7 @@ public final class SharedBucket: Sendable {
     public init(_ bandwidth: Bandwidth, start: Moment = .zero) {
         curve = RateCurve(bandwidth)
         burst = bandwidth.burst.bytes
+        steadyQuantum = curve.isSteady ? BandwidthStage.quantum(of: bandwidth.rate) : nil
         self.start = start.nanoseconds
     }
 
@@ -79,7 +82,7 @@ public final class SharedBucket: Sendable {
     ) -> (bytes: Int64, end: Int64) {
         let from = begin.subtractingSaturated(start)
         let due = curve.bytes(from: from, to: now.subtractingSaturated(start))
-        let quantum = BandwidthStage.quantum(of: curve.rate(at: from))
+        let quantum = steadyQuantum ?? BandwidthStage.quantum(of: curve.rate(at: from))
         var bytes = min(isThrottled ? max(wanted, quantum) : wanted, max(quantum, due) - unused)
         guard bytes > 0 else { return (0, now) }
         var end = curve.time(from: from, forBytes: bytes)
