@@ -65,6 +65,8 @@ public struct Link: Sendable {
     public private(set) var countsFromArrival: Bool
     /// Whether `nextAlteration` must be called for bytes taken from the source.
     public private(set) var altersBytes: Bool
+    /// Whether faults act on messages, which are remembered.
+    private var remembersPositions: Bool
     /// Whether `decide` has returned the end.
     public private(set) var isFinished = false
     /// Whether a fault holds the rest of the stream for good, including its end.
@@ -93,6 +95,7 @@ public struct Link: Sendable {
         takesAhead = traits.takesAhead
         delays = traits.delays
         countsFromArrival = traits.countsFromArrival
+        remembersPositions = messageFault != nil
         guard hasStages || altersBytes || messageFault != nil else { return }
         faults = [
             LinkFaults(
@@ -106,7 +109,8 @@ public struct Link: Sendable {
     }
 
     /// Takes the traits of other stages.
-    mutating func follow(_ traits: LinkTraits, hasStages: Bool, altersBytes: Bool) {
+    mutating func follow(_ traits: LinkTraits, hasStages: Bool, altersBytes: Bool, remembersPositions: Bool) {
+        self.remembersPositions = remembersPositions
         self.hasStages = hasStages
         self.altersBytes = altersBytes
         measuresAvailability = traits.measuresAvailability
@@ -134,7 +138,7 @@ public struct Link: Sendable {
     /// The bytes that the link may take. Remembered messages take their share, so that many short messages need no
     /// more memory than a long one.
     private var room: Int64 {
-        guard takesAhead, held > 0 else { return holdLimit - held }
+        guard takesAhead, remembersPositions, held > 0 else { return holdLimit - held }
         return max(0, holdLimit - held - Int64(faults[0].rememberedPositions) * Link.positionCost)
     }
 

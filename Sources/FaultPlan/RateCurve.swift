@@ -11,6 +11,8 @@ struct RateCurve: Sendable {
 
     /// The rate at the start.
     let first: BitRate
+    /// Whether the rate never changes.
+    let isSteady: Bool
     private let shape: Shape
 
     private enum Shape {
@@ -21,6 +23,7 @@ struct RateCurve: Sendable {
 
     init(_ bandwidth: Bandwidth) {
         first = bandwidth.rate
+        isSteady = bandwidth.variation == .steady
         switch bandwidth.variation {
         case .steady: shape = .steady
         case .steps(let steps, let repeats):
@@ -28,11 +31,6 @@ struct RateCurve: Sendable {
         case .wave(let high, let period):
             shape = .wave(Wave(low: bandwidth.rate, high: high, period: period))
         }
-    }
-
-    /// Whether the rate never changes.
-    var isSteady: Bool {
-        if case .steady = shape { true } else { false }
     }
 
     /// The rate at a time.

@@ -77,8 +77,8 @@ struct ConnectionRun {
     private var isBlackholed = false
     /// Whether the connection wasn't accepted at first.
     private var isHanging = false
-    /// When the server may be dialed.
-    private var begun: Moment?
+    /// When the server is connected; `nil` before it is dialed.
+    private var connected: Moment?
     /// The bytes passed, and when the last of them did.
     private var passed: (bytes: Int64, moment: Moment)
 
@@ -189,21 +189,29 @@ struct ConnectionRun {
             case .silence: return blackhole(at: now)
             }
         }
-        if begun == nil, let event = hang.event(at: now) {
+        if connected == nil, let event = hang.event(at: now) {
             if !isHanging { connectionEvents.append(event) }
             isHanging = true
             return hang(at: now)
         }
-        if self.begun == nil, let delay = connectDelay { connectionEvents.append(delay.event) }
-        let begun = self.begun ?? now
-        self.begun = begun
-        let connected = (isHanging ? begun : plan.opened) + (connectDelay?.duration ?? .zero)
+        let connected = self.connected ?? dial(at: now)
         if now < connected {
             if now >= firstByteDeadline { return .lost(.firstByte) }
             let deadline = min(connected, terminators.nextChange(after: now, lastPassed: passed.moment))
             return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
         }
         return nil
+    }
+
+    /// Dials the server, and returns when it is connected.
+    private mutating func dial(at now: Moment) -> Moment {
+        var moment = isHanging ? now : plan.opened
+        if let connectDelay {
+            connectionEvents.append(connectDelay.event)
+            moment = moment + connectDelay.duration
+        }
+        connected = moment
+        return moment
     }
 
     /// The client's request, for faults on messages.
@@ -275,6 +283,7 @@ struct ConnectionRun {
     /// The fault events since the last call, with their directions.
     mutating func takeEvents() -> [(FaultEvent, Direction?)] {
         var events: [(FaultEvent, Direction?)] = []
+        if plan.upstream.events.isEmpty, plan.downstream.events.isEmpty, connectionEvents.isEmpty { return events }
         for event in plan.upstream.takeEvents() { events.append((event, .upstream)) }
         for event in plan.downstream.takeEvents() { events.append((event, .downstream)) }
         for event in connectionEvents { events.append((event, nil)) }

@@ -39,7 +39,12 @@ extension Link {
         }
         let position = arrived + (sourceEnd == nil ? 0 : 1)
         let traits = faults[0].apply(update, change, messageFault: messageFault, position: position, at: now)
-        follow(traits, hasStages: !faults[0].slots.isEmpty, altersBytes: !faults[0].alterSlots.isEmpty)
+        follow(
+            traits,
+            hasStages: !faults[0].slots.isEmpty,
+            altersBytes: !faults[0].alterSlots.isEmpty,
+            remembersPositions: messageFault != nil
+        )
     }
 }
 

@@ -6,9 +6,14 @@ struct Ring<Element: Sendable>: Sendable {
 
     /// A power of two in number, once there is one.
     private var slots: ContiguousArray<Element> = []
+    /// What is in unused slots.
+    private let unused: Element
     /// The number of the first element, and of the one that is appended next.
     private(set) var start = 0
     private(set) var end = 0
+
+    /// Makes an empty queue; `unused` is any element, for the slots that hold none.
+    init(unused: Element) { self.unused = unused }
 
     var isEmpty: Bool { start == end }
     var count: Int { end - start }
@@ -18,10 +23,10 @@ struct Ring<Element: Sendable>: Sendable {
         set { slots[number & (slots.count - 1)] = newValue }
     }
 
-    // Inlined, so that an element is made in its slot.
+    // Inlined, and the element passed to no other function, so that it is made in its slot.
     @inline(__always)
     mutating func append(_ element: Element) {
-        if count == slots.count { grow(filledWith: element) }
+        if count == slots.count { grow() }
         slots[end & (slots.count - 1)] = element
         end += 1
     }
@@ -33,8 +38,8 @@ struct Ring<Element: Sendable>: Sendable {
 
     mutating func removeAll() { start = end }
 
-    private mutating func grow(filledWith element: Element) {
-        var larger = ContiguousArray(repeating: element, count: max(Self.leastCapacity, slots.count * 2))
+    private mutating func grow() {
+        var larger = ContiguousArray(repeating: unused, count: max(Self.leastCapacity, slots.count * 2))
         for number in start..<end { larger[number & (larger.count - 1)] = self[number] }
         slots = larger
     }

@@ -34,40 +34,40 @@ struct VirtualSender {
 
     /// A packet on its way, or its acknowledgement.
     struct Transmission {
-        var start: Int64
-        var end: Int64
-        var sent: Int64
+        var start: Int64 = 0
+        var end: Int64 = 0
+        var sent: Int64 = 0
         /// When it arrives, or would have.
-        var arrival: Int64
+        var arrival: Int64 = 0
         /// Until when the receiver acknowledges it, if it arrives.
-        var acknowledgementDue: Int64
+        var acknowledgementDue: Int64 = 0
         /// The number of its hole, if it was lost, or is sent again because it was; -1 otherwise.
-        var hole: Int
-        var isLost: Bool
-        var isAgain: Bool
+        var hole = -1
+        var isLost = false
+        var isAgain = false
     }
 
     /// What a packet tells of the path's rate when it is acknowledged.
     struct RateSample {
         /// What had been delivered when it was sent, and when that was; and when the first of its flight was sent.
-        var delivered: Int64
-        var deliveredMoment: Int64
-        var firstSent: Int64
+        var delivered: Int64 = 0
+        var deliveredMoment: Int64 = 0
+        var firstSent: Int64 = 0
         /// Whether too little was there to send to learn the path's rate from it.
-        var isStarved: Bool
+        var isStarved = false
     }
 
     /// A lost packet.
     struct Hole {
         enum State { case unnoticed, suspected, marked, sentAgain, repaired }
 
-        var start: Int64
-        var end: Int64
+        var start: Int64 = 0
+        var end: Int64 = 0
         /// When it was last sent.
-        var sent: Int64
+        var sent: Int64 = 0
         /// When a retransmission arrives that isn't lost.
         var repair: Int64 = .max
-        var state: State
+        var state = State.unnoticed
         var attempts = 0
         /// Its part of `pipe`.
         var inPipe = 1
@@ -86,12 +86,12 @@ struct VirtualSender {
     var model: BottleneckModel?
     var estimate: RoundTripEstimate
     var phase = Phase.open
-    var flight = Ring<Transmission>()
+    var flight = Ring(unused: Transmission())
     /// The samples of the packets in flight, with the same numbers, if the sender is BBR.
-    var samples = Ring<RateSample>()
+    var samples = Ring(unused: RateSample())
     /// The first packet from which on all have been sent for the first time, and arrive.
     var plainStart = 0
-    var holes = Ring<Hole>()
+    var holes = Ring(unused: Hole())
     /// The packets in flight, as the sender knows (RFC 6675).
     var pipe = 0
     /// The offset behind the last byte sent, the one up to which all is acknowledged, and the end of what is acknowledged
