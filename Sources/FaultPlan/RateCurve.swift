@@ -43,27 +43,44 @@ struct RateCurve: Sendable {
         }
     }
 
+    // The questions about a steady rate are inlined: they are short, and a call copies the steps.
+
     /// The bytes that pass between two times, rounded down; 0 if `end` isn't later.
+    @inline(__always)
     func bytes(from start: Int64, to end: Int64) -> Int64 {
         guard end > start else { return 0 }
         if isSteady { return first.bytes(inNanoseconds: end.subtractingSaturated(start)) }
-        return Int64(clamping: (integral(to: end) - integral(to: start)) / RateCurve.byte)
+        return unsteadyBytes(from: start, to: end)
+    }
+
+    private func unsteadyBytes(from start: Int64, to end: Int64) -> Int64 {
+        Int64(clamping: (integral(to: end) - integral(to: start)) / RateCurve.byte)
     }
 
     /// The bits, and parts of one, that pass between two times.
     func bits(from start: Int64, to end: Int64) -> Double { Double(integral(to: end) - integral(to: start)) / 1e9 }
 
     /// The time by which `bytes` have passed since `start`; may be a few nanoseconds late, never early.
+    @inline(__always)
     func time(from start: Int64, forBytes bytes: Int64) -> Int64 {
         guard bytes > 0 else { return start }
         if isSteady { return start.addingSaturated(first.nanoseconds(forBytes: bytes)) }
-        return time(reaching: integral(to: start) + Int128(bytes) * RateCurve.byte)
+        return unsteadyTime(from: start, forBytes: bytes)
+    }
+
+    private func unsteadyTime(from start: Int64, forBytes bytes: Int64) -> Int64 {
+        time(reaching: integral(to: start) + Int128(bytes) * RateCurve.byte)
     }
 
     /// The time from which `bytes` pass until `end`.
+    @inline(__always)
     func time(before end: Int64, forBytes bytes: Int64) -> Int64 {
         guard bytes > 0 else { return end }
         if isSteady { return end.subtractingSaturated(first.nanoseconds(forBytes: bytes)) }
+        return unsteadyTime(before: end, forBytes: bytes)
+    }
+
+    private func unsteadyTime(before end: Int64, forBytes bytes: Int64) -> Int64 {
         let time = time(reaching: integral(to: end) - Int128(bytes) * RateCurve.byte)
         // The result may be a little late; an early one is needed.
         return self.bytes(from: time, to: end) < bytes ? time.subtractingSaturated(8) : time

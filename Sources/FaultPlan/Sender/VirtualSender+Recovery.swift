@@ -4,18 +4,36 @@ import Units
 extension VirtualSender {
     /// Takes an acknowledgement of the packets up to a number of the flight.
     mutating func acknowledge(through last: Int, at now: Int64) {
-        let newest = flight[last].sent
-        let sample = isPaced ? samples[last] : nil
         acknowledgements += 1
         acknowledged = Acknowledged(following: last + 1)
         isSilent = false
+        if isPlain { acknowledgePlain(through: last, at: now) } else { acknowledgeAny(through: last, at: now) }
+    }
+
+    /// Whether nothing is missing, and each packet on its way has bytes of its own that arrive.
+    private var isPlain: Bool { holes.isEmpty && flight.start >= plainStart && phase == .open && !isPaced }
+
+    /// What `acknowledgeAny` comes to while `isPlain`, which is nearly always where losses are rare.
+    @inline(__always)
+    private mutating func acknowledgePlain(through last: Int, at now: Int64) {
+        let (oldest, newest) = (flight[flight.start].sent, flight[last].sent)
+        let count = last + 1 - flight.start
+        takePlain(through: last)
+        delivered += Int64(count)
+        estimate.take(now - oldest)
+        unacknowledged = acknowledgedEnd
+        (backoff, duplicates, reordered, reorderingDue) = (0, 0, 0, .max)
+        (probeStart, timerStart) = (now, now)
+        if probeEnd >= 0 { endProbe() }
+        grow(count, newest, at: now)
+    }
+
+    private mutating func acknowledgeAny(through last: Int, at now: Int64) {
+        let newest = flight[last].sent
+        let sample = isPaced ? samples[last] : nil
         let (before, flightBefore, lostBefore) = (unacknowledged, pipe, markedCount)
         var (count, beyond) = (0, 0)
         var oldest: Int64?
-        if isPlain {
-            (count, oldest) = (last + 1 - flight.start, flight[flight.start].sent)
-            takePlain(through: last)
-        }
         while flight.start <= last {
             let packet = takeFirst()
             if packet.isLost {
@@ -59,9 +77,6 @@ extension VirtualSender {
         control(newest, sample, count, flightBefore, lost: max(0, markedCount - lostBefore), hasAdvanced, at: now)
         if !holes.isEmpty { forgetHoles() }
     }
-
-    /// Whether nothing is missing, and each packet on its way has bytes of its own that arrive.
-    private var isPlain: Bool { holes.isEmpty && flight.start >= plainStart && phase == .open && !isPaced }
 
     /// Notices that a later packet has arrived.
     private mutating func notice(_ packet: Transmission) {
@@ -184,18 +199,24 @@ extension VirtualSender {
             if model?.isMeasuringRoundTrip == true { starvedUntil = delivered + Int64(pipe) + 1 }
         } else if phase == .recovery {
             reduce(count, lost: lost, hasAdvanced)
-        } else if hasAdvanced, isLimited || window.segments < window.threshold && pipe * 2 >= Int(window.segments) {
-            window.take(
-                CongestionWindow.Acknowledgement(
-                    count: count,
-                    moment: now,
-                    roundTrip: now - newest,
-                    end: unacknowledged,
-                    sent: next
-                )
-            )
+        } else if hasAdvanced {
+            grow(count, newest, at: now)
         }
         (deliveredMoment, firstSent) = (now, newest)
+    }
+
+    /// Grows the window, if it was the limit.
+    private mutating func grow(_ count: Int, _ newest: Int64, at now: Int64) {
+        guard isLimited || window.segments < window.threshold && pipe * 2 >= Int(window.segments) else { return }
+        window.take(
+            CongestionWindow.Acknowledgement(
+                count: count,
+                moment: now,
+                roundTrip: now - newest,
+                end: unacknowledged,
+                sent: next
+            )
+        )
     }
 
     /// Proportional Rate Reduction (RFC 9937, section 6).

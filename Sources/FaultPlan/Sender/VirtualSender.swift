@@ -258,7 +258,7 @@ struct VirtualSender {
         while !isSilent, flight.count < Self.largestFlight {
             guard markedCount > 0 || hasRoom else {
                 isLimited = false
-                if next == limit, pipe < Int(window.segments) { starvedUntil = delivered + Int64(pipe) + 1 }
+                if isPaced, next == limit, pipe < Int(window.segments) { starvedUntil = delivered + Int64(pipe) + 1 }
                 return
             }
             let room = Int(window.segments) - pipe
