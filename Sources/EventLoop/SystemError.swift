@@ -32,6 +32,9 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The code of a time-out (ETIMEDOUT).
     public static let timedOut = ETIMEDOUT
 
+    /// The error of a connect(2) that was given up.
+    public static let connectTimeOut = SystemError(call: "connect", code: timedOut)
+
     /// The code for too many open files (EMFILE).
     public static let outOfDescriptors = EMFILE
 

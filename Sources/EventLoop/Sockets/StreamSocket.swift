@@ -213,6 +213,8 @@ public final class StreamSocket {
         switch errno {
         case EAGAIN:
             isReadable = false
+            // An error would have been returned in its place.
+            hasNews = false
             return .wouldBlock
         default:
             return .failed(remembered(Failure(call: .recv, code: errno)))

@@ -10,7 +10,7 @@ extension Connection {
         let addresses = dialAddresses
         state.dialBegan(of: addresses.count, timeout: shard.context.configuration.connectTimeout, at: loop.now)
         if addresses.isEmpty {
-            return dialFailed(shard.context.upstreamFailure ?? SystemError(call: "connect", code: SystemError.timedOut))
+            return dialFailed(shard.context.upstreamFailure ?? .connectTimeOut)
         }
         do {
             // The name may have been looked up again since the last address.
@@ -49,7 +49,7 @@ extension Connection {
 
     /// Gives up an address that has not answered in its share of the time.
     func checkDialDeadline(_ now: Moment) {
-        if state.isDialOverdue(at: now) { dialFailed(SystemError(call: "connect", code: SystemError.timedOut)) }
+        if state.isDialOverdue(at: now) { dialFailed(.connectTimeOut) }
     }
 
     private func dialFailed(_ error: SystemError) {

@@ -148,11 +148,8 @@ final class Connection: LoopHandler {
 
     // MARK: Actions
 
-    /// Carries out `actions`. `error` is the cause of a failure to reach the server.
-    func perform(
-        _ actions: ConnectionActions,
-        error: SystemError = SystemError(call: "connect", code: SystemError.timedOut)
-    ) {
+    /// Carries out `actions`. `error` is the cause of a failure to reach the server; `nil` is that the time is over.
+    func perform(_ actions: ConnectionActions, error: SystemError? = nil) {
         if let event = actions.event { record(event, nil, loop.now) }
         perform(actions.server, on: server)
         perform(actions.client, on: client)
@@ -162,7 +159,7 @@ final class Connection: LoopHandler {
         case .negotiate: negotiate()
         case .resolve: resolve()
         case .sendReply: sendReply()
-        case .refuse: refuse(error)
+        case .refuse: refuse(error ?? .connectTimeOut)
         case .dial(let address): dial(address)
         case .finishDialing: finishDialing()
         case .run: run()
@@ -176,7 +173,7 @@ final class Connection: LoopHandler {
         case .fail:
             shard.noteFailure()
             if let upstream = shard.context.configuration.destination.upstream {
-                shard.context.tell(.upstreamUnreachable(upstream, error))
+                shard.context.tell(.upstreamUnreachable(upstream, error ?? .connectTimeOut))
             }
             finish()
         case .finish:
