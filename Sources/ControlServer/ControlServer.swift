@@ -41,7 +41,6 @@
         ) async throws(Failure) {
             var logger = Logger(label: "squall") { _ in SwiftLogNoOpLogHandler() }
             logger.logLevel = .critical
-            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let application = Application(
                 responder: Responder(handler: handler),
                 server: .http1(
@@ -58,7 +57,8 @@
                     )
                 ),
                 onServerRunning: { channel in await ready(channel.localAddress?.port ?? port) },
-                eventLoopGroupProvider: .shared(group),
+                // Not a group that ends with the server: responses that are cut off unwind on it afterwards.
+                eventLoopGroupProvider: .singleton,
                 logger: logger
             )
             var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
@@ -72,13 +72,11 @@
             do {
                 try await services.run()
             } catch {
-                try? await group.shutdownGracefully()
                 // A response that outlives its time is cut off.
                 if stopper.isCancelled || error is ServiceGroupError { return }
                 let number = (error as? IOError)?.errnoCode
                 throw Failure(description: "\(error)", isAddressInUse: number == 98)
             }
-            try? await group.shutdownGracefully()
         }
 
         /// Hands requests with their bodies to the handler.

@@ -13,9 +13,9 @@ public struct Moment: Comparable, Hashable, Sendable {
     }
 
     /// The origin of the clock.
-    public static let zero = Moment(nanoseconds: 0)
+    @inlinable public static var zero: Moment { Moment(nanoseconds: 0) }
     /// Later than every moment that a clock reaches.
-    public static let distantFuture = Moment(nanoseconds: .max)
+    @inlinable public static var distantFuture: Moment { Moment(nanoseconds: .max) }
 
     /// Whether `left` is the earlier.
     @inlinable

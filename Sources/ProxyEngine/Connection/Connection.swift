@@ -34,8 +34,10 @@ final class Connection: LoopHandler {
     private(set) var reader: StreamReader { didSet { readerInUse = UncountedReference(reader) } }
     /// The same for the path of a chunk, which counts no references.
     private var readerInUse: UncountedReference<StreamReader>
-    var up: LinkPump
-    var down: LinkPump
+    // Only the connection changes its pumps, and a run of one calls nothing that does: a check of that at every run would
+    // be a fiftieth of the cost of a small chunk.
+    @exclusivity(unchecked) var up: LinkPump
+    @exclusivity(unchecked) var down: LinkPump
     private let timer: LoopTimer
     private var isQueued = false
     /// The drain policy of a connection with an end that is gone; `nil` while both are there.
@@ -215,6 +217,13 @@ final class Connection: LoopHandler {
         shard.remove(self)
     }
 
+    private func hasEvents(_ direction: Direction) -> Bool {
+        switch direction {
+        case .upstream: !up.link.events.isEmpty
+        case .downstream: !down.link.events.isEmpty
+        }
+    }
+
     /// Records the events of a link, whose faults are in `plan`, or in the shard's.
     func recordEvents(of direction: Direction, in plan: Plan? = nil, at now: Moment) {
         switch direction {
@@ -301,7 +310,7 @@ final class Connection: LoopHandler {
 
     /// Goes on after a run of one direction; returns whether the connection still flows.
     func follow(_ outcome: LinkPump.Outcome, _ direction: Direction, at now: Moment) -> Bool {
-        recordEvents(of: direction, at: now)
+        if hasEvents(direction) { recordEvents(of: direction, at: now) }
         if shard.watchesTransfers { recordResumptions(at: now) }
         switch outcome {
         case .waiting, .sinkBroken:
