@@ -34,8 +34,8 @@ BUGS = [
      "        pipe.removeAll(of: loop)\n        queue.removeAll(of: loop)\n        link.close()",
      "        queue.removeAll(of: loop)\n        link.close()"),
     ("a turn has no end", "Sources/EventLoop/Sockets/StreamSocket.swift",
-     "        case EAGAIN:\n            isReadable = false\n            return .wouldBlock",
-     "        case EAGAIN:\n            return .wouldBlock"),
+     "        case EAGAIN:\n            isReadable = false\n            // An error",
+     "        case EAGAIN:\n            // An error"),
     ("bytes that were sent are kept as well", "Sources/ProxyEngine/Connection/LinkPump.swift",
      "queue.appendScratch(from: sent, length: count - sent, of: sink.loop)",
      "queue.appendScratch(from: 0, length: count - sent, of: sink.loop)"),
@@ -47,7 +47,7 @@ BUGS = [
     ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listening/Listener.swift",
      "            if !isRefusing { listenAgain(sockets) }\n", ""),
     ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
-     "result.progress.hasEnded && delivered == endOffset ? takeEnd()", "result.progress.hasEnded ? takeEnd()"),
+     "result.isClosing) && delivered == endOffset ? takeEnd()", "result.isClosing) ? takeEnd()"),
 ]
 
 

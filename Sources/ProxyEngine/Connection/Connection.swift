@@ -34,10 +34,8 @@ final class Connection: LoopHandler {
     private(set) var reader: StreamReader { didSet { readerInUse = UncountedReference(reader) } }
     /// The same for the path of a chunk, which counts no references.
     private var readerInUse: UncountedReference<StreamReader>
-    // Only the connection changes its pumps, and a run of one calls nothing that does: a check of that at every run would
-    // be a fiftieth of the cost of a small chunk.
-    @exclusivity(unchecked) var up: LinkPump
-    @exclusivity(unchecked) var down: LinkPump
+    var up: LinkPump
+    var down: LinkPump
     private let timer: LoopTimer
     private var isQueued = false
     /// The drain policy of a connection with an end that is gone; `nil` while both are there.
