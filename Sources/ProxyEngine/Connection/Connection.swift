@@ -296,10 +296,6 @@ final class Connection: LoopHandler {
 
     /// Moves the bytes of one direction; returns whether the connection still flows.
     private func move(_ direction: Direction, at now: Moment) -> Bool {
-        // Most turns have bytes of one direction only.
-        if direction == .upstream ? up.isAtRest(client) : down.isAtRest(server), readerInUse.use({ $0.isIdle }) {
-            return true
-        }
         let outcome =
             switch direction {
             case .upstream:

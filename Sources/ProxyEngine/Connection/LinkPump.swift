@@ -128,12 +128,6 @@ struct LinkPump: ~Copyable {
         }
     }
 
-    /// Whether a run finds nothing to do, because nothing waits and nothing can happen before `source` has something. The
-    /// reader must be idle.
-    func isAtRest(_ source: StreamSocket) -> Bool {
-        !source.isReadable && link.isAtRest && wake == .distantFuture
-    }
-
     /// Whether bytes may still move.
     var isAlive: Bool { !isSinkBroken && !link.isFinished }
 
