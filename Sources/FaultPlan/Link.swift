@@ -245,9 +245,9 @@ public struct Link: Sendable {
         faults.isEmpty ? .max : faults[0].latenessAllowance(at: now, drawingAsRuns: isExact)
     }
 
-    /// How far apart the random delays may lie that bytes share which a simplified link is asked for together, in
-    /// nanoseconds; 0 if they share none.
-    public var drawSpread: Int64 { faults.isEmpty ? 0 : faults[0].drawSpread }
+    /// How far apart the delays of bytes may lie on a simplified link, in nanoseconds; 0 if all are the same. Bytes that are
+    /// asked for together share one.
+    public var delaySpread: Int64 { faults.isEmpty ? 0 : faults[0].delaySpread }
 
     /// The work of faults so far beside `decide` (losses, slices, bytes to change), so that a forecast can stop in time.
     public mutating func work() -> Int { faults.isEmpty ? 0 : faults[0].work() }

@@ -13,12 +13,12 @@ extension LinkFaults {
         // Steady rates are even for ever.
         let isEven = slots.indices.allSatisfy { slots[$0].stage.evenness(after: opened, age: 0) == .max }
         hasUnevenRates = paced > 1 && !isEven
-        drawSpread = slots.reduce(0) { $0.addingSaturated($1.traits.drawSpread) }
+        delaySpread = slots.reduce(0) { $0.addingSaturated($1.traits.delaySpread) }
     }
 
     /// See `Link.latenessAllowance`.
     mutating func latenessAllowance(at now: Moment, drawingAsRuns isExact: Bool) -> Int64 {
-        if isExact, drawSpread > 0 { return 0 }
+        if isExact, delaySpread > 0 { return 0 }
         guard hasUnevenRates else { return steadyAllowance }
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.evenness(after: now, age: age)) }

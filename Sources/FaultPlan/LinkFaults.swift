@@ -37,10 +37,10 @@ struct LinkFaults: Sendable {
     /// Whether one of the stages is off at times.
     var hasWindows: Bool
     /// How late a simplified link may be asked at any time, whether several uneven rates limit it further, and how far apart
-    /// the delays may lie that bytes which are asked for together share.
+    /// the delays of bytes may lie, which those that are asked for together share.
     var steadyAllowance = Int64.max
     var hasUnevenRates = false
-    var drawSpread: Int64 = 0
+    var delaySpread: Int64 = 0
     /// How late calls are.
     private var lateness = Lateness()
     /// Bytes that rates lost because calls came too late.

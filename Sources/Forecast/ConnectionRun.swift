@@ -54,8 +54,8 @@ struct ConnectionRun {
         )
     }
 
-    /// How far apart the random delays of the transfer may lie, in nanoseconds.
-    var drawSpread: Int64 { transfer.direction == .upstream ? plan.upstream.drawSpread : plan.downstream.drawSpread }
+    /// How far apart the delays of the transfer's bytes may lie, in nanoseconds.
+    var delaySpread: Int64 { transfer.direction == .upstream ? plan.upstream.delaySpread : plan.downstream.delaySpread }
 
     /// Measures the delay of the last byte that the link of the transfer has taken; `false` if there is no new one.
     mutating func measureDelay(at now: Moment) -> Bool {

@@ -113,7 +113,7 @@ struct ForecastRun {
             client,
             held: held
         )
-        lead = min(ForecastRun.longestLead, run.drawSpread)
+        lead = min(ForecastRun.longestLead, run.delaySpread)
         let ordinal = run.ordinal
         forecast.note(.opened(connection: ordinal, offset: held), at: now)
         let loss = follow(&run)

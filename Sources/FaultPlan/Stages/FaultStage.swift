@@ -68,9 +68,9 @@ struct StageTraits {
     var isPaced = false
     /// Whether the stage is a rate, which saves nothing up while other stages are slower.
     var isRate = false
-    /// How far apart the random delays may lie that bytes which come at one moment share, in nanoseconds; 0 if they share
-    /// none.
-    var drawSpread: Int64 = 0
+    /// How far apart the delays of the stage may lie, in nanoseconds; 0 if all are the same. Bytes that come at one moment
+    /// share one.
+    var delaySpread: Int64 = 0
 }
 
 /// A call to a stage of any kind.

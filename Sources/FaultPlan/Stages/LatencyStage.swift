@@ -30,6 +30,8 @@ struct LatencyStage: FaultStage {
     private let tolerance: Int64
     /// Whether bytes can be delayed at all.
     let delays: Bool
+    /// How far apart two delays may lie, in nanoseconds.
+    private let spread: Int64
     private var intervals: [Interval] = []
     private var head = 0
     /// The number of intervals in the line.
@@ -50,6 +52,7 @@ struct LatencyStage: FaultStage {
         let progress =
             if case .quantiles(let table) = latency.distribution { table.last ?? .zero } else { latency.jitter }
         delays = latency.delay > .zero || progress > .zero || latency.spikes != nil
+        spread = draws.spread.addingSaturated(latency.spikes?.extra.nanoseconds ?? 0)
         tolerance = latency.delay.nanoseconds.addingSaturated(progress.nanoseconds) / Self.jointFraction
     }
 
@@ -59,7 +62,7 @@ struct LatencyStage: FaultStage {
             decidesOnEntry: true,
             countsFromArrival: delays,
             isIdleWhenDrained: true,
-            drawSpread: draws.spread
+            delaySpread: spread
         )
     }
 

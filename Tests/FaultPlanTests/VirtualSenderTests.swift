@@ -1,0 +1,42 @@
+import FaultProfile
+import Testing
+import Units
+
+@testable import FaultPlan
+
+@Suite("A virtual sender")
+struct VirtualSenderTests {
+    /// A sender that takes the short way for acknowledgements where it may, beside one that never does.
+    @Test(arguments: [Loss.Sender.reno, .cubic], [0.0005, 0.01])
+    func `takes acknowledgements the same in a short way and a long one`(kind: Loss.Sender, rate: Double) throws {
+        let loss = Loss(
+            rate: try #require(Probability(rate)),
+            roundTrip: .milliseconds(20),
+            sender: kind,
+            link: BitRate(bitsPerSecond: 100_000_000)
+        )
+        var short = VirtualSender(loss, key: RandomKey(seed: 3), losing: [.packets, .acknowledgements])
+        var long = short
+        short.begin(at: 0, now: 0)
+        long.begin(at: 0, now: 0)
+        var (wanted, differences, plainCalls) = (Int64(0), 0, 0)
+        for step in 1...20_000 {
+            // For a second in turn 10 Mbit/s, and all that the window lets out.
+            let now = Int64(step) * 500_000
+            let isLimited = step / 2_000 % 2 == 0
+            wanted = isLimited ? max(wanted, short.sent) + 625 : max(wanted, short.sent + 1_000_000)
+            if short.holes.isEmpty, short.flight.start >= short.plainStart, short.phase == .open { plainCalls += 1 }
+            long.plainStart = .max
+            var (firstLoss, otherLoss) = (Int64?.none, Int64?.none)
+            let due = short.deliver(upTo: wanted, now: now, since: now, firstLoss: &firstLoss)
+            let otherDue = long.deliver(upTo: wanted, now: now, since: now, firstLoss: &otherLoss)
+            let isSame =
+                due == otherDue && firstLoss == otherLoss && short.released == long.released
+                && short.windowBytes == long.windowBytes
+            if !isSame { differences += 1 }
+        }
+        #expect(differences == 0)
+        #expect(plainCalls > 1_000, "the short way is taken")
+        #expect(short.released > 10_000_000)
+    }
+}
