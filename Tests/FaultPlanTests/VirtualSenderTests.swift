@@ -37,6 +37,6 @@ struct VirtualSenderTests {
         }
         #expect(differences == 0)
         #expect(plainCalls > 1_000, "the short way is taken")
-        #expect(short.released > 10_000_000)
+        #expect(short.released > 5_000_000)
     }
 }
