@@ -195,7 +195,7 @@ struct ForecastRun {
         return nil
     }
 
-    /// Adds to the steps what a connection has cost since the last call.
+    /// Adds the cost of a connection since the last call to the steps.
     private mutating func count(_ run: inout ConnectionRun, _ counted: inout (questions: Int, work: Int)) {
         let now = (questions: run.questions, work: run.work())
         steps += (now.questions - counted.questions) * cost.question + now.work - counted.work
