@@ -17,7 +17,6 @@ final class Shard: LoopShutdownHandler {
     private var past = Statistics()
     /// The time of the last late run: whatever was due before it was late for the same reason.
     private var lastLate = Moment(nanoseconds: .min)
-    private static let noticedLateness = Statistics.noticedLateness.nanoseconds
     private var isRegistered = false
     private var isClosed = false
     /// The reader of the connections whose bytes no fault asks for.
@@ -137,8 +136,8 @@ final class Shard: LoopShutdownHandler {
     /// Counts and reports a run that was due at `due`, if it is late by `Statistics.noticedLateness` or more. Runs that were
     /// held up together count once.
     func note(due: Moment, now: Moment) {
-        guard now.nanoseconds(since: due) >= Shard.noticedLateness else { return }
         let lateness = now - due
+        guard lateness >= Statistics.noticedLateness else { return }
         past.longestLateness = max(past.longestLateness, lateness)
         guard due > lastLate else { return }
         lastLate = now

@@ -23,6 +23,7 @@ struct Ring<Element: Sendable>: Sendable {
         set { slots[number & (slots.count - 1)] = newValue }
     }
 
+    /// Appends an element.
     // Inlined, and the element passed to no other function, so that it is made in its slot.
     @inline(__always)
     mutating func append(_ element: Element) {

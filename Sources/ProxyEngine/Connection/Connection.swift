@@ -215,13 +215,6 @@ final class Connection: LoopHandler {
         shard.remove(self)
     }
 
-    private func hasEvents(_ direction: Direction) -> Bool {
-        switch direction {
-        case .upstream: !up.link.events.isEmpty
-        case .downstream: !down.link.events.isEmpty
-        }
-    }
-
     /// Records the events of a link, whose faults are in `plan`, or in the shard's.
     func recordEvents(of direction: Direction, in plan: Plan? = nil, at now: Moment) {
         switch direction {
@@ -308,7 +301,7 @@ final class Connection: LoopHandler {
 
     /// Goes on after a run of one direction; returns whether the connection still flows.
     func follow(_ outcome: LinkPump.Outcome, _ direction: Direction, at now: Moment) -> Bool {
-        if hasEvents(direction) { recordEvents(of: direction, at: now) }
+        recordEvents(of: direction, at: now)
         if shard.watchesTransfers { recordResumptions(at: now) }
         switch outcome {
         case .waiting, .sinkBroken:
