@@ -55,7 +55,7 @@ final class Shard: LoopShutdownHandler {
             loop.add(self)
         }
         let connection = Connection(client, plan: plan, shard: self)
-        connection.position = connections.count
+        connection.position = Int32(connections.count)
         if !path.isEmpty || context.duties.keepsFlows.load(ordering: .relaxed) {
             connection.trail = Trail(path, to: context.route.id, in: context.registry)
         }
@@ -105,7 +105,7 @@ final class Shard: LoopShutdownHandler {
         connection.addBytes(to: &past)
         let last = connections.removeLast()
         if last !== connection {
-            connections[connection.position] = last
+            connections[Int(connection.position)] = last
             last.position = connection.position
         }
         if connections.isEmpty { loop.giveBackPipes() }

@@ -19,10 +19,12 @@ final class DeferredReadProbe: LoopHandler {
     /// The number of ticks with waiting sockets, used as a cheap clock.
     private var ticks: UInt32 = 0
     private var isTicking = false
+    // Read and set in single steps, for each event: no access to them can overlap another one.
+
     /// The number of ready sockets in this turn.
-    var readySockets = 0
+    @exclusivity(unchecked) var readySockets = 0
     /// Whether probes are deferred, because many sockets were ready in the last turn.
-    private(set) var isBusy = false
+    @exclusivity(unchecked) private(set) var isBusy = false
 
     /// Begins to serve the loop.
     func serve(_ loop: EventLoop) { self.loop = loop }

@@ -125,7 +125,9 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// The arrival of the bytes last received by a socket with `StreamSocket.stampArrivals`.
-    public internal(set) var arrival = Moment.zero
+    public var arrival: Moment { lastArrival }
+    /// Read and set in single steps: no access to it can overlap another one.
+    @exclusivity(unchecked) var lastArrival = Moment.zero
 
     /// The time now on the clock of every loop.
     public var now: Moment { system.now }

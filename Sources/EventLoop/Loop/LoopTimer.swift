@@ -9,7 +9,7 @@ public final class LoopTimer {
     private let loop: EventLoop
     /// Kept here, because a reference through the loop would be counted.
     private let queue: TimerQueue
-    private var handler: Unmanaged<LoopHandler>?
+    private let handler: Unmanaged<LoopHandler>
     private let tag: Int
     /// Whether the timer may fire as late as the system wakes the loop.
     let isCoarse: Bool
@@ -20,22 +20,14 @@ public final class LoopTimer {
 
     /// Makes an unset timer. `handler` must live as long as the timer is set. A coarse timer fires up to some 100 µs late,
     /// without busy waiting.
-    public convenience init(loop: EventLoop, handler: LoopHandler, tag: Int, isCoarse: Bool = false) {
-        self.init(loop: loop, tag: tag, isCoarse: isCoarse)
-        serve(handler)
-    }
-
-    /// Makes a timer without a handler.
-    public init(loop: EventLoop, tag: Int, isCoarse: Bool = false) {
+    public init(loop: EventLoop, handler: LoopHandler, tag: Int, isCoarse: Bool = false) {
         loop.preconditionOnLoop()
         self.loop = loop
         queue = loop.timers
+        self.handler = .passUnretained(handler)
         self.tag = tag
         self.isCoarse = isCoarse
     }
-
-    /// Sets the handler, which must live as long as the timer is set.
-    public func serve(_ handler: LoopHandler) { self.handler = .passUnretained(handler) }
 
     deinit {
         if place >= 0 { queue.remove(self) }
@@ -59,6 +51,6 @@ public final class LoopTimer {
 
     func fire() {
         moment = nil
-        handler?._withUnsafeGuaranteedRef { $0.timerFired(tag) }
+        handler._withUnsafeGuaranteedRef { $0.timerFired(tag) }
     }
 }

@@ -20,7 +20,6 @@ public final class StreamSocket {
     private let watcher: UnsafeMutablePointer<event>
     /// Unowned: reference counting would cost more than the call.
     private var handler: Unmanaged<LoopHandler>?
-    private var tag: Int32 = 0
     private(set) var descriptor: Int32
     /// The index in the loop's list of deferred probes; −1 while absent.
     var probeIndex: Int32 = -1
@@ -28,17 +27,16 @@ public final class StreamSocket {
     var probeTick: UInt32 = 0
     /// The error that broke the connection; the system reports it only once.
     private var failure: Failure?
+    private var tag: UInt8 = 0
 
-    /// Whether bytes, the end, or an error may be there to receive.
-    public private(set) var isReadable = false
-    /// Whether there may be room to send.
-    public private(set) var isWritable = false
-    /// Whether the peer has ended its stream (FIN), received or not.
-    public private(set) var hasPeerEnded = false
+    // Read and set in single steps, many times for each chunk: no access to them can overlap another one.
+    @exclusivity(unchecked) private var readable = false
+    @exclusivity(unchecked) private var writable = false
+    @exclusivity(unchecked) private var peerEnded = false
     /// Whether no event has come since a short read.
-    var awaitsProbe = false
+    @exclusivity(unchecked) var awaitsProbe = false
     /// Whether an event since the last check may be an error.
-    private var hasNews = false
+    @exclusivity(unchecked) private var hasNews = false
     private var stampsArrivals = false
     /// Whether it is a Unix-domain socket, see `StreamSocket+Unix`.
     public private(set) var isUnix = false
@@ -48,14 +46,15 @@ public final class StreamSocket {
     /// A compact system error.
     private struct Failure {
         enum Call: UInt8 { case connect, recv, send, getsockopt }
-        let code: Int32
-        let call: Call
+        private let number: Int16
+        private let call: Call
 
         init(call: Call, code: Int32) {
-            self.code = code
+            number = Int16(clamping: code)
             self.call = call
         }
 
+        var code: Int32 { Int32(number) }
         var error: SystemError { SystemError(call: "\(call)", code: code) }
     }
 
@@ -103,7 +102,7 @@ public final class StreamSocket {
         }
         if !isUnix { loop.system.setNoDelay(descriptor) }
         self.descriptor = descriptor
-        (failure, hasNews, hasPeerEnded) = (nil, false, false)
+        (failure, hasNews, peerEnded) = (nil, false, false)
     }
 
     private func made(for address: SocketAddress) throws(SystemError) -> Int32 {
@@ -126,13 +125,13 @@ public final class StreamSocket {
         watcher.initialize(to: event())
     }
 
-    /// Registers the socket with its loop, once: from now on `handler` is called with `tag`. The
-    /// handler must live until the socket is closed.
+    /// Registers the socket with its loop, once: from now on `handler` is called with `tag`, 0 to 255. The handler must live
+    /// until the socket is closed.
     public func watch(by handler: LoopHandler, tag: Int) {
         loop.preconditionOnLoop()
         precondition(self.handler == nil, "a socket is watched by one handler, once")
         self.handler = .passUnretained(handler)
-        self.tag = Int32(tag)
+        self.tag = UInt8(tag)
         loop.system.watch(
             watcher,
             of: loop,
@@ -151,6 +150,13 @@ public final class StreamSocket {
         watcher.deallocate()
     }
 
+    /// Whether bytes, the end, or an error may be there to receive.
+    public var isReadable: Bool { readable }
+    /// Whether there may be room to send.
+    public var isWritable: Bool { writable }
+    /// Whether the peer has ended its stream (FIN), received or not.
+    public var hasPeerEnded: Bool { peerEnded }
+
     /// Whether the socket has not been closed by this side.
     public var isOpen: Bool { descriptor >= 0 }
 
@@ -159,7 +165,7 @@ public final class StreamSocket {
     /// A reset after connecting isn't a failure: bytes sent before it are received first.
     public func connectionError() -> SystemError? {
         // An error also makes the socket readable; if only writable, it has connected.
-        guard isReadable || !isWritable, let failure = pendingError(.connect) else { return nil }
+        guard readable || !writable, let failure = pendingError(.connect) else { return nil }
         // A refusal is ECONNREFUSED.
         if failure.code == ECONNRESET || failure.code == EPIPE {
             _ = remembered(Failure(call: .recv, code: failure.code))
@@ -181,8 +187,8 @@ public final class StreamSocket {
         let count =
             stampsArrivals
             ? receiveStamped(room, behind: offset) : loop.system.receive(descriptor, loop.scratch + offset, room)
-        if count > 0, count < room, !hasPeerEnded, readProbe.isBusy {
-            isReadable = false
+        if count > 0, count < room, !peerEnded, readProbe.isBusy {
+            readable = false
             readProbe.add(self)
         }
         return received(count)
@@ -197,7 +203,7 @@ public final class StreamSocket {
         // Bounded, because the stamp's clock may be set.
         age = min(max(0, age), StreamSocket.longestAge)
         if age > StreamSocket.longestAgeOutOfOrder, loop.system.outOfOrder(descriptor) != 0 { age = 0 }
-        loop.arrival = loop.now.advanced(byNanoseconds: -age)
+        loop.lastArrival = loop.now.advanced(byNanoseconds: -age)
         return count
     }
 
@@ -212,7 +218,7 @@ public final class StreamSocket {
         }
         switch errno {
         case EAGAIN:
-            isReadable = false
+            readable = false
             // An error would have been returned in its place.
             hasNews = false
             return .wouldBlock
@@ -282,8 +288,8 @@ public final class StreamSocket {
         if probeIndex >= 0 { readProbe.remove(self) }
         handler = nil
         descriptor = -1
-        isReadable = false
-        isWritable = false
+        readable = false
+        writable = false
     }
 
     /// Closes the socket with a reset (RST); unacknowledged bytes are lost. For Unix-domain sockets see `StreamSocket+Unix`.
@@ -314,12 +320,12 @@ public final class StreamSocket {
     private func sent(_ count: Int, of length: Int) -> SendResult {
         if count > 0 {
             // A partial send has filled the buffer; an event will follow.
-            if count < length { isWritable = false }
+            if count < length { writable = false }
             return .sent(count)
         }
         switch errno {
         case EAGAIN:
-            isWritable = false
+            writable = false
             return .wouldBlock
         default:
             return .failed(remembered(Failure(call: .send, code: errno)))
@@ -333,7 +339,7 @@ public final class StreamSocket {
 
     /// Makes the handler receive once more, for what may have come with the last bytes.
     func askAgain() {
-        isReadable = true
+        readable = true
         handler?._withUnsafeGuaranteedRef { $0.socketIsReady(Int(tag)) }
     }
 
@@ -341,11 +347,11 @@ public final class StreamSocket {
         guard descriptor >= 0 else { return }
         readProbe.readySockets += 1
         awaitsProbe = false
-        if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
+        if what & (EV_READ | EV_CLOSED) != 0 { readable = true }
         // libevent reports an error as readable, and an end only without an error.
         if what & EV_CLOSED != 0 { hasNews = false } else if what & EV_READ != 0 { hasNews = true }
-        if what & EV_WRITE != 0 { isWritable = true }
-        if what & EV_CLOSED != 0 { hasPeerEnded = true }
+        if what & EV_WRITE != 0 { writable = true }
+        if what & EV_CLOSED != 0 { peerEnded = true }
         handler?._withUnsafeGuaranteedRef { $0.socketIsReady(Int(tag)) }
     }
 }

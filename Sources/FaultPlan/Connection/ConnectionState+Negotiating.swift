@@ -32,7 +32,8 @@ extension ConnectionState {
     public mutating func take(_ faults: ConnectionFaults) {
         self.faults = faults
         mayTerminate = faults.terminators.arePossible
-        safeUntil = Moment(nanoseconds: .min)
+        // `begin` sets the moment, when the handshake is over.
+        watch = hasNoFaults ? [] : [FaultWatch(passed: (0, .zero))]
     }
 
     /// The handshake is invalid or forbidden: the client gets the error, which is ready to be sent, then the end.

@@ -31,18 +31,14 @@ public struct ConnectionState: Sendable {
     let negotiates: Bool
     /// Whether a fault may end the connection. A copy, because access to `faults` is reference-counted.
     public internal(set) var mayTerminate: Bool
+    private var isAnswered = false
     var faults: ConnectionFaults
-    private var dialDeadline: Moment?
+    /// One element, or none without a fault on the connection as a whole, so that it is changed in place.
+    var watch: ContiguousArray<FaultWatch> = []
     /// The time at which the next address is dialed, or the connection fails.
     private var attemptDeadline = Moment.zero
-    /// The bytes that had passed at the last look, and the time of the last change.
-    private var passed: (bytes: Int64, moment: Moment)
-    /// The time before which no fault ends the connection. Bytes that pass may put it off, which is seen when it comes.
-    var safeUntil = Moment(nanoseconds: .min)
-    private var spacing = WakeSpacing()
-    private var resetPendingSince: Moment?
     private var substitute: Substitute?
-    private var isAnswered = false
+    private var dialDeadline: Moment?
 
     /// A response in the server's place.
     private final class Substitute: Sendable {
@@ -58,7 +54,7 @@ public struct ConnectionState: Sendable {
         self.faults = faults
         self.negotiates = negotiates
         mayTerminate = faults.terminators.arePossible
-        passed = (0, opened)
+        if !hasNoFaults { watch = [FaultWatch(passed: (0, opened))] }
     }
 
     /// Whether bytes are forwarded.
@@ -77,7 +73,7 @@ public struct ConnectionState: Sendable {
     /// The target is known: the faults of the connection's beginning act, then it is dialed.
     mutating func begin(at now: Moment) -> ConnectionActions {
         // Idleness doesn't count from before the handshake's end.
-        if negotiates { passed = (0, now) }
+        if negotiates, !watch.isEmpty { watch[0].passed = (0, now) }
         if let end = terminated(at: now) { return end }
         guard let event = faults.hang.event(at: now) else { return dialLater(at: now) }
         phase = .hanging
@@ -224,17 +220,19 @@ public struct ConnectionState: Sendable {
     public mutating func terminated(at now: Moment, mayReconnect: @autoclosure () -> Bool = false)
         -> ConnectionActions?
     {
-        guard mayTerminate, now >= safeUntil else { return nil }
-        guard let (event, how) = faults.terminators.event(at: now, lastPassed: passed.moment) else {
-            safeUntil = faults.terminators.nextChange(after: now, lastPassed: passed.moment)
+        guard mayTerminate, now >= watch[0].safeUntil else { return nil }
+        let lastPassed = watch[0].passed.moment
+        guard let (event, how) = faults.terminators.event(at: now, lastPassed: lastPassed) else {
+            watch[0].safeUntil = faults.terminators.nextChange(after: now, lastPassed: lastPassed)
             return nil
         }
         if case .flowing = phase, how == .reset, mayReconnect() {
-            let since = resetPendingSince ?? now
+            let pending = watch[0].resetPendingSince
+            let since = pending ?? now
             let deadline = since.advanced(byNanoseconds: ConnectionState.refusalPatience)
             if now < deadline {
-                defer { resetPendingSince = since }
-                return ConnectionActions(timer: deadline, resetPendingSince == nil ? .awaitRefusal : .proceed)
+                watch[0].resetPendingSince = since
+                return ConnectionActions(timer: deadline, pending == nil ? .awaitRefusal : .proceed)
             }
         }
         return end(how, by: event)
@@ -262,12 +260,12 @@ public struct ConnectionState: Sendable {
 
     /// The faults have changed; `bytes` have passed so far.
     public mutating func update(_ update: ConnectionUpdate, passed bytes: Int64, at now: Moment) {
+        let resetPendingSince = watch.first?.resetPendingSince
         // Idleness that was not counted so far begins here.
-        if !mayTerminate { passed = (bytes, now) }
+        let passed = mayTerminate ? watch[0].passed : (bytes, now)
         faults = faults.updated(by: update)
         mayTerminate = faults.terminators.arePossible
-        safeUntil = Moment(nanoseconds: .min)
-        spacing = WakeSpacing()
+        watch = [FaultWatch(passed: passed, resetPendingSince: resetPendingSince)]
     }
 
     /// What is due after an `update`.
@@ -294,17 +292,19 @@ public struct ConnectionState: Sendable {
 
     /// `bytes` have passed in both directions together by `now`.
     public mutating func notePassed(_ bytes: Int64, at now: Moment) {
-        guard mayTerminate, bytes != passed.bytes else { return }
-        passed = (bytes, now)
-        spacing.refresh()
+        guard mayTerminate, bytes != watch[0].passed.bytes else { return }
+        watch[0].passed = (bytes, now)
+        watch[0].spacing.refresh()
     }
 
     /// The moment of the next look at what ends the connection; `distantFuture` when nothing can.
     public mutating func nextTermination(after now: Moment) -> Moment {
         guard mayTerminate else { return .distantFuture }
+        let safeUntil = watch[0].safeUntil
         let change =
-            now < safeUntil ? safeUntil : faults.terminators.nextChange(after: now, lastPassed: passed.moment)
-        return spacing.wake(for: change, now: now)
+            now < safeUntil
+            ? safeUntil : faults.terminators.nextChange(after: now, lastPassed: watch[0].passed.moment)
+        return watch[0].spacing.wake(for: change, now: now)
     }
 
     /// The request, by its number from 1, that waits for a response in the server's place; `nil` when none does.
@@ -330,9 +330,9 @@ public struct ConnectionState: Sendable {
         let terminators = faults.terminators
         let change = min(
             faults.hang.nextChange(after: now),
-            terminators.nextChange(after: now, lastPassed: passed.moment)
+            terminators.nextChange(after: now, lastPassed: watch[0].passed.moment)
         )
-        return spacing.wake(for: change, now: now)
+        return watch[0].spacing.wake(for: change, now: now)
     }
 
     private mutating func dialLater(at now: Moment) -> ConnectionActions {

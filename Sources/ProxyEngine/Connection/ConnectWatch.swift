@@ -19,7 +19,7 @@ final class ConnectWatch: LoopHandler {
     /// Adds a connection that dials.
     func add(_ connection: Connection) {
         guard connection.connectPlace < 0 else { return }
-        connection.connectPlace = dialing.count
+        connection.connectPlace = Int32(dialing.count)
         dialing.append(connection)
         let timer = self.timer ?? LoopTimer(loop: loop, handler: self, tag: 0, isCoarse: true)
         self.timer = timer
@@ -28,13 +28,13 @@ final class ConnectWatch: LoopHandler {
 
     /// Removes a connection. Calling it twice is fine.
     func remove(_ connection: Connection) {
-        let place = connection.connectPlace
+        let place = Int(connection.connectPlace)
         guard place >= 0 else { return }
         connection.connectPlace = -1
         let last = dialing.removeLast()
         guard last !== connection else { return }
         dialing[place] = last
-        last.connectPlace = place
+        last.connectPlace = Int32(place)
     }
 
     override func timerFired(_ tag: Int) {

@@ -15,10 +15,12 @@ final class Connection: LoopHandler {
         static let turn = 3
     }
 
+    // Ordered by size to save memory.
+
     /// The index in the shard's list.
-    var position = 0
+    var position: Int32 = 0
     /// The index among the connections that dial; −1 for others.
-    var connectPlace = -1
+    var connectPlace: Int32 = -1
     let shard: Shard
     let loop: EventLoop
     let client: StreamSocket
@@ -27,8 +29,6 @@ final class Connection: LoopHandler {
     let ordinal: UInt64
     /// The moment of acceptance.
     let opened: Moment
-    /// The receive buffer of the socket to the server, if a fault bounds it.
-    private(set) var serverWindow: Int?
     var state: ConnectionState
     /// Reads the streams for faults that ask for positions in them; that of the shard, which is idle, if none does.
     private(set) var reader: StreamReader { didSet { readerInUse = UncountedReference(reader) } }
@@ -36,8 +36,7 @@ final class Connection: LoopHandler {
     private var readerInUse: UncountedReference<StreamReader>
     var up: LinkPump
     var down: LinkPump
-    private let timer: LoopTimer
-    private var isQueued = false
+    private var timer = LazyTimer()
     /// The drain policy of a connection with an end that is gone; `nil` while both are there.
     var drain: DrainRecord?
     /// The proxies that the connection has come through, where one of them might accept its own; `nil` elsewhere.
@@ -52,6 +51,9 @@ final class Connection: LoopHandler {
     var name: String?
     /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
     private(set) var actedFaults: [String] = []
+    /// The receive buffer of the socket to the server, in bytes, if a fault bounds it.
+    private(set) var serverWindow: Int32?
+    private var isQueued = false
 
     /// A connection for an accepted socket that is not watched yet.
     init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
@@ -61,7 +63,7 @@ final class Connection: LoopHandler {
         ordinal = plan.ordinal
         opened = plan.opened
         server = StreamSocket(closedOn: loop)
-        serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
+        serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
         negotiation = shard.context.configuration.destination.policy.map { policy in
             Negotiation(ProxyHandshake(password: policy.password), awaitsPlan: plan.awaitsTarget)
         }
@@ -71,9 +73,7 @@ final class Connection: LoopHandler {
         readerInUse = UncountedReference(reader)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
-        timer = LoopTimer(loop: loop, tag: Tag.timer)
         super.init()
-        timer.serve(self)
         equip(client, for: plan)
     }
 
@@ -84,7 +84,7 @@ final class Connection: LoopHandler {
 
     /// Takes the faults of a connection whose target is known now. No byte has passed.
     func take(_ plan: ConnectionPlan) {
-        serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
+        serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
         closeLinks()
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
@@ -191,7 +191,8 @@ final class Connection: LoopHandler {
     }
 
     func setTimer(to moment: Moment) {
-        if moment < .distantFuture { timer.set(to: moment) } else { timer.cancel() }
+        guard moment < .distantFuture else { return timer.cancel() }
+        timer.set(to: moment, for: self, tag: Tag.timer, on: loop)
     }
 
     func queueTurn() {
@@ -257,7 +258,7 @@ final class Connection: LoopHandler {
         if isTerminated(at: now) { return }
         beginNaming()
         // A cut in front of the first byte acts before a byte goes the other way.
-        guard move(.downstream, at: now) else { return }
+        guard move(.downstream, at: now) != nil else { return }
         if let negotiation {
             self.negotiation = nil
             guard beginStream(after: negotiation, at: now) else { return }
@@ -267,19 +268,19 @@ final class Connection: LoopHandler {
 
     private func run() {
         let now = loop.now
-        shard.note(due: min(up.wake, down.wake), now: now)
+        shard.note(due: min(self.up.wake, self.down.wake), now: now)
         if isTerminated(at: now) { return }
         if let naming { guard advanceNaming(naming, at: now) else { return } }
-        guard move(.upstream, at: now) else { return }
+        guard let up = move(.upstream, at: now) else { return }
         if isAnswerDue { answer() }
-        guard move(.downstream, at: now) else { return }
-        if isAnswerDue || up.isAlive && !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
+        guard let down = move(.downstream, at: now) else { return }
+        if isAnswerDue || up.state == .open && !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
         if up.state != .open || down.state != .open {
             perform(state.linksMoved(up.state, down.state, isBroken: isBroken))
             guard state.isFlowing else { return }
         }
-        if up.link.isBlackholed || down.link.isBlackholed, isDrained(at: now) { return }
-        state.notePassed(up.link.delivered + down.link.delivered, at: now)
+        if up.isBlackholed || down.isBlackholed, isDrained(at: now) { return }
+        state.notePassed(up.delivered + down.delivered, at: now)
         // Two at a time: of more, the library makes an array.
         var wake = min(min(up.wake, down.wake), state.nextTermination(after: now))
         if let naming { wake = min(wake, naming.wake) }
@@ -287,21 +288,21 @@ final class Connection: LoopHandler {
         setTimer(to: wake)
     }
 
-    /// Moves the bytes of one direction; returns whether the connection still flows.
-    private func move(_ direction: Direction, at now: Moment) -> Bool {
-        let outcome =
+    /// Moves the bytes of one direction; `nil` if the connection doesn't flow any more.
+    private func move(_ direction: Direction, at now: Moment) -> LinkPump.Report? {
+        let report =
             switch direction {
             case .upstream:
                 readerInUse.use { up.run(from: client, to: server, reader: $0, now: now) }
             case .downstream:
                 readerInUse.use { down.run(from: server, to: client, reader: $0, now: now) }
             }
-        return follow(outcome, direction, at: now)
+        return follow(report.outcome, hasEvents: report.hasEvents, direction, at: now) ? report : nil
     }
 
     /// Goes on after a run of one direction; returns whether the connection still flows.
-    func follow(_ outcome: LinkPump.Outcome, _ direction: Direction, at now: Moment) -> Bool {
-        recordEvents(of: direction, at: now)
+    func follow(_ outcome: LinkPump.Outcome, hasEvents: Bool = true, _ direction: Direction, at now: Moment) -> Bool {
+        if hasEvents { recordEvents(of: direction, at: now) }
         if shard.watchesTransfers { recordResumptions(at: now) }
         switch outcome {
         case .waiting, .sinkBroken:

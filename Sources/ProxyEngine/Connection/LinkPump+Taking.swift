@@ -9,6 +9,7 @@ extension LinkPump {
     ///
     /// - Returns: the number of bytes at the start of the buffer afterwards, without those that vanished or are held by the
     ///   reader, and with those that were inserted.
+    @inline(never)  // A chunk that nothing reads or alters would pay for checks of exclusive access in here.
     mutating func take(_ count: Int, _ reader: StreamReader, in loop: EventLoop, now: Moment) -> Int {
         var (count, taken, next) = (count, 0, 0)
         var hasMore = true

@@ -21,6 +21,17 @@ struct LinkPump: ~Copyable {
         case sinkBroken
     }
 
+    /// A link after a run, as its connection has to know it: in one piece, because each look at a pump costs a check of
+    /// exclusive access.
+    struct Report {
+        let outcome: Outcome
+        let wake: Moment
+        let delivered: Int64
+        let state: ConnectionState.LinkState
+        let isBlackholed: Bool
+        let hasEvents: Bool
+    }
+
     /// Bytes after which a run ends and other connections have their turn: 4 MiB. Fewer make reads smaller where many
     /// connections are busy, which costs more for each byte.
     private static let turnLimit = 4 << 20
@@ -55,22 +66,39 @@ struct LinkPump: ~Copyable {
     }
 
     /// Moves what may move at `now`. `reader` sees the bytes, unless it is idle.
-    mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment) -> Outcome {
+    mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment) -> Report {
+        let outcome = outcome(from: source, to: sink, reader: reader, now: now)
+        return Report(
+            outcome: outcome,
+            wake: wake,
+            delivered: link.delivered,
+            state: state,
+            isBlackholed: link.isBlackholed,
+            hasEvents: !link.events.isEmpty
+        )
+    }
+
+    private mutating func outcome(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment)
+        -> Outcome
+    {
         wake = .distantFuture
         if isSinkBroken || link.isFinished { return .waiting }
-        if reader.isIdle { return move(from: source, to: sink, reader: reader, now: now) }
+        if reader.isIdle { return move(from: source, to: sink, reader: reader, reads: false, now: now) }
         reader.timeAdvanced(to: now, link.direction)
         if let outcome = release(reader, to: sink, now: now) { return outcome }
-        let outcome = move(from: source, to: sink, reader: reader, now: now)
+        let outcome = move(from: source, to: sink, reader: reader, reads: !reader.isIdle, now: now)
         // The reader's deadline doesn't count for a link that is over.
         if isAlive { wake = min(wake, reader.deadline(link.direction)) }
         return outcome
     }
 
-    private mutating func move(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment)
-        -> Outcome
-    {
-        let reads = !reader.isIdle
+    private mutating func move(
+        from source: StreamSocket,
+        to sink: StreamSocket,
+        reader: StreamReader,
+        reads: Bool,
+        now: Moment
+    ) -> Outcome {
         var now = now
         let start = link.delivered
         var rounds = 0
@@ -112,7 +140,12 @@ struct LinkPump: ~Copyable {
                 }
                 let admitted = reads ? admit(count, behind: offset, reader, in: sink.loop) : count
                 let total = offset + admitted
-                let taken = total > 0 ? take(total, reader, in: sink.loop, now: now) : 0
+                var taken = total
+                if reads || link.altersBytes {
+                    taken = total > 0 ? take(total, reader, in: sink.loop, now: now) : 0
+                } else {
+                    link.bytesArrived(Int64(total))
+                }
                 var outcome = pass(taken, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
                 if admitted < count, reader.hasExcess, outcome == nil {
                     outcome = end(.finish, reader, to: sink, now: now)
@@ -132,7 +165,7 @@ struct LinkPump: ~Copyable {
     var isAlive: Bool { !isSinkBroken && !link.isFinished }
 
     /// The state of the link for the connection's state machine.
-    var state: ConnectionState.LinkState { isSinkBroken ? .sinkBroken : link.isFinished ? .finished : .open }
+    private var state: ConnectionState.LinkState { isSinkBroken ? .sinkBroken : link.isFinished ? .finished : .open }
 
     /// Takes `bytes` as if the source had sent them and ended.
     mutating func inject(_ bytes: [UInt8], in loop: EventLoop) {
