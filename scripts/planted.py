@@ -2,7 +2,8 @@
 """Puts bugs into a copy of the engine, one after the other, and runs simulated worlds until a seed fails.
 
 A bug that none of the first 10,000 seeds finds is a hole in the simulation; the script ends with the exit code 1 then.
-`planted.py NAME...` plants those alone. Nothing of the checkout is changed.
+`planted.py NAME...` plants those alone, and `planted.py --check` only looks whether each can be planted. Nothing of the
+checkout is changed.
 """
 import re
 import shutil
@@ -19,8 +20,8 @@ BUGS = [
     ("a short splice is taken for a full socket", "Sources/EventLoop/Sockets/StreamSocket.swift",
      "return count > 0 ? .sent(count) : sent(count, of: length)", "return sent(count, of: length)"),
     ("a wake-up behind a blocked sink is lost", "Sources/EventLoop/Sockets/StreamSocket.swift",
-     "if what & EV_WRITE != 0 { isWritable = true }",
-     "if what & EV_WRITE != 0, what & EV_READ == 0 { isWritable = true }"),
+     "if what & EV_WRITE != 0 { writable = true }",
+     "if what & EV_WRITE != 0, what & EV_READ == 0 { writable = true }"),
     ("a descriptor is closed twice", "Sources/EventLoop/Sockets/DetachedSocket.swift",
      "        let descriptor = take()\n        guard descriptor >= 0 else { return }\n        system.setLingerZero",
      "        let descriptor = descriptor.load(ordering: .acquiring)\n        guard descriptor >= 0 else { return }\n"
@@ -34,7 +35,7 @@ BUGS = [
      "        pipe.removeAll(of: loop)\n        queue.removeAll(of: loop)\n        link.close()",
      "        queue.removeAll(of: loop)\n        link.close()"),
     ("a turn has no end", "Sources/EventLoop/Sockets/StreamSocket.swift",
-     "        case EAGAIN:\n            isReadable = false\n            // An error",
+     "        case EAGAIN:\n            readable = false\n            // An error",
      "        case EAGAIN:\n            // An error"),
     ("bytes that were sent are kept as well", "Sources/ProxyEngine/Connection/LinkPump.swift",
      "queue.appendScratch(from: sent, length: count - sent, of: sink.loop)",
@@ -55,11 +56,17 @@ def run(*command, cwd):
     return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+def obstacle(folder, file, old):
+    """Why a bug can't be planted, if it can't."""
+    count = (folder / file).read_text().count(old)
+    return None if count == 1 else f"the text to replace is in {file} {count} times"
+
+
 def plant(copy, name, file, old, new):
+    if failure := obstacle(copy, file, old):
+        return failure
     path = copy / file
     text = path.read_text()
-    if text.count(old) != 1:
-        return f"the text to replace is in {file} {text.count(old)} times"
     path.write_text(text.replace(old, new))
     try:
         build = run("swift", "build", "-c", "release", "--product", "simulate", cwd=copy)
@@ -76,6 +83,9 @@ def plant(copy, name, file, old, new):
 
 
 def main():
+    if sys.argv[1:] == ["--check"]:
+        sys.exit("\n".join(f"{name}: {failure}" for name, file, old, _ in BUGS
+                           if (failure := obstacle(SOURCES, file, old))) or 0)
     wanted = sys.argv[1:]
     bugs = [bug for bug in BUGS if not wanted or bug[0] in wanted]
     if not bugs:
