@@ -28,8 +28,8 @@ struct VirtualSenderTests {
             if short.holes.isEmpty, short.flight.start >= short.plainStart, short.phase == .open { plainCalls += 1 }
             long.plainStart = .max
             var (firstLoss, otherLoss) = (Int64?.none, Int64?.none)
-            let due = short.deliver(upTo: wanted, now: now, since: now, firstLoss: &firstLoss)
-            let otherDue = long.deliver(upTo: wanted, now: now, since: now, firstLoss: &otherLoss)
+            let due = short.deliver(upTo: wanted, of: wanted, now: now, since: now, firstLoss: &firstLoss)
+            let otherDue = long.deliver(upTo: wanted, of: wanted, now: now, since: now, firstLoss: &otherLoss)
             let isSame =
                 due == otherDue && firstLoss == otherLoss && short.released == long.released
                 && short.windowBytes == long.windowBytes
@@ -38,5 +38,34 @@ struct VirtualSenderTests {
         #expect(differences == 0)
         #expect(plainCalls > 1_000, "the short way is taken")
         #expect(short.released > 5_000_000)
+    }
+
+    /// A plan knows of all bytes of a file, a run only of those that wait in front of the proxy.
+    @Test(arguments: [Loss.Sender.reno, .cubic, .bbr])
+    func `sends nothing that an outage keeps out`(kind: Loss.Sender) throws {
+        let loss = Loss(
+            rate: try #require(Probability(0)),
+            roundTrip: .milliseconds(8),
+            sender: kind,
+            link: BitRate(bitsPerSecond: 60_000_000)
+        )
+        /// The bytes sent by each millisecond, where `waiting` bytes wait and none of them enters from 200 to 400 ms.
+        func course(waiting: Int64) -> [Int64] {
+            var sender = VirtualSender(loss, key: RandomKey(seed: 3), losing: [.packets])
+            sender.begin(at: 0, now: 0)
+            var (entered, firstLoss) = (Int64(0), Int64?.none)
+            return (0..<600).map { millisecond in
+                let isOut = (200..<400).contains(millisecond)
+                let available = isOut ? entered : entered + waiting
+                let now = Int64(millisecond) * 1_000_000
+                _ = sender.deliver(upTo: available, of: available, now: now, since: now, firstLoss: &firstLoss)
+                if !isOut { entered = max(entered, sender.sent + 100_000) }
+                return sender.sent
+            }
+        }
+        let (planned, ran) = (course(waiting: 10_000_000), course(waiting: 300_000))
+        #expect(planned[399] <= planned[199] + 110_000)
+        #expect(planned == ran)
+        #expect(planned[599] > planned[399] + 1_000_000)
     }
 }

@@ -220,8 +220,15 @@ struct VirtualSender {
     /// Delivers what may be delivered by `now` of the bytes up to `wanted`. Returns when to ask again if some have to wait,
     /// else `Int64.max`. `firstLoss` is set to the offset of the first new loss.
     ///
+    /// - Parameter available: the end of the bytes that may enter, `wanted` or more.
     /// - Parameter earliest: nothing was sent before this moment, because the sink didn't take bytes.
-    mutating func deliver(upTo wanted: Int64, now: Int64, since earliest: Int64, firstLoss: inout Int64?) -> Int64 {
+    mutating func deliver(
+        upTo wanted: Int64,
+        of available: Int64,
+        now: Int64,
+        since earliest: Int64,
+        firstLoss: inout Int64?
+    ) -> Int64 {
         self.firstLoss = nil
         let stop = steps + Self.stepLimit
         if wanted > limit {
@@ -232,6 +239,8 @@ struct VirtualSender {
             send(at: since)
         }
         let event = run(until: now, stop: stop)
+        // Bytes that may not enter any more, as in an outage, aren't sent. A window that shrinks takes nothing back.
+        if available < limit, steps < stop { limit = max(next, available) }
         receive(until: now)
         released = max(released, min(arrivedEnd, awaited < holes.end ? holes[awaited].start : arrivedEnd, wanted))
         if let loss = self.firstLoss { firstLoss = loss }

@@ -48,6 +48,7 @@ struct LossStage: FaultStage {
         var firstLoss: Int64?
         let wake = sender.deliver(
             upTo: min(wanted, context.settled.addingSaturated(room)),
+            of: wanted,
             now: now,
             since: context.catchUp.from,
             firstLoss: &firstLoss
