@@ -68,4 +68,17 @@ struct VirtualSenderTests {
         #expect(planned == ran)
         #expect(planned[599] > planned[399] + 1_000_000)
     }
+
+    @Test func `has timers that fire at ticks, wherever in one they were set`() throws {
+        let loss = Loss(rate: try #require(Probability(0.01)), roundTrip: .milliseconds(20))
+        var sender = VirtualSender(loss, key: RandomKey(seed: 3), losing: [.packets])
+        let times = (0..<Int64(1_000)).map { packet in
+            sender.unacknowledged = packet * VirtualSender.segment
+            return sender.inTicks(7_000_000)
+        }
+        #expect(times.allSatisfy { (8_000_000..<12_000_000).contains($0) })
+        #expect(Set(times).count > 900)
+        // 200 ms are whole ticks.
+        #expect((200_000_000..<204_000_000).contains(sender.inTicks(200_000_000)))
+    }
 }

@@ -3,8 +3,8 @@ struct RoundTripEstimate {
     /// What a probe of a flight of one segment waits for beside two round trips, because the receiver may delay its
     /// acknowledgement: 200 ms, as on Linux (RFC 8985, section 7.2, WCDelAckT).
     static let delayedAcknowledgement: Int64 = 200_000_000
-    /// What every other probe waits for beside two round trips: two ticks of a millisecond.
-    static let ticks: Int64 = 2_000_000
+    /// What every other probe waits for beside two round trips, and a packet that may be late beside its window: 2 ms.
+    static let leastTimer: Int64 = 2_000_000
 
     private(set) var smoothed: Int64
     private var variation: Int64
@@ -33,7 +33,7 @@ struct RoundTripEstimate {
 
     /// The time to a probe for a lost tail (RFC 8985, section 7.2).
     func probeTimeOut(isSingle: Bool) -> Int64 {
-        (2 * smoothed).addingSaturated(isSingle ? Self.delayedAcknowledgement : Self.ticks)
+        (2 * smoothed).addingSaturated(isSingle ? Self.delayedAcknowledgement : Self.leastTimer)
     }
 
     /// How much later another segment was sent whose arrival shows that one is lost, while fewer than three have

@@ -6,8 +6,8 @@ struct VirtualReceiver {
     /// The most bytes that it has room for: 3.75 MB, of which as many fit into a send buffer of 4 MiB with what Linux adds.
     static let largestWindow: Int64 = 3_750_000
 
-    /// How long a packet waits for another one: 40 ms.
-    private static let delay: Int64 = 40_000_000
+    /// How long a packet waits for another one: 40 ms, and half of a tick of the system's clock.
+    private static let delay: Int64 = 42_000_000
     /// The duplicate acknowledgements that are sent at once, and how long the others wait for more: 3, and 1 ms.
     private static let promptDuplicates = 3
     private static let duplicateDelay: Int64 = 1_000_000

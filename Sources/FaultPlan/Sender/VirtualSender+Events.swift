@@ -67,12 +67,20 @@ extension VirtualSender {
             return (event, moment)
         }
         if reorderingDue < .max { offer(.reordering, reorderingDue) }
-        offer(.timer, timerStart.addingSaturated(estimate.timeOut(backoff: backoff)))
+        offer(.timer, timerStart.addingSaturated(inTicks(estimate.timeOut(backoff: backoff))))
         if phase == .open, suspects.isEmpty, reordered == 0, probeEnd < 0, backoff == 0 {
             let isSingle = next - unacknowledged <= Self.segment
-            offer(.probe, probeStart.addingSaturated(estimate.probeTimeOut(isSingle: isSingle)))
+            offer(.probe, probeStart.addingSaturated(inTicks(estimate.probeTimeOut(isSingle: isSingle))))
         }
         return (event, moment)
+    }
+
+    /// How long a timer takes that is set to `time`: whole ticks, and the rest of the tick in which it is set, which a draw for
+    /// the next unacknowledged byte tells.
+    func inTicks(_ time: Int64) -> Int64 {
+        let whole = time.addingSaturated(Self.tick - 1) / Self.tick * Self.tick
+        let rest = tickKey.fraction(at: unacknowledged) * Double(Self.tick)
+        return whole.addingSaturated(Int64(rest))
     }
 
     /// When the next acknowledgement comes, of packets up to `acknowledged.last`; `Int64.max` if none does.

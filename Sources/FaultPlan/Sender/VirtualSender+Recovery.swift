@@ -117,18 +117,19 @@ extension VirtualSender {
     private mutating func judge(_ newest: Int64, at now: Int64) {
         let window = phase != .open || reordered >= Self.duplicateThreshold ? 0 : estimate.reorderingWindow
         let roundTrip = now - newest
-        var kept = 0
+        var (kept, longest) = (0, Int64(0))
         for index in suspects.indices {
             let number = suspects[index]
             if holes[number].sent + window <= newest {
                 mark(number)
                 continue
             }
-            reorderingDue = min(reorderingDue, holes[number].sent + roundTrip + window + RoundTripEstimate.ticks)
+            longest = max(longest, holes[number].sent + roundTrip + window - now)
             suspects[kept] = number
             kept += 1
         }
         suspects.removeLast(suspects.count - kept)
+        if kept > 0 { reorderingDue = now + inTicks(longest + RoundTripEstimate.leastTimer) }
     }
 
     /// The time in which a packet may only have been late is over.

@@ -17,6 +17,8 @@ struct VirtualSender {
     static let largestFlight = 131_072
     /// How shortly after a packet a single one waits for an acknowledgement: 1 ms.
     private static let writeTime: Int64 = 1_000_000
+    /// The time between two ticks of the system's clock, at which its timers fire: 4 ms, as at 250 Hz.
+    static let tick: Int64 = 4_000_000
     /// The packets that arrive behind a lost one until its loss is certain (RFC 5681, section 3.2).
     static let duplicateThreshold = 3
 
@@ -77,6 +79,7 @@ struct VirtualSender {
     private let senderKind: Loss.Sender
     let isPaced: Bool
     let key: RandomKey
+    let tickKey: RandomKey
     let grain: Int64
     private let largestReceiveWindow: Int64
     private let largest: Double
@@ -170,6 +173,7 @@ struct VirtualSender {
         senderKind = loss.sender
         isPaced = loss.sender == .bbr
         self.key = key
+        tickKey = key.adding("ticks")
         largestReceiveWindow = min(VirtualReceiver.largestWindow, loss.receiveWindow?.bytes ?? .max)
         var packetLoss = loss
         if !lost.contains(.packets) { packetLoss.rate = .never }
