@@ -15,7 +15,7 @@ final class Connection: LoopHandler {
         static let turn = 3
     }
 
-    // Ordered by size to save memory.
+    // The small ones lie beside each other, here and at the end, to save memory.
 
     /// The index in the shard's list.
     var position: Int32 = 0
@@ -297,11 +297,12 @@ final class Connection: LoopHandler {
             case .downstream:
                 readerInUse.use { down.run(from: server, to: client, reader: $0, now: now) }
             }
-        return follow(report.outcome, hasEvents: report.hasEvents, direction, at: now) ? report : nil
+        return follow(report.outcome, direction, hasEvents: report.hasEvents, at: now) ? report : nil
     }
 
-    /// Goes on after a run of one direction; returns whether the connection still flows.
-    func follow(_ outcome: LinkPump.Outcome, hasEvents: Bool = true, _ direction: Direction, at now: Moment) -> Bool {
+    /// Goes on after a run of one direction, which has events unless `hasEvents` denies it; returns whether the connection
+    /// still flows.
+    func follow(_ outcome: LinkPump.Outcome, _ direction: Direction, hasEvents: Bool = true, at now: Moment) -> Bool {
         if hasEvents { recordEvents(of: direction, at: now) }
         if shard.watchesTransfers { recordResumptions(at: now) }
         switch outcome {
