@@ -11,7 +11,6 @@ enum ControlError: Error, Sendable {
     case faultNotFound(String)
     case profileNotFound(String)
     case connectionNotFound(UInt64)
-    case storyNotFound
     /// The state of the server doesn't allow it.
     case conflict(String)
     /// A condition didn't hold within its time limit.
@@ -39,9 +38,7 @@ enum ControlError: Error, Sendable {
     /// The status of the response of Toxiproxy's API.
     var status: Int {
         switch self {
-        case .proxyNotFound, .toxicNotFound, .faultNotFound, .profileNotFound, .connectionNotFound,
-            .storyNotFound:
-            404
+        case .proxyNotFound, .toxicNotFound, .faultNotFound, .profileNotFound, .connectionNotFound: 404
         case .waitedInVain: 408
         case .proxyExists, .toxicExists, .conflict: 409
         case .invalid: 400
@@ -59,7 +56,6 @@ enum ControlError: Error, Sendable {
         case .toxicNotFound: "toxic not found"
         case .toxicExists: "toxic already exists"
         case .faultNotFound(let name): "there is no fault “\(name)”"
-        case .storyNotFound: "there is no story: the server runs no demo"
         case .profileNotFound(let name): "there is no profile “\(name)”"
         case .connectionNotFound(let number): "no open connection has the number \(number)"
         case .conflict(let text), .waitedInVain(let text): text
@@ -82,7 +78,6 @@ enum ControlError: Error, Sendable {
         case .toxicNotFound: "toxic-not-found"
         case .toxicExists: "toxic-exists"
         case .faultNotFound: "fault-not-found"
-        case .storyNotFound: "story-not-found"
         case .profileNotFound: "profile-not-found"
         case .connectionNotFound: "connection-not-found"
         case .conflict: "conflict"

@@ -2,9 +2,8 @@ import FaultProfile
 
 extension V1API {
     func readStory(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        guard let story else { throw .storyNotFound }
         var start = Story.Position()
-        let (captions, transfers) = story.news(after: &start)
+        let (captions, transfers) = story?.news(after: &start) ?? ([], [])
         return .json(.object([("captions", .array(captions)), ("transfers", .array(transfers))]))
     }
 }
