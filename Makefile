@@ -123,8 +123,8 @@ image: static ## build the image of docker/Dockerfile and use it; check the file
 	@$(call timed,manifests,python3 Tests/packages/manifests.py)
 	@$(call timed,image,python3 Tests/packages/image.py --build)
 
-control: build ## measure the control server: stuck connections, 10,000 changes under load, its speed (half an hour)
-	@scripts/install.sh load
+control: build ## measure the control server: stuck connections, 10,000 changes under load, its speed with the page open (half an hour)
+	@scripts/install.sh load page
 	@python3 Benchmarks/control.py
 
 control-fuzz: build ## put 100,000 broken and generated requests to the control server: does it stay as it was? (6 minutes)

@@ -1,6 +1,7 @@
 """A headless Chromium, driven with the DevTools protocol over two pipes; standard library only."""
 
 import base64
+import contextlib
 import json
 import os
 import select
@@ -20,9 +21,9 @@ class Browser:
         self.folder = tempfile.TemporaryDirectory(prefix="squall-page-", ignore_cleanup_errors=True)
         to_chromium, self.output = os.pipe()
         self.input, from_chromium = os.pipe()
-        # Chromium reads descriptor 3 and writes descriptor 4; the shell moves the pipes there.
+        # Chromium reads descriptor 3 and writes descriptor 4; bash moves the pipes there, others can only from below 10.
         command = [
-            "sh", "-c", f'exec 3<&{to_chromium} 4>&{from_chromium}; exec "$0" "$@"', executable,
+            "bash", "-c", f'exec 3<&{to_chromium} 4>&{from_chromium}; exec "$0" "$@"', executable,
             "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--disable-dev-shm-usage", f"--user-data-dir={self.folder.name}", f"--window-size={width},{height}",
@@ -41,8 +42,16 @@ class Browser:
         self.resize(width, height)
 
     def close(self):
-        self.process.kill()
-        self.process.wait()
+        # Asked to, Chromium ends all its processes; after a kill some of them still write into the folder.
+        with contextlib.suppress(OSError):
+            os.write(self.output, json.dumps({"id": 0, "method": "Browser.close"}).encode() + b"\0")
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.output)
+        os.close(self.input)
         self.folder.cleanup()
 
     # Protocol
