@@ -73,6 +73,9 @@ import Testing
                     let isWhole = try await getsFile(arguments, ["HTTPS_PROXY": "http://\(address)"])
                     #expect(isWhole)
                 }
+                // So that it removes the certificate of its authority.
+                child.signal(SIGTERM)
+                _ = await child.finish()
             }
         }
     }

@@ -84,9 +84,6 @@ struct OriginCommand: AsyncParsableCommand {
         if let tlsCert, let tlsKey {
             configuration.tls = try TLSOptions.identity(tlsCert, "--tls-cert", tlsKey, "--tls-key")
         }
-        let authority = tlsSelfSigned ? try AuthorityFile(for: host) : nil
-        defer { authority?.remove() }
-        if let authority { configuration.tls = authority.identity }
         if let log { configuration.onRequest = { log.write($0.description) } }
         let interrupt: Interrupt
         do throws(SystemError) {
@@ -94,6 +91,10 @@ struct OriginCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure.failed("can't watch for signals: \(error)")
         }
+        // A signal that ends the command removes the file, so it is made when signals are watched.
+        let authority = tlsSelfSigned ? try AuthorityFile(for: host) : nil
+        defer { authority?.remove() }
+        if let authority { configuration.tls = authority.identity }
         let server: OriginServer
         do throws(OriginError) {
             server = try await OriginServer.start(configuration)
