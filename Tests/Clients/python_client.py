@@ -8,7 +8,7 @@ import time, unittest
 import toxiproxy
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
-from server import Server, connected, echo, received
+from server import OWN_ADDRESS, Server, connected, echo, received
 
 
 class PythonClient(unittest.TestCase):
@@ -28,7 +28,7 @@ class PythonClient(unittest.TestCase):
     def test_the_life_of_a_proxy(self):
         self.assertTrue(self.client.running())
         self.assertIn(b"2.12.0", self.client.version())
-        proxy = self.client.create(name="db", upstream=self.upstream)
+        proxy = self.client.create(name="db", upstream=self.upstream, listen=OWN_ADDRESS)
         with self.assertRaises(ProxyExists):
             self.client.create(name="db", upstream=self.upstream)
         proxy.add_toxic(type="latency", attributes={"latency": 200, "jitter": 0})

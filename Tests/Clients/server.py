@@ -4,6 +4,10 @@ import contextlib, http.client, json, os, signal, socket, subprocess, threading
 SQUALL = os.path.abspath(os.environ.get("SQUALL", os.path.join(os.path.dirname(__file__), "../../.build/debug/squall")))
 
 
+# A proxy that is off for a while gets its port back here: all other programs of the tests take theirs on 127.0.0.1.
+OWN_ADDRESS = "127.0.4.4:0"
+
+
 class Server:
     """`squall serve` on a free port; `call` sends it one request."""
 

@@ -5,7 +5,7 @@
 """
 import contextlib, json, os, socket, tempfile, time, unittest
 
-from server import Server, connected, echo, ending, is_silent, received
+from server import OWN_ADDRESS, Server, connected, echo, ending, is_silent, received
 
 ATTRIBUTES = {
     "latency": {"latency": 0, "jitter": 0},
@@ -50,7 +50,7 @@ class Contract(unittest.TestCase):
         self.assertEqual(status, 201)
 
     def test_04_patch_and_post_update(self):
-        address = self.server.proxy("a", self.upstream)
+        address = self.server.proxy("a", self.upstream, listen=OWN_ADDRESS)
         self.server.toxic("a", type="latency")
         for method in ("PATCH", "POST"):
             status, proxy = self.server.call(method, "/proxies/a", {"enabled": False})
@@ -155,7 +155,7 @@ class Contract(unittest.TestCase):
         self.assertEqual(self.server.call("GET", "/proxies/db%3A5432")[1]["name"], "db:5432")
 
     def test_12_populate_leaves_equal_proxies_alone(self):
-        address = self.server.proxy("a", self.upstream)
+        address = self.server.proxy("a", self.upstream, listen=OWN_ADDRESS)
         self.server.toxic("a", type="latency")
         self.server.call("POST", "/proxies/a", {"enabled": False})
         entries = [
