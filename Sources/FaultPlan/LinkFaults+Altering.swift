@@ -29,7 +29,9 @@ extension LinkFaults {
             guard isSelected, offset >= arrived,
                 alterSlots[chosen].window.contains(at: now, age: age, currentPhase: interval.phase)
             else {
-                let until = isSelected ? max(arrived, offset + 1) : min(end, boundary - marks.vanished)
+                let until =
+                    isSelected
+                    ? max(arrived, offset + 1) : min(end, boundary.subtractingSaturated(marks.vanished))
                 miss(chosen, before: until)
                 continue
             }

@@ -65,6 +65,30 @@ struct HTTPTests {
     }
 
     @Test
+    func `that drops has nothing to do behind inserted bytes, and finds its response there`() {
+        let insert = Fault(name: "insert", kind: .insert(Insert(position: .at(ByteCount(4)), bytes: [1, 2, 3])))
+        var plan = Plan.of(.of([insert, fault(.drop(StatusSelection(103...103)))]))
+        var link = plan.accept(at: .zero).downstream
+        #expect(link.nextAlteration(of: 10, now: .zero) == .insert(index: 4, bytes: [1, 2, 3]))
+        #expect(link.nextAlteration(of: 13, now: .zero) == nil)
+        link.bytesArrived(13)
+        link.note(.message(message(1, status: 103), at: 12))
+        link.note(.end(at: 30))
+        #expect(link.nextAlteration(of: 40, now: .zero) == .drop(index: 2, count: 18))
+    }
+
+    @Test
+    func `a corruption that is narrowed to messages waits behind inserted bytes for its message`() {
+        let insert = Fault(name: "insert", kind: .insert(Insert(position: .at(ByteCount(4)), bytes: [1, 2, 3])))
+        let corrupt = Fault.corrupt(.at(ByteCount(8))).when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))
+        var plan = Plan.of(.of([insert, corrupt]))
+        var link = plan.accept(at: .zero).downstream
+        link.note(.message(message(1, "/fast", status: 200), at: 0))
+        #expect(link.nextAlteration(of: 20, now: .zero) == .insert(index: 4, bytes: [1, 2, 3]))
+        #expect(link.nextAlteration(of: 23, now: .zero) == nil)
+    }
+
+    @Test
     func `has the other direction alone`() {
         var plan = Plan.of(.of([fault(.answer(HTTPAnswer(status: 503)))]))
         let connection = plan.accept(at: .zero)

@@ -64,7 +64,7 @@ struct DroppedResponses: AlteringStage {
         }
     }
 
-    func next(vanished: Int64) -> Int64 { (intervals.first?.range.lowerBound ?? .max) - vanished }
+    func next(vanished: Int64) -> Int64 { intervals.first.map { $0.range.lowerBound - vanished } ?? .max }
 
     mutating func alter(index: Int64, available: Int64) -> Altered {
         guard let first = intervals.first else { preconditionFailure("no response is to vanish here") }
