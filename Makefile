@@ -54,7 +54,7 @@ simulate: ## run the proxy in 100,000 simulated worlds, with everything going wr
 	@$(call timed,release build,$(BUILD) -c release --product simulate)
 	@.build/release/simulate --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1)
 
-planted: ## put ten bugs into the engine, one after the other: does a simulation find each? (about 20 minutes)
+planted: ## put 14 bugs into the engine, one after the other: does a simulation find each? (about 20 minutes)
 	@scripts/install.sh build
 	@python3 scripts/planted.py
 

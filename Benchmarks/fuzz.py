@@ -79,6 +79,9 @@ class Maker:
         profile["faults"] = [self.fault() for _ in range(self.pick([0, 1, 1, 1, 2, 3, 5, 12]))]
         if self.maybe(0.03):
             profile["faults"] = [self.fault() for _ in range(200)]
+        if self.maybe(0.2):  # All offsets behind it are less than those of the source.
+            early = {"kind": "insert", "name": f"early#{self.number}", "at": self.pick(OFFSETS[:4]), "bytes": "early"}
+            profile["faults"].insert(0, early)
         if self.maybe(0.35):
             count = self.pick([1, 2, 3, 8, 40])
             profile["phases"] = [self.phase(index) for index in range(count)]
@@ -188,6 +191,8 @@ class Maker:
     def corrupt(self):
         found = self.pick([lambda: {"rate": self.pick(CHANCES[1:])}, lambda: {"rate": self.pick(CHANCES[1:])},
                            lambda: {"at": self.pick(OFFSETS)}, lambda: {"between": list(self.pair(OFFSETS))}])()
+        if "rate" not in found:
+            self.some(found, of=lambda: self.pick(PLACES))
         return self.some(found, bit=lambda: self.pick([0, 7]))
 
     def truncate(self):

@@ -49,6 +49,10 @@ BUGS = [
      "            if !isRefusing { listenAgain(sockets) }\n", ""),
     ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
      "result.isClosing) && delivered == endOffset ? takeEnd()", "result.isClosing) ? takeEnd()"),
+    ("a sum overflows behind inserted bytes where no message is picked", "Sources/FaultPlan/LinkFaults+Altering.swift",
+     "boundary.subtractingSaturated(marks.vanished)", "boundary - marks.vanished"),
+    ("a sum overflows behind inserted bytes where an offset is large", "Sources/FaultPlan/Stages/CorruptStage.swift",
+     "$0.position.subtractingSaturated(vanished)", "$0.position - vanished"),
 ]
 
 

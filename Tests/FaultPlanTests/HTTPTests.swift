@@ -88,6 +88,19 @@ struct HTTPTests {
         #expect(link.nextAlteration(of: 23, now: .zero) == nil)
     }
 
+    @Test(arguments: [
+        FaultKind.corrupt(Corrupt(position: .at(ByteCount(.max)), base: .message)),
+        .truncate(Truncate(at: ByteCount(.max), base: .message, bytes: ByteCount(.max))),
+    ])
+    func `an offset that no message reaches is not reached behind inserted bytes either`(kind: FaultKind) {
+        let insert = Fault(name: "insert", kind: .insert(Insert(position: .at(ByteCount(4)), bytes: [1, 2, 3])))
+        var plan = Plan.of(.of([insert, Fault(name: "far", kind: kind)]))
+        var link = plan.accept(at: .zero).downstream
+        link.note(.message(message(1, status: 200), at: 0))
+        #expect(link.nextAlteration(of: 20, now: .zero) == .insert(index: 4, bytes: [1, 2, 3]))
+        #expect(link.nextAlteration(of: 23, now: .zero) == nil)
+    }
+
     @Test
     func `has the other direction alone`() {
         var plan = Plan.of(.of([fault(.answer(HTTPAnswer(status: 503)))]))

@@ -26,10 +26,11 @@ import SimulatedWorld
     var repeatEvery = 50
 
     func run() throws {
+        RunningWorld.reportCrashes()
         if let trace { return try show(trace) }
         let watchdog = DispatchSource.makeTimerSource(queue: .global())
         watchdog.schedule(deadline: .now() + 5, repeating: 5)
-        watchdog.setEventHandler { EndlessTurn.check() }
+        watchdog.setEventHandler { RunningWorld.check() }
         watchdog.resume()
         var (failed, bytes, calls, lines) = (0, 0, 0, 0)
         for seed in first..<first + UInt64(seeds) {

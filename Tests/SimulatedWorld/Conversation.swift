@@ -29,13 +29,22 @@ struct Conversation {
         return conversation
     }
 
+    /// The status of a part of a file, and where it begins, which may be at the end of all numbers.
+    private static func part(_ count: Int, _ dice: inout Dice) -> String {
+        let start = dice.pick([100, .max - count, .max / 2])
+        return "206 Partial Content\r\nContent-Range: bytes \(start)-\(start + max(0, count - 1))/*"
+    }
+
     /// Requests of HTTP/1.1 and their responses, each after the other.
     static func http(_ dice: inout Dice, most: Int) -> Conversation {
         var conversation = Conversation(request: [], response: [])
-        for number in 1...dice.number(1...4) {
+        let count = dice.number(1...4)
+        for number in 1...count {
+            // The last message may say that it has more bytes than will ever come.
+            let claims = number == count && dice.once(in: 12)
             let body = dice.once(in: 3) ? bytes(dice.spread(1...most), &dice) : []
             let method = body.isEmpty ? "GET" : "POST"
-            let length = body.isEmpty ? "" : "Content-Length: \(body.count)\r\n"
+            let length = body.isEmpty ? "" : "Content-Length: \(claims ? .max : body.count)\r\n"
             let gate = conversation.response.count
             conversation.request += Array("\(method) /\(number) HTTP/1.1\r\nHost: a\r\n\(length)\r\n".utf8) + body
             conversation.clientGates.append((gate, conversation.request.count))
@@ -49,7 +58,9 @@ struct Conversation {
                 }
                 conversation.response += Array("0\r\n\r\n".utf8)
             } else {
-                conversation.response += Array("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n".utf8)
+                let status = dice.once(in: 6) ? part(content.count, &dice) : "200 OK"
+                let length = claims ? .max : content.count
+                conversation.response += Array("HTTP/1.1 \(status)\r\nContent-Length: \(length)\r\n\r\n".utf8)
                 conversation.response += content
             }
             conversation.serverGates.append((conversation.request.count, conversation.response.count))

@@ -124,7 +124,7 @@ final class SimulatedNetwork: SimulatedSystem {
     /// Counts a call, and ends the process where there is no end to them.
     func count() {
         calls += 1
-        if calls > SimulatedNetwork.callLimit { EndlessTurn.report() }
+        if calls > SimulatedNetwork.callLimit { RunningWorld.reportEndlessTurn() }
     }
 
     // MARK: Objects

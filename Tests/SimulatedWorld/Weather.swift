@@ -45,7 +45,7 @@ struct Weather {
         return weather
     }
 
-    private static func stream(_ dice: inout Dice) -> String {
+    static func stream(_ dice: inout Dice) -> String {
         dice.pick(["", ", \"stream\": \"upstream\"", ", \"stream\": \"downstream\""])
     }
 
@@ -71,9 +71,15 @@ struct Weather {
         endsConnections = true
     }
 
+    /// An offset or a count of bytes: within the conversation mostly, or at the end of what a profile can write.
+    static func bytes(_ dice: inout Dice, _ range: ClosedRange<Int>) -> Int {
+        if dice.once(in: 8) { return dice.pick([.max, .max - 1, .max / 2 + 1]) }
+        return dice.spread(range)
+    }
+
     private mutating func add(_ dice: inout Dice, isHTTP: Bool) {
-        let offset = dice.spread(0...100_000)
-        switch dice.number(0...(isHTTP ? 18 : 16)) {
+        let offset = Weather.bytes(&dice, 0...100_000)
+        switch dice.number(0...(isHTTP ? 24 : 16)) {
         case 0, 1: add("\"kind\": \"latency\", \"delay\": \"\(dice.number(0...40)) ms\", \"jitter\": \"0 ms\"", &dice)
         case 2: add("\"kind\": \"latency\", \"delay\": \"20 ms\", \"jitter\": \"\(dice.number(0...20)) ms\"", &dice)
         case 3: add("\"kind\": \"bandwidth\", \"rate\": \"\(dice.spread(100...100_000)) KB/s\"", &dice)
@@ -100,8 +106,9 @@ struct Weather {
             faults.append("{ \"kind\": \"connection-limit\", \"limit\": \(dice.number(1...3)), \"how\": \"\(how)\" }")
         case 14:
             (changesBytes, endsConnections) = (true, true)
+            let removed = Weather.bytes(&dice, 1...500)
             let kind = dice.pick([
-                "\"kind\": \"corrupt\"", "\"kind\": \"truncate\", \"bytes\": \"\(dice.number(1...500)) B\"",
+                "\"kind\": \"corrupt\"", "\"kind\": \"truncate\", \"bytes\": \"\(removed) B\"",
                 "\"kind\": \"insert\", \"bytes\": \"<b>Buy!</b>\"",
             ])
             add("\(kind), \"at\": \"\(offset) B\"", &dice)
@@ -113,17 +120,7 @@ struct Weather {
             (changesBytes, endsConnections) = (true, true)
             let close = dice.once(in: 2) ? ", \"close-after\": \"\(dice.number(1...50)) ms\"" : ""
             add("\"kind\": \"discard\"\(close)", &dice)
-        case 17:
-            (changesBytes, endsConnections) = (true, true)
-            let answer = "\"answer\": { \"status\": 503, \"body\": \"later\" }"
-            faults.append("{ \"kind\": \"http\", \(answer), \"when\": { \"chance\": \"50 %\" } }")
-        default:
-            endsConnections = true
-            let how = dice.pick(["reset", "close"])
-            faults.append(
-                "{ \"kind\": \"cut\", \"stream\": \"downstream\", \"at\": \"\(dice.spread(0...20_000)) B\", \"of\": "
-                    + "\"body\", \"how\": \"\(how)\" }"
-            )
+        default: addHTTP(&dice)
         }
     }
 
@@ -132,7 +129,7 @@ struct Weather {
         let how = dice.pick(["reset", "close", "silence"])
         if how == "silence" { mayHold = true }
         let place = dice.pick([
-            "\"at\": \"\(offset) B\"", "\"between\": [\"0 B\", \"\(offset + 1) B\"]",
+            "\"at\": \"\(offset) B\"", "\"between\": [\"0 B\", \"\(max(1, offset)) B\"]",
             "\"after\": \"\(dice.number(1...50)) ms\"",
             "\"idle\": \"\(dice.number(1...50)) ms\"", "\"limit\": \"\(offset) B\"",
             "\"traffic\": \"\(dice.number(0...50)) ms\"",

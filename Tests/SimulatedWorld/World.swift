@@ -54,7 +54,7 @@ public final class World {
 
     /// Runs the world of a seed.
     public static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> Outcome {
-        EndlessTurn.begin(seed)
+        RunningWorld.begin(seed)
         do {
             return try World(seed: seed, trace: trace).live()
         } catch {

@@ -50,7 +50,7 @@ struct CorruptStage: AlteringStage {
     /// The next offset to corrupt, given that `vanished` bytes were removed before it; `Int64.max` if none.
     func next(vanished: Int64) -> Int64 {
         guard let targets else { return nextOffset }
-        return targets.first.map { $0.position - vanished } ?? .max
+        return targets.first.map { $0.position.subtractingSaturated(vanished) } ?? .max
     }
 
     /// Another fault removed these source bytes.

@@ -29,7 +29,7 @@ struct TruncateStage: AlteringStage {
     func next(vanished: Int64) -> Int64 {
         guard let target = targets?.first else { return nextOffset }
         // Some of the bytes may have been removed already.
-        return target.position + (bytes - remaining) - vanished
+        return target.position.addingSaturated(bytes - remaining).subtractingSaturated(vanished)
     }
 
     /// Another fault removed these source bytes; they count for this one.
