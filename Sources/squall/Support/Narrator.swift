@@ -69,7 +69,7 @@ final class Warnings: Sendable {
             return kind.suppressed
         }
         guard let suppressed else { return }
-        Console.warn(suppressed == 0 ? "\(event)" : "\(event) (and \(suppressed) times more since it was last told)")
+        Console.warn(suppressed == 0 ? "\(event)" : "\(event) \(Self.note(suppressed))")
     }
 
     /// Prints the number of suppressed events.
@@ -79,8 +79,12 @@ final class Warnings: Sendable {
             return kinds.values.filter { $0.suppressed > 0 }
         }
         for kind in suppressed {
-            Console.warn("\(kind.text) (and \(kind.suppressed) times more since it was last told)")
+            Console.warn("\(kind.text) \(Self.note(kind.suppressed))")
         }
+    }
+
+    private static func note(_ suppressed: Int) -> String {
+        "(and \(suppressed == 1 ? "once" : "\(suppressed) times") more since it was last told)"
     }
 }
 
