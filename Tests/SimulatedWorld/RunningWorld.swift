@@ -1,12 +1,11 @@
 import Glibc
 import Synchronization
 
-/// The world that runs, for when nothing can go on from there: a turn of a loop that doesn't end, or a crash. The process says
-/// which seed it was.
+/// The world that runs now: the process prints its seed when it can't go on, after a crash or in a turn of a loop without an end.
 public enum RunningWorld {
     private static let current = Atomic<UInt64>(0)
     private static let begun = Atomic<Int>(0)
-    /// What happened at a crash before `reportCrashes` was called.
+    /// The action at a crash before `reportCrashes` was called.
     nonisolated(unsafe) private static var previous = sigaction()
 
     /// The seed whose world runs on this thread begins now.

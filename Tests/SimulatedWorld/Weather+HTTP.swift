@@ -1,6 +1,6 @@
 /// Faults of HTTP messages.
 extension Weather {
-    /// Adds one, in every second world behind bytes that another fault puts in at the beginning.
+    /// Adds one, and half of the times another fault that inserts bytes at the beginning.
     mutating func addHTTP(_ dice: inout Dice) {
         endsConnections = true
         switch dice.number(0...6) {
@@ -10,7 +10,7 @@ extension Weather {
         case 4, 5: addAlteration(&dice)
         default: addDelay(&dice)
         }
-        if dice.once(in: 2) { addBytes(&dice) }
+        if dice.once(in: 2) { addInsert(&dice) }
     }
 
     private static func base(_ dice: inout Dice) -> String {
@@ -50,7 +50,7 @@ extension Weather {
         let removed = Weather.bytes(&dice, 1...500)
         let kind = dice.pick([#""kind": "corrupt""#, #""kind": "truncate", "bytes": "\#(removed) B""#])
         let place = #""at": "\#(Weather.bytes(&dice, 0...20_000)) B""#
-        // Offsets of the connection need the condition, since those of messages are for every one.
+        // Without a base in messages, the condition is what makes it one of HTTP.
         let isAimed = dice.once(in: 2)
         let base = isAimed ? ", " + Weather.base(&dice) : ""
         let messages = isAimed && dice.once(in: 2) ? "" : Weather.messages(&dice)
@@ -67,7 +67,7 @@ extension Weather {
         faults.append("{ \(kind)\(Weather.stream(&dice))\(Weather.messages(&dice)) }")
     }
 
-    private mutating func addBytes(_ dice: inout Dice) {
+    private mutating func addInsert(_ dice: inout Dice) {
         changesBytes = true
         let offset = dice.number(0...40)
         faults.append(#"{ "kind": "insert", "at": "\#(offset) B", "bytes": "<b>Buy!</b>"\#(Weather.stream(&dice)) }"#)
