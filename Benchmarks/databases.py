@@ -103,7 +103,7 @@ class Server:
             if part["lost"]:
                 raise RuntimeError(f"the journal has lost {part['lost']} events")
             found += part["events"]
-            self.last = part["next"] - 1
+            self.last = part["next"]
             if not part["events"]:
                 self.journal += found
                 return found

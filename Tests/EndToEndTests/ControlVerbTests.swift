@@ -121,7 +121,7 @@ import Testing
                     200,
                     "event: sample\ndata: {}\n\nevent: fault\nid: 42\ndata: \(event)\n\nevent: fault\ndata: \(other)\n\n"
                 )
-                : (200, #"{"events":[\#(event)],"next":42,"lost":3}"#)
+                : (200, #"{"events":[\#(event)],"next":41,"lost":3}"#)
         }
         try await RecordingServer.answering(answer) { server in
             let outcome = try await squall(

@@ -63,4 +63,8 @@ public final class JournalHub: Sendable {
 
     /// The number of the last event; 0 before the first.
     var last: UInt64 { state.withLock { $0.next - 1 } }
+
+    /// The number of the last event that a reader has: `id`, or 0 if that is above the last event's, since it is of an
+    /// earlier server then.
+    func lastKnown(_ id: UInt64) -> UInt64 { id > last ? 0 : id }
 }

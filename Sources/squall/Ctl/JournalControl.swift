@@ -34,7 +34,7 @@ struct JournalControl: AsyncParsableCommand {
                 Console.error("\(lost) earlier events are no longer kept")
             }
             show(page["events"]?.elements ?? [])
-            return Int(page["next"]?.number ?? 1)
+            return Int(page["next"]?.number ?? 0)
         }
         guard follow else { return }
         try await client.failing("Failed to follow the journal") { client throws(ControlClient.Failure) in
@@ -42,8 +42,7 @@ struct JournalControl: AsyncParsableCommand {
             try await client.stream(
                 ["v1", "events"],
                 query: [("samples", "10000")],
-                // Events are counted from 1; the server continues after this one.
-                fields: [("Last-Event-ID", "\(max(0, next - 1))")]
+                fields: [("Last-Event-ID", "\(next)")]
             ) { bytes throws(ControlClient.Failure) in
                 for event in try stream.append(bytes) where event.name == "fault" {
                     let response = ControlClient.Response(body: Array(event.data.utf8))

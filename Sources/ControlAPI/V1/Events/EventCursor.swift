@@ -35,9 +35,7 @@ struct EventCursor {
     ) {
         self.journal = journal
         self.story = story
-        let last = journal.last
-        // A higher number comes from an earlier server; every event is new then.
-        self.event = event.map { $0 > last ? 0 : $0 } ?? last
+        self.event = event.map { journal.lastKnown($0) } ?? journal.last
         change = journal.notices.changes
         problem = journal.notices.lastProblem
         self.interval = interval

@@ -32,10 +32,10 @@ extension V1API {
     }
 
     func readJournal(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        let after = try request.number("after", in: 0...Int.max / 2, fallback: 0)
+        let after = journal.lastKnown(UInt64(try request.number("after", in: 0...Int.max / 2, fallback: 0)))
         let limit = try request.number("limit", in: 1...JournalHub.capacity, fallback: 1_000)
         let (proxy, fault) = (request.request.parameter("proxy"), request.request.parameter("fault"))
-        let (events, lost) = journal.events(after: UInt64(after), limit: JournalHub.capacity)
+        let (events, lost) = journal.events(after: after, limit: JournalHub.capacity)
         let wanted = events.filter { event in
             (proxy.map { $0 == event.entry.proxy } ?? true) && (fault.map { $0 == event.entry.fault } ?? true)
         }
@@ -43,7 +43,7 @@ extension V1API {
         let last = listed.count < wanted.count ? listed.last?.id : events.last?.id
         return .json(
             .object([
-                ("events", .array(listed.map(\.json))), ("next", .number((last ?? UInt64(after)) + 1)),
+                ("events", .array(listed.map(\.json))), ("next", .number(last ?? after)),
                 ("lost", .number(lost)),
             ])
         )

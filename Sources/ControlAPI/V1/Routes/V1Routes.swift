@@ -49,7 +49,7 @@ extension V1API {
         .gives("text/event-stream"),
         V1Route(.get, "/v1/story", "The captions and the transfers of a running demo.", V1API.readStory).gives("Story"),
         V1Route(.get, "/v1/journal", "The last events of faults.", V1API.readJournal)
-            .query("after", "the number of the last event that is known")
+            .query("after", "the number of the last event that is known, which is the next of the response before")
             .query("limit", "1 to 10,000 events; 1,000 by default")
             .query("proxy", "the name of a proxy")
             .query("fault", "the name of a fault")
