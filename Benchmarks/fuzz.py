@@ -79,7 +79,7 @@ class Maker:
         profile["faults"] = [self.fault() for _ in range(self.pick([0, 1, 1, 1, 2, 3, 5, 12]))]
         if self.maybe(0.03):
             profile["faults"] = [self.fault() for _ in range(200)]
-        if self.maybe(0.2):  # All offsets behind it are less than those of the source.
+        if self.maybe(0.2):  # Bytes behind it have higher offsets than the server gave them.
             early = {"kind": "insert", "name": f"early#{self.number}", "at": self.pick(OFFSETS[:4]), "bytes": "early"}
             profile["faults"].insert(0, early)
         if self.maybe(0.35):

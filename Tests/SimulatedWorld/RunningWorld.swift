@@ -5,6 +5,15 @@ import Synchronization
 public enum RunningWorld {
     private static let current = Atomic<UInt64>(0)
     private static let begun = Atomic<Int>(0)
+    /// The signal of a failure of the runtime.
+    private static var trap: Int32 {
+        #if arch(x86_64)
+            SIGILL
+        #else
+            SIGTRAP
+        #endif
+    }
+
     /// The action at a crash before `reportCrashes` was called.
     nonisolated(unsafe) private static var previous = sigaction()
 
@@ -35,10 +44,10 @@ public enum RunningWorld {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in
             // The instruction fails again when this returns, and ends the process as it would have.
-            sigaction(SIGILL, &RunningWorld.previous, nil)
+            sigaction(RunningWorld.trap, &RunningWorld.previous, nil)
             print("seed \(RunningWorld.current.load(ordering: .relaxed)): a crash")
             fflush(nil)
         }
-        sigaction(SIGILL, &action, &previous)
+        sigaction(trap, &action, &previous)
     }
 }
