@@ -4,50 +4,46 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test readme forward page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures terminal picture clean
+.PHONY: help demo build test built-tests readme forward page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures terminal picture clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
 CHECKED := --explicit-target-dependency-import-check error
 RELEASE := .build/release/squall
+DEMO := .build/release/squall-demo
 # The build for other machines, and where make install puts it.
 STATIC ?= .build-static
 PREFIX ?= /usr/local
 DESTDIR ?=
-# The tests run in parts: those that only compute would keep the others from the processor for minutes, and a test of a
-# socket or of a program would wait for its turn instead of for what it tests. Each module with sockets is a part.
-PURE := ^(Units|QRCode|ChaosStage|FaultProfile|FaultPlan|Forecast|Replay|StreamReading|HTTPSemantics|TransferProtocol|DurableFiles|ResumableUploads|Simulation)Tests[.]|^TransferClientTests[.]CrashTests
-# TLS is half of the first build, and the demo has no use for it; a command that was built with it keeps it.
-DEMO_TRAITS = $(if $(wildcard .build/release/NIOSSL.build),,--disable-default-traits)
 # The defines of two traits come in the order of a set, which is another one in each process, and another order compiles
 # everything anew. With this they are in the same order each time.
 BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
+# At most as many tests run at once as there are processors: more would wait for their turn with their clocks running.
+TESTS := --skip-build $(CHECKED) --experimental-maximum-parallelization-width $(shell nproc)
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.
-timed = start=$$SECONDS; $(2); echo "== $(1): $$((SECONDS - start)) s"
+timed = scripts/timed.sh '$(1)' env $(2)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
 demo: ## walk out of Wi-Fi range and back with a download and an upload, and prove both
 	@scripts/install.sh build
-	@[[ -x $(RELEASE) ]] || echo "== building in release mode, without TLS: the first time takes some 5 minutes on 2 processors"
-	@$(call timed,release build,$(BUILD) -c release --product squall $(DEMO_TRAITS))
-	@$(RELEASE) demo
+	@[[ -x $(DEMO) ]] || echo "== building in release mode, without TLS and the control server: the first time takes some 4 minutes on 2 processors"
+	@$(call timed,release build,$(BUILD) -c release --product squall-demo)
+	@$(DEMO)
 
-build: ## build the command for use, with TLS: .build/release/squall (the first time takes some 8 minutes on 2 processors)
+build: ## build the command for use, with TLS: .build/release/squall (the first time takes some 6 minutes on 2 processors)
 	@scripts/install.sh build
-	@[[ -x $(RELEASE) ]] || echo "== building in release mode: the first time takes some 8 minutes on 2 processors"
+	@[[ -x $(RELEASE) ]] || echo "== building in release mode: the first time takes some 6 minutes on 2 processors, and half of it after make demo"
 	@$(call timed,release build,$(BUILD) -c release --product squall)
 
 test: ## build and run every test
+	@scripts/timed.sh --table $(MAKE) --no-print-directory built-tests
+
+built-tests:
 	@scripts/install.sh build test
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
-	@$(call timed,tests of pure modules,scripts/test.sh --skip-build $(CHECKED) --filter '$(PURE)')
-	@for folder in Tests/*Tests; do module=$${folder#Tests/}; \
-		if [[ ! $$module. =~ $(PURE) ]]; then \
-			$(call timed,$$module,scripts/test.sh --skip-build $(CHECKED) --filter "^$$module[.]" --skip '$(PURE)'); \
-		fi; \
-	done
+	@$(call timed,tests,scripts/test.sh $(TESTS))
 
 simulate: ## run the proxy in 100,000 simulated worlds, with everything going wrong; SEEDS and FIRST choose others
 	@scripts/install.sh build
@@ -64,17 +60,12 @@ crashes: ## stop 100,000 downloads and uploads between any two calls to a simula
 	@SQUALL_DOWNLOAD_RUNS=100000 SQUALL_UPLOAD_RUNS=100000 swift test --skip-build $(CHECKED) \
 		--filter 'Tests[.]CrashTests' | grep -E '^(downloads|uploads):|✘|↳|Test run with'
 
-example: ## build the package of docs/examples that downloads and uploads with the library (about 4 minutes at first)
-	@scripts/install.sh build
-	@rm -f .build-example/debug.yaml # the plan, which doesn't notice new files of a package beside it
-	@$(call timed,example,$(BUILD) --package-path docs/examples/transfer --scratch-path .build-example)
-
-example-testing: ## test the package of docs/examples with SquallTesting, which depends on this checkout by version (3 minutes at first)
+example: ## build and test the package of docs/examples that uses the libraries, as a package of somebody else without TLS (3 minutes at first)
 	@scripts/install.sh build
 	@scripts/tagged.sh .build-tagged/squall
-	@rm -f docs/examples/testing/Package.resolved
-	@$(call timed,example-testing,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
-		swift test --package-path docs/examples/testing --scratch-path .build-example-testing)
+	@rm -f docs/examples/clients/Package.resolved
+	@$(call timed,example,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
+		swift test --package-path docs/examples/clients --scratch-path .build-example)
 
 photos: ## build and test the package of docs/examples that takes uploads with Hummingbird (about 5 minutes at first)
 	@scripts/install.sh build
@@ -84,12 +75,11 @@ photos: ## build and test the package of docs/examples that takes uploads with H
 docs: ## write the schema and the tables of pages from the code, and the reference of the libraries below .build-docs
 	@scripts/install.sh build
 	@SWIFT_DETERMINISTIC_HASHING=1 swift run profile-documents
-	@rm -rf .build-docs && mkdir .build-docs
-	@for target in SquallTransfer SquallProxy SquallTesting ResumableUploads; do \
-		SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs \
-			generate-documentation --target $$target --output-path .build-docs/$$target \
-			--warnings-as-errors --transform-for-static-hosting --hosting-base-path $$target; \
-	done
+	@rm -rf .build-docs
+	@SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs generate-documentation \
+		$(foreach target,SquallTransfer SquallProxy SquallTesting ResumableUploads,--target $(target)) \
+		--enable-experimental-combined-documentation --output-path .build-docs \
+		--warnings-as-errors --transform-for-static-hosting
 
 lint: ## check the format of every Swift file
 	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples

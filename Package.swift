@@ -18,6 +18,7 @@ let package = Package(
     name: "squall",
     products: [
         .executable(name: "squall", targets: ["squall"]),
+        .executable(name: "squall-demo", targets: ["squall-demo"]),
         .library(name: "HummingbirdResumableUploads", targets: ["HummingbirdResumableUploads"]),
         .library(name: "ResumableUploads", targets: ["ResumableUploads"]),
         .library(name: "SquallProxy", targets: ["SquallProxy"]),
@@ -27,7 +28,7 @@ let package = Package(
     traits: [
         .trait(name: "Control", description: "The control server, `squall serve`."),
         .trait(name: "Hummingbird", description: "Resumable uploads for servers of Hummingbird."),
-        .trait(name: "TLS", description: "Speak TLS, which takes half of the first build."),
+        .trait(name: "TLS", description: "Speak TLS, which takes a third of the first build."),
         .default(enabledTraits: ["Control", "TLS"]),
     ],
     dependencies: [
@@ -52,6 +53,10 @@ let package = Package(
             pkgConfig: "libevent_core",
             providers: [.apt(["libevent-dev"])]
         ),
+        // SHA-256, by the same libcrypto as libevent's own.
+        .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "Digests", dependencies: ["CLibcrypto"], swiftSettings: strictAndSafe),
+        .target(name: "CPage", exclude: ["page.html"]),
         .target(name: "CNetlink"),
         .target(name: "CProcess"),
         .target(name: "Units", swiftSettings: strictAndSafe),
@@ -72,9 +77,7 @@ let package = Package(
         .target(
             name: "StreamReading",
             dependencies: [
-                "FaultPlan",
-                "FaultProfile",
-                "Units",
+                "FaultPlan", "FaultProfile", "Units",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strictAndSafe
@@ -97,8 +100,7 @@ let package = Package(
         .target(
             name: "SquallProxy",
             dependencies: [
-                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "ShippedProfiles", "Units",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "ShippedProfiles", "Units",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strictAndSafe
@@ -107,22 +109,20 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            resources: [.embedInCode("Page/page.html")],
             swiftSettings: strictAndSafe
         ),
         .target(
             name: "ControlServer",
             dependencies: [
-                "ControlAPI",
+                "ControlAPI", "HTTPSemantics",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Control"])),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Control"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Control"])),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(
@@ -144,8 +144,7 @@ let package = Package(
         .target(
             name: "TransferProtocol",
             dependencies: [
-                "HTTPSemantics",
-                "Units",
+                "HTTPSemantics", "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
@@ -157,10 +156,19 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["TLS"])),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras", condition: .when(traits: ["TLS"])),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        // TLS and HTTP/2 for HTTPTransport, apart, so that what needs neither doesn't build them.
+        .target(
+            name: "TLSTransport",
+            dependencies: [
+                "HTTPTransport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["TLS"])),
+                .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras", condition: .when(traits: ["TLS"])),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
                 .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["TLS"])),
             ],
@@ -180,13 +188,7 @@ let package = Package(
         .target(
             name: "TransferClient",
             dependencies: [
-                "CNetlink",
-                "DurableFiles",
-                "HTTPSemantics",
-                "HTTPTransport",
-                "TransferProtocol",
-                "Units",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -200,9 +202,7 @@ let package = Package(
         .target(
             name: "SquallTransfer",
             dependencies: [
-                "HTTPTransport",
-                "TransferClient",
-                "TransferProtocol",
+                "HTTPTransport", "TLSTransport", "TransferClient", "TransferProtocol",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -220,10 +220,7 @@ let package = Package(
         .target(
             name: "ResumableUploads",
             dependencies: [
-                "DurableFiles",
-                "HTTPSemantics",
-                "TransferProtocol",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Digests", "DurableFiles", "HTTPSemantics", "TransferProtocol",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -248,13 +245,8 @@ let package = Package(
         .target(
             name: "OriginServer",
             dependencies: [
-                "DurableFiles",
-                "HTTPSemantics",
-                "HTTPTransport",
-                "ResumableUploads",
-                "TransferProtocol",
+                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "ResumableUploads", "TransferProtocol",
                 "Units",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -270,34 +262,31 @@ let package = Package(
             dependencies: ["FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strictAndSafe
         ),
-        .executableTarget(
-            name: "squall",
+        // The command but for TLS and the control server, which the executables give to it.
+        .target(
+            name: "SquallCommand",
             dependencies: [
-                "ChaosStage",
-                .target(name: "ControlAPI", condition: .when(traits: ["Control"])),
-                .target(name: "ControlServer", condition: .when(traits: ["Control"])),
-                "EventLoop",
-                "FaultPlan",
-                "FaultProfile",
-                "Forecast",
-                "HTTPTransport",
-                .target(name: "LocalAuthority", condition: .when(traits: ["TLS"])),
-                "OriginServer",
-                "ProxyEngine",
-                "QRCode",
-                "Replay",
-                "ResumableUploads",
-                "StreamReading",
-                "TransferClient",
-                "TransferProtocol",
-                "Units",
+                "ChaosStage", "ControlAPI", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast",
+                "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay", "ResumableUploads",
+                "StreamReading", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strictAndSafe
         ),
+        .executableTarget(
+            name: "squall",
+            dependencies: [
+                .target(name: "ControlServer", condition: .when(traits: ["Control"])),
+                "HTTPTransport",
+                .target(name: "LocalAuthority", condition: .when(traits: ["TLS"])),
+                "SquallCommand",
+                .target(name: "TLSTransport", condition: .when(traits: ["TLS"])),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .executableTarget(name: "squall-demo", dependencies: ["SquallCommand"], swiftSettings: strictAndSafe),
         // Not products: `make docs` writes the schema of profiles and the tables of pages with them.
         .target(name: "ProfileDocuments", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
         .executableTarget(
@@ -323,7 +312,10 @@ let package = Package(
         // Not a product: `make simulate` runs it.
         .executableTarget(
             name: "simulate",
-            dependencies: ["SimulatedWorld", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "SimulatedWorld",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             path: "Tests/Simulate",
             swiftSettings: strict
         ),
@@ -341,6 +333,7 @@ let package = Package(
             path: "Benchmarks/HeadReading",
             swiftSettings: strictAndSafe
         ),
+        .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode"], swiftSettings: strict),
         .testTarget(
@@ -383,9 +376,7 @@ let package = Package(
         .target(
             name: "TestUploadServers",
             dependencies: [
-                "HTTPSemantics",
-                "ResumableUploads",
-                "TransferProtocol",
+                "HTTPSemantics", "ResumableUploads", "TransferProtocol",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -433,7 +424,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPSemanticsTests",
-            dependencies: ["HTTPSemantics", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "HTTPSemantics",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -447,7 +441,7 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "HTTPTransport", "LocalAuthority", "TestSockets",
+                "HTTPTransport", "LocalAuthority", "TestSockets", "TLSTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -458,11 +452,8 @@ let package = Package(
         .testTarget(
             name: "TransferClientTests",
             dependencies: [
-                "DurableFiles", "HTTPSemantics", "HTTPTransport", "LocalAuthority", "SimulatedDisk",
-                "TestUploadServers",
-                "TransferClient",
-                "TransferProtocol", "Units",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "LocalAuthority", "SimulatedDisk",
+                "TestUploadServers", "TLSTransport", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -479,28 +470,32 @@ let package = Package(
             name: "SquallTransferTests",
             dependencies: [
                 "EventLoop", "FaultPlan", "FaultProfile", "HTTPTransport", "LocalAuthority", "OriginServer",
-                "ProxyEngine", "SquallTransfer", "TestSockets", "Units",
+                "ProxyEngine", "SquallTransfer", "TestSockets", "TLSTransport", "Units",
             ],
             swiftSettings: strict
         ),
         .target(
             name: "SimulatedDisk",
-            dependencies: ["DurableFiles", "Units", .product(name: "SystemPackage", package: "swift-system")],
+            dependencies: [
+                "DurableFiles", "Units",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             path: "Tests/SimulatedDisk",
             swiftSettings: strict
         ),
         .testTarget(
             name: "DurableFilesTests",
             dependencies: [
-                "DurableFiles", "SimulatedDisk", "Units", .product(name: "SystemPackage", package: "swift-system"),
+                "DurableFiles", "SimulatedDisk", "Units",
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ResumableUploadsTests",
             dependencies: [
-                "DurableFiles", "HTTPSemantics", "ResumableUploads", "SimulatedDisk", "TransferProtocol", "Units",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Digests", "DurableFiles", "HTTPSemantics", "ResumableUploads", "SimulatedDisk", "TransferProtocol",
+                "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -514,9 +509,8 @@ let package = Package(
         .testTarget(
             name: "OriginServerTests",
             dependencies: [
-                "DurableFiles", "HTTPSemantics", "HTTPTransport", "LocalAuthority", "ResumableUploads",
-                "OriginServer", "TransferProtocol", "Units",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "LocalAuthority", "OriginServer",
+                "ResumableUploads", "TLSTransport", "TransferProtocol", "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -531,18 +525,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "EventLoop",
-                "FaultPlan",
-                "FaultProfile",
-                "Forecast",
-                "TestProtocols",
-                "TestSockets",
-                "Units",
-                "squall",
-                "TestUploadServers",
-                "TransferClient",
-                "TransferProtocol",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "squall", "SquallCommand",
+                "TestProtocols", "TestSockets", "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
             ],
             swiftSettings: strict
         ),

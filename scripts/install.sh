@@ -34,6 +34,7 @@ for purpose in "$@"; do
     build)
         need pkg-config has pkg-config
         need libevent-dev pkg-config --exists libevent_core
+        need libssl-dev pkg-config --exists libcrypto
         ;;
     test)
         need curl has curl

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the licenses and notices of the packages that a build has linked in.
+# Prints the licenses and notices of the packages and of the C libraries that a build has linked in.
 #
 #     scripts/notices.sh FOLDER     a folder of a build, such as .build/release: the packages are in checkouts above it
 set -euo pipefail
@@ -24,5 +24,10 @@ for package in "$folder"/checkouts/*/; do
             fi
         fi
     done
+    echo
+done
+for library in libevent-dev libssl-dev; do
+    echo "== $library (Debian)"
+    cat "/usr/share/doc/$library/copyright"
     echo
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the command for other machines: the Swift libraries and libevent are linked in, so that it needs the C and C++
-# libraries alone.
+# Builds the command for other machines: the Swift libraries, libevent and the part of libcrypto that hashes are linked in,
+# so that it needs the C and C++ libraries alone.
 #
 #     scripts/static.sh FOLDER     FOLDER keeps the build; prints the path of the program
 set -euo pipefail
@@ -12,23 +12,26 @@ mkdir -p "$1"
 folder=$(realpath "$1")
 cd "$(dirname "$0")/.."
 
-# A linker that looks here first finds the archive, and no shared library beside it.
-archive=$(pkg-config --variable=libdir libevent_core)/libevent_core.a
-if [[ ! -e $archive ]]; then
-    echo "$0: $archive is missing: install libevent-dev" >&2
-    exit 1
-fi
-event=$folder/libevent
-mkdir -p "$event"
-ln -sf "$archive" "$event/libevent_core.a"
-cat >"$event/libevent_core.pc" <<END
-Name: libevent_core
-Description: libevent, to be linked in
-Version: $(pkg-config --modversion libevent_core)
-Cflags: $(pkg-config --cflags libevent_core)
-Libs: -L$event -levent_core
+# A linker that looks here first finds the archives, and no shared libraries beside them.
+archives=$folder/archives
+mkdir -p "$archives"
+for library in libevent_core:libevent-dev libcrypto:libssl-dev; do
+    name=${library%:*}
+    archive=$(pkg-config --variable=libdir "$name")/$name.a
+    if [[ ! -e $archive ]]; then
+        echo "$0: $archive is missing: install ${library#*:}" >&2
+        exit 1
+    fi
+    ln -sf "$archive" "$archives/$name.a"
+    cat >"$archives/$name.pc" <<END
+Name: $name
+Description: $name, to be linked in
+Version: $(pkg-config --modversion "$name")
+Cflags: $(pkg-config --cflags "$name")
+Libs: -L$archives -l${name#lib}
 END
-export PKG_CONFIG_PATH=$event
+done
+export PKG_CONFIG_PATH=$archives
 build=(swift build -c release --product squall --static-swift-stdlib --scratch-path "$folder")
 "${build[@]}" >&2
 echo "$("${build[@]}" --show-bin-path)/squall"

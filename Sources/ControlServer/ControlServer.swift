@@ -1,23 +1,16 @@
 #if Control
     public import ControlAPI
     import HTTPTypes
-    import Hummingbird
+    import HTTPSemantics
     import HummingbirdCore
     import Logging
     import NIOCore
+    import NIOHTTP1
     import NIOPosix
     import ServiceLifecycle
 
     /// The HTTP server of the control API.
-    public struct ControlServer: Sendable {
-        /// Why the server ended, or didn't start.
-        public struct Failure: Error, Sendable {
-            /// The system's message.
-            public let description: String
-            /// Whether the port is taken.
-            public let isAddressInUse: Bool
-        }
-
+    public struct ControlServer: ControlServing {
         /// The most connections at a time; more wait: 1,024.
         public static let connectionLimit = 1_024
         /// The time that a request's body may take: 15 s.
@@ -25,31 +18,35 @@
         /// The time without a request after which a connection is closed: 60 s.
         private static let idleTimeout = TimeAmount.seconds(60)
 
-        private let handler: ControlHandler
+        /// Makes a server.
+        public init() {}
 
-        /// A server of `handler`'s responses.
-        public init(_ handler: ControlHandler) { self.handler = handler }
-
-        /// Listens on `host` and `port`, and serves until `stop` returns; then open responses have 2 s to end.
-        ///
-        /// - Parameter ready: called once with the port.
         public func run(
+            _ handler: ControlHandler,
             host: String,
             port: Int,
             ready: @escaping @Sendable (Int) async -> Void,
             until stop: @escaping @Sendable () async -> Void
-        ) async throws(Failure) {
+        ) async throws(ControlServerFailure) {
             var logger = Logger(label: "squall") { _ in SwiftLogNoOpLogHandler() }
             logger.logLevel = .critical
-            let application = Application(
-                responder: Responder(handler: handler),
-                server: .http1(
+            let server = Server(
+                childChannelSetup: HTTP1Channel(
+                    responder: { request, writer, _ in
+                        let response = try await Responder(handler: handler).response(to: request)
+                        do {
+                            try await writer.write(response: response.head, body: response.body)
+                        } catch is HTTPParserError {
+                            // The next request can't be read. The server would answer 400 in the midst of this response.
+                            throw ChannelError.eof
+                        }
+                    },
                     configuration: .init(
                         additionalChannelHandlers: [ContinueHandler()],
                         idleTimeout: ControlServer.idleTimeout
                     )
                 ),
-                configuration: ApplicationConfiguration(
+                configuration: ServerConfiguration(
                     address: .hostname(host, port: port),
                     availableConnectionsDelegate: MaximumAvailableConnections(
                         ControlServer.connectionLimit,
@@ -58,10 +55,10 @@
                 ),
                 onServerRunning: { channel in await ready(channel.localAddress?.port ?? port) },
                 // Not a group that ends with the server: responses that are cut off unwind on it afterwards.
-                eventLoopGroupProvider: .singleton,
+                eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
                 logger: logger
             )
-            var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
+            var configuration = ServiceGroupConfiguration(services: [server], logger: logger)
             configuration.maximumGracefulShutdownDuration = .seconds(2)
             let services = ServiceGroup(configuration: configuration)
             let stopper = Task {
@@ -75,17 +72,15 @@
                 // A response that outlives its time is cut off.
                 if stopper.isCancelled || error is ServiceGroupError { return }
                 let number = (error as? IOError)?.errnoCode
-                throw Failure(description: "\(error)", isAddressInUse: number == 98)
+                throw ControlServerFailure(description: "\(error)", isAddressInUse: number == 98)
             }
         }
 
         /// Hands requests with their bodies to the handler.
-        private struct Responder: HTTPResponder {
-            typealias Context = BasicRequestContext
-
+        private struct Responder {
             let handler: ControlHandler
 
-            func respond(to request: Request, context: Context) async throws -> Response {
+            func response(to request: Request) async throws -> Response {
                 let target = request.head.path ?? "/"
                 let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
                 var asked = APIRequest(

@@ -54,7 +54,7 @@ public struct HTTPConnector: Sendable {
     }
 
     private let group: any EventLoopGroup
-    private let tls: TLSClient
+    private let tls: (any ClientTLS)?
     private let timeout: TimeAmount
     private let limits: Limits
     private let requirement: HTTP1Requirement
@@ -62,11 +62,12 @@ public struct HTTPConnector: Sendable {
     /// Makes a connector.
     ///
     /// - Parameters:
-    /// - timeout: The time limit of a connection attempt, including name resolution, proxy tunnel and TLS handshake.
+    ///   - tls: The client side of TLS; `nil` if there is none, and `https` fails.
+    ///   - timeout: The time limit of a connection attempt, including name resolution, proxy tunnel and TLS handshake.
     ///   - requirement: Whether connections must use HTTP/1.1.
     public init(
         group: any EventLoopGroup,
-        tls: TLSClient,
+        tls: (any ClientTLS)?,
         timeout: TimeAmount,
         limits: Limits,
         requirement: HTTP1Requirement = HTTP1Requirement()
@@ -140,7 +141,8 @@ public struct HTTPConnector: Sendable {
                 tunnel = channel.eventLoop.makeSucceededVoidFuture()
             }
             let negotiated: EventLoopFuture<HTTPConnection> = tunnel.flatMapThrowing {
-                try tls.start(on: channel, to: destination.host, offersHTTP2: !requirement.isRequired)
+                guard let tls else { throw TLSFailure(kind: .unavailable, reason: "") }
+                return try tls.start(on: channel, to: destination.host, offersHTTP2: !requirement.isRequired)
             }
             .flatMap { $0 }
             .flatMap { agreed in
@@ -152,7 +154,8 @@ public struct HTTPConnector: Sendable {
                     }
                 case .http2:
                     readAtLength(on: channel)
-                    return HTTP2Client.openStream(on: channel) { stream in
+                    guard let tls else { preconditionFailure("TLS negotiated HTTP/2") }
+                    return tls.openStream(on: channel) { stream in
                         try stream.pipeline.syncOperations.addHandler(makeHandler())
                     }
                     .map { HTTPConnection(channel: $0, negotiated: .http2) }

@@ -6,7 +6,7 @@ public enum HTTPProtocol: String, Hashable, Sendable, CaseIterable {
     case http2 = "h2"
 
     /// The ALPN names to offer, in order of preference.
-    static func names(offersHTTP2: Bool) -> [String] {
+    public static func names(offersHTTP2: Bool) -> [String] {
         (offersHTTP2 ? [.http2, .http1] : [HTTPProtocol.http1]).map(\.rawValue)
     }
 }

@@ -1,10 +1,4 @@
-#if TLS
-    import NIOSSL
-#endif
-
 /// A failure of TLS.
-///
-/// NIOSSL exposes the reason strings of BoringSSL; the actionable ones are mapped to kinds here.
 public struct TLSFailure: Error, Hashable, Sendable {
     /// The kinds of failure.
     public enum Kind: Hashable, Sendable {
@@ -38,75 +32,29 @@ public struct TLSFailure: Error, Hashable, Sendable {
         }
     }
 
-    init(kind: Kind, reason: String) {
+    /// Makes a failure.
+    public init(kind: Kind, reason: String) {
         self.kind = kind
         self.reason = reason
     }
 }
 
-#if TLS
-    extension TLSFailure {
-        /// Converts an error of a channel; `nil` if it isn't from TLS.
-        public init?(_ error: any Error) {
-            switch error {
-            case let error as TLSFailure: self = error
-            case let error as NIOSSLError: self.init(error)
-            case let error as BoringSSLError: self.init(error)
-            case let error as NIOSSLExtraError:
-                self.init(kind: error == .failedToValidateHostname ? .hostnameMismatch : .protocolError, reason: "")
-            default: return nil
-            }
-        }
-
-        private init(_ error: NIOSSLError) {
-            switch error {
-            case .handshakeFailed(let cause), .shutdownFailed(let cause): self.init(cause)
-            case .uncleanShutdown: self.init(kind: .truncated, reason: "")
-            case .unableToValidateCertificate, .noCertificateToValidate: self.init(kind: .untrusted, reason: "")
-            default: self.init(kind: .protocolError, reason: String(describing: error))
-            }
-        }
-
-        private init(_ error: BoringSSLError) {
-            switch error {
-            case .sslError(let stack), .unknownError(let stack): self.init(stack.first?.description ?? "")
-            default: self.init(kind: .protocolError, reason: "")
-            }
-        }
-
-        /// Parses a text such as "Error: 268435581 error:1000007d:SSL
-        /// routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at handshake.cc:123": the reason follows the fifth
-        /// colon.
-        private init(_ text: String) {
-            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-            let name = parts.count > 5 ? parts[5].prefix { $0 != " " } : parts.last ?? ""
-            let reason = String(name.drop { $0 == " " })
-            self.init(kind: TLSFailure.kind(of: reason), reason: reason)
-        }
-
-        private static func kind(of name: String) -> Kind {
-            switch name {
-            case "CERTIFICATE_VERIFY_FAILED": .untrusted
-            case "TLSV1_ALERT_UNKNOWN_CA", "TLSV1_CERTIFICATE_REQUIRED", "TLSV1_ALERT_CERTIFICATE_REQUIRED",
-                "SSLV3_ALERT_BAD_CERTIFICATE", "SSLV3_ALERT_CERTIFICATE_EXPIRED", "SSLV3_ALERT_CERTIFICATE_REVOKED",
-                "SSLV3_ALERT_CERTIFICATE_UNKNOWN", "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE", "TLSV1_ALERT_ACCESS_DENIED":
-                .clientCertificate
-            case "TLSV1_ALERT_PROTOCOL_VERSION", "SSLV3_ALERT_HANDSHAKE_FAILURE", "UNSUPPORTED_PROTOCOL",
-                "TLSV1_ALERT_INSUFFICIENT_SECURITY", "NO_SHARED_CIPHER", "TLSV1_ALERT_NO_APPLICATION_PROTOCOL":
-                .handshakeRefused
-            default: .protocolError
-            }
+extension TLSFailure {
+    /// Reads an error of a channel; `nil` if it isn't from TLS.
+    public init?(_ error: any Error) {
+        switch error {
+        case let error as TLSFailure: self = error
+        case let error as any TLSFailureConvertible: self = error.tlsFailure
+        default: return nil
         }
     }
-#else
-    extension TLSFailure {
-        /// Converts an error of a channel; `nil` if it isn't from TLS.
-        public init?(_ error: any Error) {
-            guard let error = error as? TLSFailure else { return nil }
-            self = error
-        }
-    }
-#endif
+}
+
+/// An error of a TLS library that says which failure it is.
+public protocol TLSFailureConvertible: Error {
+    /// The failure.
+    var tlsFailure: TLSFailure { get }
+}
 
 extension TLSFailure: CustomStringConvertible {
     /// The failure as a clause.

@@ -51,9 +51,9 @@ public struct LocalAuthority: Sendable {
     }
 
     /// A certificate and its key for `hosts`: names, and numeric addresses without brackets.
-    public func identity(for hosts: [String]) throws -> TLSIdentity {
+    public func identity(for hosts: [String]) throws -> PEMIdentity {
         let texts = try texts(for: hosts)
-        return try TLSIdentity(certificates: Array(texts.certificate.utf8), privateKey: Array(texts.key.utf8))
+        return PEMIdentity(certificates: Array(texts.certificate.utf8), privateKey: Array(texts.key.utf8))
     }
 
     /// The same as PEM text.

@@ -32,14 +32,14 @@ struct ConnectionService: Sendable {
     }
 
     /// Serves HTTP/2, one request per stream.
-    func configureHTTP2(on channel: any Channel) throws {
-        let limits = HTTP2Server.Limits(
+    func configureHTTP2(on channel: any Channel, _ tls: any ServerTLS) throws {
+        let limits = HTTP2Limits(
             streams: limits.concurrentRequests,
             headBytes: limits.headBytes,
             window: limits.uploadBufferBytes,
             idleTimeout: limits.idleTimeout
         )
-        try HTTP2Server.start(on: channel, limits) { stream in
+        try tls.startHTTP2(on: channel, limits) { stream in
             try serve(on: stream, RequestProgress())
             guard isRefused else { return }
             // The stream is only counted after this call.

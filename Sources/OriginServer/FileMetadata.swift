@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import FoundationEssentials
 import HTTPSemantics
 import SystemPackage
@@ -53,10 +53,8 @@ struct FileMetadata: Hashable, Sendable {
             "\(status.deviceID.rawValue)", "\(status.inode.rawValue)", "\(status.size)",
             "\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)", "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)",
         ]
-        let digest = SHA256.hash(data: Array(fields.joined(separator: " ").utf8))
-        let digits = Array("0123456789abcdef")
-        let name = digest.prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        guard let tag = EntityTag("\"\(String(name))\"") else {
+        let name = SHA256.hash(fields.joined(separator: " ").utf8).prefix(16).hexadecimal
+        guard let tag = EntityTag("\"\(name)\"") else {
             preconditionFailure("Hexadecimal digits between quotes are an entity tag")
         }
         return tag

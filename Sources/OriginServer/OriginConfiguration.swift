@@ -12,10 +12,8 @@ public struct OriginConfiguration: Sendable {
     public var host: String
     /// The port to listen on, 0 to 65,535; 0 for any free port.
     public var port: Int
-    /// The server certificate, which enables TLS; `nil` for plain HTTP.
-    public var tls: TLSIdentity?
-    /// Whether HTTP/2 is offered over TLS.
-    public var offersHTTP2 = true
+    /// The server side of TLS; `nil`, the default, for plain HTTP.
+    public var tls: (any ServerTLS)?
     /// The limits.
     public var limits: OriginLimits
     /// The wall clock in whole seconds, for `Date` and comparisons with file dates.

@@ -72,14 +72,6 @@ public final class OriginServer: Sendable {
             ),
             threadPool: .singleton
         )
-        var tls: TLSServer?
-        if let identity = configuration.tls {
-            do throws(TLSSettingsProblem) {
-                tls = try TLSServer(identity, offersHTTP2: configuration.offersHTTP2)
-            } catch {
-                throw OriginError(code: .identityUnusable, subject: error.description, cause: nil)
-            }
-        }
         let uploads = try await UploadEndpoint.open(configuration)
         let connections = ConnectionRegistry(limits: configuration.limits)
         let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -87,8 +79,8 @@ public final class OriginServer: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { [tls] channel in
-                channel.eventLoop.makeCompletedFuture { try configure(channel, connections, responder, uploads, tls) }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try configure(channel, connections, responder, uploads) }
             }
         let listener: any Channel
         do {
@@ -100,7 +92,7 @@ public final class OriginServer: Sendable {
         guard let local = listener.localAddress, let host = local.ipAddress, let port = local.port else {
             preconditionFailure("A listener on a host and a port has an address with both")
         }
-        let address = Address(host: host, port: port, isSecure: tls != nil)
+        let address = Address(host: host, port: port, isSecure: configuration.tls != nil)
         return OriginServer(
             listener: listener,
             address: address,
@@ -148,8 +140,7 @@ public final class OriginServer: Sendable {
         _ channel: any Channel,
         _ connections: ConnectionRegistry,
         _ responder: Responder,
-        _ uploads: UploadEndpoint? = nil,
-        _ tls: TLSServer? = nil
+        _ uploads: UploadEndpoint? = nil
     ) throws {
         let admission = connections.admit(channel)
         guard admission != .dropped else { throw ChannelError.eof }
@@ -158,7 +149,7 @@ public final class OriginServer: Sendable {
             uploads: admission == .served ? uploads : nil,
             isRefused: admission == .refused
         )
-        guard let tls else { return try service.configureHTTP1(on: channel) }
+        guard let tls = responder.configuration.tls else { return try service.configureHTTP1(on: channel) }
         let timeout = channel.eventLoop.scheduleTask(in: responder.configuration.limits.idleTimeout) {
             channel.close(promise: nil)
         }
@@ -168,7 +159,7 @@ public final class OriginServer: Sendable {
             do {
                 switch agreed {
                 case .http1: try service.configureHTTP1(on: channel)
-                case .http2: try service.configureHTTP2(on: channel)
+                case .http2: try service.configureHTTP2(on: channel, tls)
                 }
             } catch {
                 channel.close(promise: nil)

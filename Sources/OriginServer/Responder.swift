@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
@@ -119,10 +119,10 @@ struct Responder: Sendable {
                 let count = Int(min(Int64(chunkBytes), file.metadata.size - offset))
                 let chunk = try? await file.read(at: offset, count: count, with: fileIO, on: eventLoop).get()
                 guard let chunk, chunk.readableBytes == count, !Task.isCancelled else { return nil }
-                hasher.update(data: Array(buffer: chunk))
+                hasher.update(chunk.readableBytesView)
                 offset += Int64(count)
             }
-            return file.isUnchanged() ? ReprDigest(sha256: Array(hasher.finalize())) : nil
+            return file.isUnchanged() ? ReprDigest(sha256: hasher.finalize()) : nil
         }
     }
 

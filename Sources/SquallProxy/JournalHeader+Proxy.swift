@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Digests
 internal import FaultPlan
 internal import FaultProfile
 internal import Foundation
@@ -40,7 +40,7 @@ enum ProfileDigest {
 
     /// The SHA-256 of a text, in hexadecimal.
     static func text(of text: String) -> String {
-        SHA256.hash(data: Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        SHA256.hash(text.utf8).hexadecimal
     }
 }
 

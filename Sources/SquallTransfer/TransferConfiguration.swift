@@ -1,4 +1,5 @@
 internal import HTTPTransport
+internal import TLSTransport
 internal import TransferClient
 
 /// The configuration of a `TransferSession`.
@@ -76,7 +77,7 @@ public struct TransferConfiguration: Sendable {
         engine.keepsUnfinished = !isEphemeral
         // Rates above 2⁶⁰ bytes per second aren't representable and don't limit anything.
         engine.maximumRate = maximumRate.map { .bytesPerSecond(min(max(1, $0), 1 << 60 - 1)) }
-        engine.tls = tls.settings
+        engine.tls = TLSClient(tls.settings)
         engine.proxies = proxies.settings
         if waitsForConnectivity { engine.connectivity = RouteMonitor() }
         return engine
@@ -110,10 +111,8 @@ public struct TransferTLS: Sendable {
     /// - Throws: A `TransferError` with the code `.invalidTLSSettings`.
     public mutating func identify(certificates: String, privateKey: String) throws {
         do throws(TLSSettingsProblem) {
-            settings.identity = try TLSIdentity(
-                certificates: Array(certificates.utf8),
-                privateKey: Array(privateKey.utf8)
-            )
+            let identity = PEMIdentity(certificates: Array(certificates.utf8), privateKey: Array(privateKey.utf8))
+            settings.identity = try TLSIdentity(identity)
         } catch {
             throw TransferError(.invalidTLSSettings, "the certificate can't be used: \(error)")
         }

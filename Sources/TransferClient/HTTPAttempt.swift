@@ -27,7 +27,6 @@ struct HTTPAttempt: Sendable {
     init(
         _ configuration: TransferClientConfiguration,
         group: any EventLoopGroup,
-        tls: TLSClient,
         remaining: Duration?,
         requirement: HTTP1Requirement = HTTP1Requirement()
     ) {
@@ -35,7 +34,7 @@ struct HTTPAttempt: Sendable {
         let limit = max(.milliseconds(1), min(configuration.connectLimit, remaining ?? configuration.connectLimit))
         connector = HTTPConnector(
             group: group,
-            tls: tls,
+            tls: configuration.tls,
             timeout: .nanoseconds(limit.nanoseconds),
             limits: HTTPConnector.Limits(
                 maximumFieldSize: ResponseLimits.maximumFieldSize,

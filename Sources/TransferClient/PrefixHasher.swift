@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import TransferProtocol
 
 /// The SHA-256 of a growing file, with the hashes of its prefixes.
@@ -12,7 +12,7 @@ struct PrefixHasher: Sendable {
     init(blockSize: Int64) { blocks = BlockHashes(blockSize: blockSize) }
 
     /// The hash of all bytes so far: 32 bytes.
-    var digest: [UInt8] { Array(sha256.finalize()) }
+    var digest: [UInt8] { sha256.finalize() }
 
     /// Hashes the next bytes of the file.
     mutating func update(_ bytes: [UInt8]) {
@@ -20,7 +20,7 @@ struct PrefixHasher: Sendable {
         while !rest.isEmpty {
             let room = blocks.end + blocks.blockSize - length
             let piece = rest.prefix(Int(min(room, Int64(rest.count))))
-            sha256.update(data: piece)
+            sha256.update(piece)
             length += Int64(piece.count)
             rest = rest.dropFirst(piece.count)
             if length == blocks.end + blocks.blockSize { blocks.append(digest) }

@@ -121,7 +121,7 @@ extension TransferClient {
         _ onHead: (ResponseHead) async throws(DownloadError) -> Void,
         _ onBody: ([UInt8]) async throws(DownloadError) -> Bool
     ) async throws(DownloadError) -> RequestEnd {
-        let attempt = HTTPAttempt(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
+        let attempt = HTTPAttempt(configuration, group: eventLoopGroup, remaining: remaining)
         var fields = request.fields
         let added = request.credentials.fields(for: redirects)
         for field in added { fields[fields: field.name] = added.filter { $0.name == field.name } }

@@ -14,7 +14,6 @@ public struct TransferClient: Sendable {
     public let configuration: TransferClientConfiguration
     let eventLoopGroup: any EventLoopGroup
     let threadPool: NIOThreadPool
-    let tls: TLSClient
     private let numbers = TransferNumbers()
 
     /// Makes a client. Connections use `eventLoopGroup`; files are read and written on `threadPool`, which must be
@@ -27,7 +26,6 @@ public struct TransferClient: Sendable {
         self.configuration = configuration
         self.eventLoopGroup = eventLoopGroup
         self.threadPool = threadPool
-        tls = TLSClient(configuration.tls)
     }
 
     /// Downloads a file over as many connections as needed (RFC 9110, sections 13 to 15).
@@ -70,7 +68,6 @@ public struct TransferClient: Sendable {
             HTTPAttempt(
                 configuration,
                 group: eventLoopGroup,
-                tls: tls,
                 remaining: remaining,
                 requirement: requirement
             )
@@ -104,7 +101,8 @@ public struct TransferClient: Sendable {
 
     /// Loads the trusted authorities before anything on disk changes.
     private func prepareTLS() async throws(DownloadError) {
-        let result = try? await threadPool.runIfActive { [tls] () -> TLSSettingsProblem? in
+        guard let tls = configuration.tls else { throw .invalidTLSSettings(.unavailable) }
+        let result = try? await threadPool.runIfActive { () -> TLSSettingsProblem? in
             do throws(TLSSettingsProblem) {
                 try tls.prepare()
                 return nil

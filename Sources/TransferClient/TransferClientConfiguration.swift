@@ -36,8 +36,9 @@ public struct TransferClientConfiguration: Sendable {
     public var maximumStreamBytes: Int64 = 16 << 30
     /// Whether an unsuccessful download keeps its partial file and journal for the next one.
     public var keepsUnfinished = true
-    /// The TLS settings: trusted authorities and client certificate.
-    public var tls = TLSClientSettings()
+    /// The client side of TLS: trusted authorities and client certificate. `nil`, the default, for none: `https` URLs are
+    /// refused.
+    public var tls: (any ClientTLS)?
     /// Detects a lost network, so that a transfer waits for it instead of counting attempts; `nil`, the default, for
     /// none.
     public var connectivity: (any ConnectivityMonitor)?

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import Units
 
-@testable import squall
+@testable import SquallCommand
 
 /// Command lines in the forms of Toxiproxy's programs.
 @Suite struct CommandTranslationTests {

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import Glibc
 import Testing
@@ -14,7 +14,7 @@ import Testing
 
     private static func header(proxies: String = proxies, digest: String? = nil) -> String {
         let digest =
-            digest ?? SHA256.hash(data: Data(profile.utf8)).map { String(format: "%02x", $0) }.joined()
+            digest ?? SHA256.hash(profile.utf8).hexadecimal
         return #"{"digest":"\#(digest)","event":"journal","profile":\#(profile),"proxies":\#(proxies),"version":"1"}"#
     }
 

@@ -3,7 +3,7 @@ import FaultProfile
 import Testing
 import Units
 
-@testable import squall
+@testable import SquallCommand
 
 /// The display of a transfer of `squall demo` as text.
 struct DemoScreenTests {

@@ -5,7 +5,7 @@ import Testing
 import TransferClient
 import Units
 
-@testable import squall
+@testable import SquallCommand
 
 /// How much a demo sends without `--size`.
 struct DemoSizeTests {

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import Glibc
 import Testing
@@ -119,7 +119,7 @@ import Testing
             #expect(sent.count == 300 << 10)
             #expect(sent == received)
             #expect(try Data(contentsOf: kept.appendingPathComponent("uploaded.bin")) == sent)
-            let digest = SHA256.hash(data: received).map { String(format: "%02x", $0) }.joined()
+            let digest = SHA256.hash(received).hexadecimal
             #expect(outcome.output.contains("\(digest)  sent"))
             #expect(outcome.output.contains("\(digest)  received"))
             let names = try FileManager.default.contentsOfDirectory(atPath: kept.path).sorted()

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import Glibc
 import Testing
@@ -22,7 +22,7 @@ import Testing
         try await withOrigin(size: 5_000) { origin in
             try await withFolder { folder in
                 let url = "http://\(origin)/file.bin"
-                let digest = SHA256.hash(data: bytes(5_000)).map { String(format: "%02x", $0) }.joined()
+                let digest = SHA256.hash(bytes(5_000)).hexadecimal
                 let right = try await squall("get", url, "--sha256", digest, folder: folder)
                 #expect(right.status == 0)
                 #expect(right.output.contains("(as expected)"))

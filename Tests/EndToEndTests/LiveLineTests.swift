@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import squall
+@testable import SquallCommand
 
 /// The live line of `squall demo` and `squall get` on a stopped terminal, as after Ctrl-S.
 @Suite(.timeLimit(.minutes(5))) struct LiveLineTests {

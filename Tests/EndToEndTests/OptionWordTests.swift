@@ -1,6 +1,6 @@
 import Testing
 
-@testable import squall
+@testable import SquallCommand
 
 /// The words for commands and options that aren't ones.
 @Suite(.timeLimit(.minutes(5))) struct OptionWordTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import squall
+@testable import SquallCommand
 
 @Suite struct ProfileWatchTests {
     private let file = FileStamp("/")

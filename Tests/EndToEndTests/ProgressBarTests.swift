@@ -1,7 +1,7 @@
 import Testing
 import Units
 
-@testable import squall
+@testable import SquallCommand
 
 /// The progress line of `squall get` and `squall put` as text.
 struct ProgressBarTests {

@@ -3,7 +3,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-@testable import squall
+@testable import SquallCommand
 
 /// Progress derived from events, in virtual time.
 struct ProgressTrackerTests {

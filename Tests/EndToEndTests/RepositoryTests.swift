@@ -47,8 +47,10 @@ import Testing
         #expect(try places(of: pattern, in: files).isEmpty)
     }
 
-    @Test func `unsafe code has one address`() throws {
-        let files = RepositoryTests.sources.filter { !$0.hasPrefix("Sources/EventLoop/") }
+    @Test func `unsafe code has one address, but for the calls of libcrypto`() throws {
+        let files = RepositoryTests.sources.filter {
+            !$0.hasPrefix("Sources/EventLoop/") && $0 != "Sources/Digests/SHA256.swift"
+        }
         let words =
             "Unsafe[A-Z]|withUnsafe|\\bUnmanaged\\b|@unchecked|@exclusivity|nonisolated\\(unsafe\\)|unowned\\(unsafe\\)|"
         #expect(try places(of: words + "\\bunsafeBitCast\\b|@unsafe\\b|\\bunsafe ", in: files).isEmpty)
@@ -62,11 +64,12 @@ import Testing
 
     @Test func `no text of a library names an option of the command`() throws {
         let libraries = [
-            "DurableFiles", "HTTPTransport", "ResumableUploads", "SquallTransfer", "TransferClient", "TransferProtocol",
+            "DurableFiles", "HTTPTransport", "ResumableUploads", "SquallTransfer", "TLSTransport", "TransferClient",
+            "TransferProtocol",
         ]
         let files = libraries.flatMap { Repository.files(in: "Sources/\($0)", ending: ".swift") }
         #expect(try places(of: "[\"( “]--[a-z]", in: files).isEmpty)
-        #expect(try !places(of: "[\"( “]--[a-z]", in: ["Sources/squall/Support/TransferAdvice.swift"]).isEmpty)
+        #expect(try !places(of: "[\"( “]--[a-z]", in: ["Sources/SquallCommand/Support/TransferAdvice.swift"]).isEmpty)
     }
 
     @Test func `the command does without the part of Foundation that brings 40 MB of ICU`() throws {

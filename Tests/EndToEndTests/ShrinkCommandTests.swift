@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import Glibc
 import Testing
@@ -8,7 +8,7 @@ import Testing
     /// A journal of forty cuts, one per connection, with an unreachable upstream.
     private static func journal() -> String {
         let profile = #"{"name":"x","faults":[{"name":"cut","kind":"cut","every":"1 KB","how":"reset"}]}"#
-        let digest = SHA256.hash(data: Data(profile.utf8)).map { String(format: "%02x", $0) }.joined()
+        let digest = SHA256.hash(profile.utf8).hexadecimal
         let proxies = #"[{"name":"p","seed":7,"upstream":"127.0.0.1:9"}]"#
         let header =
             #"{"digest":"\#(digest)","event":"journal","profile":\#(profile),"proxies":\#(proxies),"version":"1"}"#

@@ -3,7 +3,7 @@ import FaultProfile
 import Testing
 import Units
 
-@testable import squall
+@testable import SquallCommand
 
 /// Text fitted to a terminal, and what the displays are made of.
 struct TerminalTextTests {

@@ -2,7 +2,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-@testable import squall
+@testable import SquallCommand
 
 struct TransferAdviceTests {
     @Test(

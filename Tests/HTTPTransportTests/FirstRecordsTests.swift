@@ -2,7 +2,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@testable import HTTPTransport
+@testable import TLSTransport
 
 struct FirstRecordsTests {
     @Test(arguments: [[200_000], [1_000, 70_000], [4_096, 4_097, 100_000], [0, 5, 300]])

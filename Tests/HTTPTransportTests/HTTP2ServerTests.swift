@@ -5,6 +5,8 @@ import NIOHTTP2
 import Synchronization
 import Testing
 
+@testable import TLSTransport
+
 /// An HTTP/2 connection without a socket, with a clock that tests advance.
 @Suite struct HTTP2ServerTests {
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(4, 0, 0, [])
@@ -38,7 +40,7 @@ import Testing
     ) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        let limits = HTTP2Server.Limits(streams: 4, headBytes: 1_000, window: 70_000, idleTimeout: .seconds(60))
+        let limits = HTTP2Limits(streams: 4, headBytes: 1_000, window: 70_000, idleTimeout: .seconds(60))
         try HTTP2Server.start(on: channel, limits, initialize)
         try channel.writeInbound(ByteBuffer(bytes: Self.preface))
         return channel

@@ -1,6 +1,7 @@
 import HTTPTransport
 import LocalAuthority
 import NIOSSL
+import TLSTransport
 import Testing
 
 @Suite struct TLSIdentityTests {
@@ -14,7 +15,7 @@ import Testing
 
     private func problem(_ certificate: String, _ key: String) -> TLSSettingsProblem? {
         do throws(TLSSettingsProblem) {
-            _ = try TLSIdentity(certificates: Array(certificate.utf8), privateKey: Array(key.utf8))
+            _ = try TLSIdentity(PEMIdentity(certificates: Array(certificate.utf8), privateKey: Array(key.utf8)))
             return nil
         } catch {
             return error
@@ -36,7 +37,7 @@ import Testing
         let other = problem(texts.certificate, try authority.texts(for: ["a"]).key)
         #expect(other == .keyMismatch, "\(String(describing: other))")
         #expect(
-            problem(String(repeating: "x", count: TLSIdentity.maximumTextSize + 1), texts.key) == .unreadableCertificate
+            problem(String(repeating: "x", count: PEMIdentity.maximumTextSize + 1), texts.key) == .unreadableCertificate
         )
     }
 
@@ -51,12 +52,15 @@ import Testing
     }
 
     @Test func `no text of an identity has anything of the key`() throws {
-        let identity = try authority.identity(for: ["localhost"])
-        var dumped = ""
-        dump(identity, to: &dumped)
-        for text in [dumped, "\(identity)", String(reflecting: identity)] {
-            #expect(!text.contains("PRIVATE"))
-            #expect(text.contains("1 certificates"))
+        let texts = try authority.identity(for: ["localhost"])
+        let identity = try TLSIdentity(texts)
+        for (value, name) in [(texts as Any, "PEMIdentity"), (identity as Any, "1 certificates")] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            for text in [dumped, "\(value)", String(reflecting: value)] {
+                #expect(!text.contains("PRIVATE") && !text.contains("45, 45, 45"))
+                #expect(text.contains(name))
+            }
         }
     }
 

@@ -47,7 +47,7 @@ struct TestOrigin: Sendable {
     static func with<Result: Sendable>(
         _ files: [String: [UInt8]] = ["file.bin": TestOrigin.content],
         limits: OriginLimits = .patient,
-        tls: TLSIdentity? = nil,
+        tls: (any ServerTLS)? = nil,
         takesUploads: Bool = false,
         _ body: (TestOrigin) async throws -> Result
     ) async throws -> Result {

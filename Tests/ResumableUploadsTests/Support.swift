@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import DurableFiles
 import HTTPSemantics
 import HTTPTypes
@@ -145,7 +145,7 @@ extension [UInt8] {
     }
 
     var digest: ReprDigest {
-        guard let digest = ReprDigest(sha256: Array(SHA256.hash(data: self))) else { preconditionFailure("32 bytes") }
+        guard let digest = ReprDigest(sha256: SHA256.hash(self)) else { preconditionFailure("32 bytes") }
         return digest
     }
 }

@@ -2,6 +2,7 @@ import FaultProfile
 import LocalAuthority
 import SquallTransfer
 import Synchronization
+import TLSTransport
 import TestSockets
 import Testing
 import Units
@@ -217,7 +218,8 @@ import Units
         let (served, mine) = (try Folder(), try Folder())
         try served.write(Self.content, to: "file.bin")
         let authority = try LocalAuthority()
-        try await withOrigin(served, tls: authority.identity(for: ["127.0.0.1"])) { url, _, _ in
+        let tls = try TLSServer(TLSIdentity(authority.identity(for: ["127.0.0.1"])))
+        try await withOrigin(served, tls: tls) { url, _, _ in
             let request = TransferRequest(url + "/file.bin")
             let error = await #expect(throws: TransferError.self) {
                 try await session(mine).download(request, to: mine.file("copy.bin")).value

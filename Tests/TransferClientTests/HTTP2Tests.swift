@@ -187,9 +187,7 @@ import TransferProtocol
     @Test func `HTTP/2 isn't offered where it is turned off`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: identity(["h2", "http/1.1"])) { server in
-            var settings = try authority.trusting()
-            settings.offersHTTP2 = false
-            let given = settings
+            let given = try authority.trusting(offersHTTP2: false)
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) { $0.tls = given }
             #expect(done.error == nil)
         }

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import SystemPackage
+import TLSTransport
 import TransferClient
 import TransferProtocol
 import Units
@@ -75,6 +76,7 @@ func attempt(
     var configuration = TransferClientConfiguration()
     configuration.seed = 7
     configuration.lateDigestInterval = .seconds(3_600)
+    configuration.tls = TLSClient(TLSClientSettings())
     configuration.clock.sleep = { duration in
         reported.waits.withLock { $0.append(duration) }
         try Task.checkCancellation()

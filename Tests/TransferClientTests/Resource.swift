@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import HTTPSemantics
 import TransferProtocol
 import Units
@@ -15,7 +15,7 @@ struct Resource: Sendable {
         content = (0..<size).map { _ in UInt8(truncatingIfNeeded: generator.next() >> 32) }
     }
 
-    var sha256: [UInt8] { Array(SHA256.hash(data: content)) }
+    var sha256: [UInt8] { SHA256.hash(content) }
 
     var fields: [String] {
         var fields = ["Date: Sun, 06 Nov 1994 08:49:37 GMT"]

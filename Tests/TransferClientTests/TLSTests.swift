@@ -2,6 +2,7 @@ import HTTPTransport
 import HTTPTypes
 import LocalAuthority
 import NIOSSL
+import TLSTransport
 import TestUploadServers
 import Testing
 import TransferClient
@@ -30,7 +31,7 @@ import TransferProtocol
     private func attempt(
         _ server: ScriptedServer,
         _ folder: TemporaryFolder,
-        _ settings: TLSClientSettings,
+        _ settings: TLSClient,
         configure: (inout TransferClientConfiguration) -> Void = { _ in }
     ) async -> Attempted {
         await TransferClientTests.attempt(DownloadRequest(url: server.url()), to: folder.destination) {
@@ -56,8 +57,8 @@ import TransferProtocol
     {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1")) { server in
-            let other = try TLSClientSettings(authorities: Array(try LocalAuthority().certificate.utf8))
-            for settings in [TLSClientSettings(), other] {
+            let other = try LocalAuthority().trusting()
+            for settings in [TLSClient(TLSClientSettings()), other] {
                 let done = await attempt(server, folder, settings)
                 guard case .tlsRefused("127.0.0.1", let failure) = done.error else {
                     Issue.record("\(done.result)")

@@ -1,6 +1,7 @@
 import HTTPTransport
 import LocalAuthority
 import NIOSSL
+import TLSTransport
 
 extension LocalAuthority {
     /// The server side of TLS with a certificate for `hosts`.
@@ -18,10 +19,11 @@ extension LocalAuthority {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// Client settings that trust this authority and present `identity`.
-    func trusting(_ identity: TLSIdentity? = nil) throws -> TLSClientSettings {
+    /// The client side of TLS that trusts this authority and presents `identity`.
+    func trusting(_ identity: PEMIdentity? = nil, offersHTTP2: Bool = true) throws -> TLSClient {
         var settings = try TLSClientSettings(authorities: Array(certificate.utf8))
-        settings.identity = identity
-        return settings
+        settings.identity = try identity.map(TLSIdentity.init)
+        settings.offersHTTP2 = offersHTTP2
+        return TLSClient(settings)
     }
 }

@@ -1,4 +1,5 @@
-import Crypto
+import CPage
+import Digests
 import HTTPTypes
 
 extension V1API {
@@ -9,7 +10,7 @@ extension V1API {
 enum Page {
     /// The page with its security policy: only its own script and style run, and it connects to this server alone.
     static let response: APIResponse = {
-        let text = String(decoding: PackageResources.page_html, as: UTF8.self)
+        let text = String(decoding: (0..<squall_page_size()).map(squall_page_byte), as: UTF8.self)
         var response = APIResponse(200, type: "text/html; charset=utf-8", text: text)
         response.fields[.contentSecurityPolicy] = [
             "default-src 'none'", "script-src \(hashes(of: "script", in: text))",
@@ -26,7 +27,7 @@ enum Page {
     static func hashes(of element: String, in text: String) -> String {
         text.split(separator: "<\(element)>").dropFirst().map { rest in
             let content = rest.prefix(upTo: rest.firstRange(of: "</\(element)>")?.lowerBound ?? rest.endIndex)
-            return "'sha256-\(base64(Array(SHA256.hash(data: Array(content.utf8)))))'"
+            return "'sha256-\(base64(SHA256.hash(content.utf8)))'"
         }.joined(separator: " ")
     }
 

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import HTTPSemantics
 import TransferProtocol
 
@@ -15,10 +15,10 @@ struct ContentCheck {
     }
 
     /// Content arrived and was written.
-    mutating func update(_ bytes: [UInt8]) { hasher.update(data: bytes) }
+    mutating func update(_ bytes: [UInt8]) { hasher.update(bytes) }
 
     /// Whether the content matches its digest.
-    var isPassed: Bool { Array(hasher.finalize()) == expected.sha256 }
+    var isPassed: Bool { hasher.finalize() == expected.sha256 }
 }
 
 extension UploadStateMachine {

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import DurableFiles
 import Glibc
 import HTTPSemantics
@@ -130,7 +130,7 @@ final class StoredUpload: Sendable {
         precondition(offset == state.length, "Bytes are appended at the end")
         try file { () throws(FileError) in try data.write(bytes, at: offset) }
         state.length += Int64(bytes.count)
-        state.hasher?.update(data: bytes)
+        state.hasher?.update(bytes)
     }
 
     private func checkpoint(_ total: Int64?, _ state: inout State) throws(Failure) {
@@ -223,12 +223,12 @@ final class StoredUpload: Sendable {
                 let count = Int(min(Int64(Self.pieceBytes), state.length - offset))
                 let piece = try file { () throws(FileError) in try data.read(count, at: offset) }
                 guard piece.count == count else { throw .lost }
-                hasher.update(data: piece)
+                hasher.update(piece)
                 offset += Int64(count)
             }
             state.hasher = hasher
         }
-        guard let digest = ReprDigest(sha256: Array(hasher.finalize())) else {
+        guard let digest = ReprDigest(sha256: hasher.finalize()) else {
             preconditionFailure("SHA-256 has 32 bytes")
         }
         return digest

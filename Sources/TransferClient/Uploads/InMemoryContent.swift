@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import NIOCore
 import TransferProtocol
 
@@ -22,13 +22,13 @@ struct InMemoryContent: Sendable {
             hasher = try await UploadError.mapping { [hasher] () async throws(DownloadError) in
                 try await worker.run { () throws(DownloadError) in
                     var hasher = hasher
-                    hasher.update(data: bytes[range])
+                    hasher.update(bytes[range])
                     return hasher
                 }
             }
             offset = range.upperBound
         }
-        sha256 = Array(hasher.finalize())
+        sha256 = hasher.finalize()
     }
 
     /// The bytes of a range.

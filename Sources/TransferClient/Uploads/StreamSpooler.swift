@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import DurableFiles
 import Synchronization
 import SystemPackage
@@ -94,7 +94,7 @@ final class StreamSpooler: Sendable {
             }
         }
         if !pending.isEmpty { try await write(pending) }
-        let sha256 = state.withLock { Array($0.hasher.finalize()) }
+        let sha256 = state.withLock { $0.hasher.finalize() }
         return SpooledContent(file, in: folder, length: length, sha256: sha256, worker)
     }
 
@@ -120,7 +120,7 @@ final class StreamSpooler: Sendable {
                     guard !state.isAbandoned else { throw .cancelled }
                     try FileCall.run { () throws(FileError) in try file.write(bytes, at: state.length) }
                     state.length += Int64(bytes.count)
-                    state.hasher.update(data: bytes)
+                    state.hasher.update(bytes)
                 }
             }
         }

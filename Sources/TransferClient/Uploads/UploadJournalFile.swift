@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import DurableFiles
 import NIOCore
 import NIOPosix
@@ -36,8 +36,8 @@ final class UploadJournalFile: Sendable {
     ) async throws(UploadError) -> UploadJournalFile {
         guard let folder = request.journalFolder else { return UploadJournalFile(nil, worker) }
         let key = "\(request.method.rawValue) \(url.text)\n\(source.key)"
-        let name = SHA256.hash(data: Array(key.utf8)).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-        let path = folder.appending("\(name.joined()).squall-upload")
+        let name = SHA256.hash(key.utf8).prefix(16).hexadecimal
+        let path = folder.appending("\(name).squall-upload")
         try await makeFolder(folder, worker)
         return try await onWorker(worker) { () throws(FileError) in
             UploadJournalFile(try LockedLog.open(path, format, isPrivate: true, in: SystemFiles()), worker)

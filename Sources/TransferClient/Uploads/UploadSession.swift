@@ -17,7 +17,6 @@ final class UploadSession {
     let journal: UploadJournalFile
     let configuration: TransferClientConfiguration
     let group: any EventLoopGroup
-    let tls: TLSClient
     private let requirement = HTTP1Requirement()
     let onEvent: @Sendable (UploadEvent) -> Void
     let startedAt: Moment
@@ -65,7 +64,6 @@ final class UploadSession {
         self.onEvent = onEvent
         configuration = client.configuration
         group = client.eventLoopGroup
-        tls = client.tls
         startedAt = configuration.clock.now()
         pacer = TransferPacer(configuration)
         metadata = UploadMetadata(
@@ -157,7 +155,6 @@ final class UploadSession {
         let connector = HTTPAttempt(
             configuration,
             group: group,
-            tls: tls,
             remaining: loop.remaining,
             requirement: requirement
         )

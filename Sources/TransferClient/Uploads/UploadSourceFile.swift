@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import NIOCore
 import NIOPosix
 import SystemPackage
@@ -109,11 +109,11 @@ final class UploadSourceFile: Sendable {
         while offset < identity.length {
             guard !Task.isCancelled else { throw .cancelled }
             let buffer = try await read(offset..<identity.length)
-            hasher.update(data: Array(buffer.readableBytesView))
+            hasher.update(buffer.readableBytesView)
             offset += Int64(buffer.readableBytes)
         }
         try checkUnchanged()
-        return Array(hasher.finalize())
+        return hasher.finalize()
     }
 }
 

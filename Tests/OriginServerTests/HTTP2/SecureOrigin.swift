@@ -1,12 +1,13 @@
 import LocalAuthority
 import OriginServer
+import TLSTransport
 
 /// Common setup of the HTTP/2 suites.
 enum SecureOrigin {
     /// One authority for all tests, since making one is slow.
     private static let shared = Result { () throws in
         let authority = try LocalAuthority()
-        return (authority, try authority.identity(for: ["127.0.0.1"]))
+        return (authority, try TLSServer(TLSIdentity(authority.identity(for: ["127.0.0.1"]))))
     }
 
     /// Runs a server over TLS; `body` also gets the authority to trust.
@@ -16,8 +17,8 @@ enum SecureOrigin {
         takesUploads: Bool = false,
         _ body: (TestOrigin, LocalAuthority) async throws -> Result
     ) async throws -> Result {
-        let (authority, identity) = try shared.get()
-        return try await TestOrigin.with(files, limits: limits, tls: identity, takesUploads: takesUploads) {
+        let (authority, tls) = try shared.get()
+        return try await TestOrigin.with(files, limits: limits, tls: tls, takesUploads: takesUploads) {
             try await body($0, authority)
         }
     }

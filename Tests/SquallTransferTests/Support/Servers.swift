@@ -43,7 +43,7 @@ func bytes(_ count: Int) -> [UInt8] {
 /// Runs `body` with an origin that serves `folder` and accepts uploads.
 func withOrigin<Result: Sendable>(
     _ folder: Folder,
-    tls: TLSIdentity? = nil,
+    tls: (any ServerTLS)? = nil,
     _ body: (_ url: String, _ host: String, _ port: Int) async throws -> Result
 ) async throws -> Result {
     var configuration = OriginConfiguration(folder: folder.path)

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import SimulatedDisk
 import Synchronization
@@ -62,7 +62,7 @@ import Units
         let peer = SimulatedPeer(seed: seed ^ 0xBEEF, habits: habits, largest: 12_000, calm: 60)
         var request = DownloadRequest(url: Self.url)
         if habits.changes == 0, random.next() % 4 == 0 {
-            request.expectedSHA256 = Array(SHA256.hash(data: peer.versions[0]))
+            request.expectedSHA256 = SHA256.hash(peer.versions[0])
         }
         request.requiresProof = random.next() % 6 == 0
         return (peer, request)
@@ -169,7 +169,7 @@ import Units
                 guard file.map(peer.versions.contains) ?? (faults.chance > 0) else {
                     throw Broken(description: "success, and the file is no version of the server's")
                 }
-                guard file.map({ Array(SHA256.hash(data: $0)) }) == summary.sha256 else {
+                guard file.map({ SHA256.hash($0) }) == summary.sha256 else {
                     // The folder couldn't be synced, so the power cut loses the new name.
                     guard faults.chance > 0 else { throw Broken(description: "success, and the file is another one") }
                     floor = 0

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import HTTPSemantics
 import HTTPTransport
 import HTTPTypes
@@ -139,7 +139,7 @@ final class SimulatedPeer: Sendable {
         default: break
         }
         if habits.hasDate { fields[.lastModified] = "Sun, 06 Nov 1994 08:49:\(10 + number % 50) GMT" }
-        if habits.sendsDigest, let digest = ReprDigest(sha256: Array(SHA256.hash(data: content))) {
+        if habits.sendsDigest, let digest = ReprDigest(sha256: SHA256.hash(content)) {
             fields[.reprDigest] = digest.headerValue
         }
         return fields

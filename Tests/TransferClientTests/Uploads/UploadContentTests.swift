@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -26,7 +26,7 @@ import TransferProtocol
                 #expect(server.delivered == [Self.bytes])
                 #expect(attempted.summary?.dialect == dialect.rawValue)
                 #expect(attempted.resumedAt.last ?? 0 > 0)
-                #expect(attempted.summary?.sha256 == Array(SHA256.hash(data: Self.bytes)))
+                #expect(attempted.summary?.sha256 == SHA256.hash(Self.bytes))
                 #expect(folder.journalNames.isEmpty)
                 #expect(folder.openFiles == 0)
             }
@@ -111,7 +111,7 @@ import TransferProtocol
         try await withUploadServer(.dialect(.v10)) { server in
             let folder = try UploadFolder(Self.bytes)
             var request = folder.request(server.url)
-            let actual = Array(SHA256.hash(data: Self.bytes))
+            let actual = SHA256.hash(Self.bytes)
             request.sha256 = [UInt8](repeating: 7, count: 32)
             let attempted = await upload(folder, request, from: kind)
             #expect(attempted.error == .digestDiffers(named: [UInt8](repeating: 7, count: 32), actual: actual))

@@ -1,0 +1,124 @@
+import ControlAPI
+import EventLoop
+import FaultPlan
+import FaultProfile
+import ProxyEngine
+import Synchronization
+import Units
+
+/// The network of a demo with the control server's page, on which the proxy can be changed while the file is on its way.
+final class DemoPage: DemoNetwork {
+    private static let name = "demo"
+    private static let host = "localhost"
+
+    let repeats = true
+    private let profile: Profile
+    private let seed: UInt64
+    private let journal: JournalHub
+    private let proxies: ProxyManager
+    private let story = Story()
+    private let listener: Listener
+
+    /// Hands the events of the journal to the story of the present transfer.
+    private final class Listener: Sendable {
+        let story = Mutex<DemoStory?>(nil)
+    }
+
+    init(profile: Profile, seed: UInt64, loops: EventLoopGroup) {
+        let listener = Listener()
+        self.listener = listener
+        self.profile = profile
+        self.seed = seed
+        journal = JournalHub { entry in listener.story.withLock { $0 }?.record(entry) }
+        proxies = ProxyManager(loops: loops, seed: seed, journal: journal) { _, _ in }
+    }
+
+    /// Serves the page on `port` while `body` runs, which begins once somebody has opened it.
+    ///
+    /// - Parameter ready: called once with the URL.
+    func serve(
+        port: Int,
+        until interrupt: Interrupt,
+        ready: @escaping @Sendable (String) -> Void,
+        _ body: @escaping @Sendable () async throws(CommandFailure) -> Void
+    ) async throws(CommandFailure) {
+        let server = try ControlRunner.server()
+        let (story, journal) = (story, journal)
+        let handler = ControlHandler(
+            requestGuard: RequestGuard(allowedHosts: [], token: nil),
+            toxiproxy: ToxiproxyAPI(proxies: proxies, isStrict: false),
+            v1: V1API(
+                proxies: proxies,
+                profiles: ServedProfiles.store(folder: nil) { journal.noteChange() },
+                story: story
+            )
+        )
+        let outcome = Mutex<Result<Void, CommandFailure>>(.success(()))
+        do throws(ControlServerFailure) {
+            try await server.run(handler, host: DemoPage.host, port: port) { port in
+                ready("http://\(DemoPage.host):\(port)/")
+            } until: {
+                let watch = Task {
+                    await interrupt.wait()
+                    story.endWait()
+                }
+                await story.waitForReader()
+                if !interrupt.hasCome {
+                    do throws(CommandFailure) {
+                        try await body()
+                    } catch {
+                        outcome.withLock { $0 = .failure(error) }
+                    }
+                }
+                watch.cancel()
+                journal.stop()
+            }
+        } catch {
+            await proxies.stop()
+            throw error.commandFailure(DemoPage.host, port)
+        }
+        await proxies.stop()
+        try outcome.withLock { $0 }.get()
+    }
+
+    func begin(to upstream: Endpoint, _ story: DemoStory) async throws(CommandFailure) -> String {
+        listener.story.withLock { $0 = story }
+        let begun = await proxies.begin(DemoPage.name, upstream: "\(upstream)", profile: profile, seed: seed)
+        switch begun {
+        case .success(let address): return address
+        case .failure(let error): throw .failed(error.description)
+        }
+    }
+
+    func followPhases(until moment: Moment, _ story: DemoStory) {
+        story.enter(proxies.phase(of: DemoPage.name), at: moment)
+    }
+
+    func passed(_ transfer: DemoTransfer) async -> Int64? { nil }
+
+    func show(_ progress: ProgressSnapshot, of transfer: DemoTransfer, _ state: DemoTransfer.State) {
+        let state: Story.Transfer.State =
+            switch state {
+            case .running: .running
+            case .done: .done
+            case .failed: .failed
+            }
+        story.show(
+            Story.Transfer(
+                name: transfer.rawValue,
+                bytes: progress.bytes,
+                total: progress.total,
+                resumptions: progress.resumptions,
+                state: state
+            )
+        )
+    }
+
+    func tell(_ caption: String) { story.tell(caption) }
+
+    /// The proxy goes on, for whoever changes it on the page between two transfers.
+    func end() async -> Statistics {
+        listener.story.withLock { $0 = nil }
+        return Statistics()
+    }
+}

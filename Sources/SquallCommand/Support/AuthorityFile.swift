@@ -1,0 +1,57 @@
+import FoundationEssentials
+import HTTPTransport
+import SystemPackage
+
+/// A certificate authority for this run, with its certificate in a file for clients to trust.
+struct AuthorityFile {
+    /// The file with the certificate of the authority.
+    let path: String
+    /// The server side of TLS with a certificate of the authority.
+    let server: any ServerTLS
+
+    /// Makes the authority, a certificate for `host` and this machine's names, and the file in `TMPDIR` or `/tmp`.
+    init(for host: String) throws(CommandFailure) {
+        let certificate: String
+        do {
+            guard let tls = CommandServices.current.tls else {
+                throw CommandFailure.wrongInput("\(TLSSettingsProblem.unavailable); \(TLSFailure.buildAdvice)")
+            }
+            (server, certificate) = try tls.authority(for: AuthorityFile.names(host))
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw .failed("can't make a certificate: \(error)")
+        }
+        let folder = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        path = "\(folder)/squall-authority-\(UInt64.random(in: .min ... .max).hexadecimalDigits).pem"
+        do {
+            // An unguessable name and exclusive creation, for a shared folder.
+            let file = try FileDescriptor.open(
+                FilePath(path),
+                .writeOnly,
+                options: [.create, .exclusiveCreate, .closeOnExec],
+                permissions: [.ownerReadWrite, .groupRead, .otherRead]
+            )
+            try file.closeAfter { _ = try file.writeAll(certificate.utf8) }
+        } catch {
+            throw .failed("can't write the certificate of the authority to “\(path)”: \(FileProblem.reason(error))")
+        }
+    }
+
+    /// Removes the file, which is useless after the server has stopped.
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+    private static func names(_ host: String) -> [String] {
+        var names = ["localhost", "127.0.0.1", "::1"]
+        if !names.contains(host), host != "0.0.0.0", host != "::" { names.append(host) }
+        return names
+    }
+}
+
+extension UInt64 {
+    /// Sixteen hexadecimal digits.
+    fileprivate var hexadecimalDigits: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

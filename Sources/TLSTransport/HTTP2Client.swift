@@ -1,0 +1,99 @@
+#if TLS
+    import NIOCore
+    import NIOHTTP2
+    import NIOHTTPTypesHTTP2
+
+    /// The client side of HTTP/2 (RFC 9113): one stream on a connection, for one request.
+    enum HTTP2Client {
+        /// The flow-control window of a response's content: 1 MiB. Bounds the bytes in memory.
+        static let window = 1 << 20
+        /// The maximum size of a received frame: 64 KiB. Each frame costs processor time; the default is 16 KiB.
+        static let maximumFrameSize = 64 << 10
+        /// The maximum size of a response's header or trailer section, in bytes.
+        static let maximumHeadSize = 64 << 10
+        /// The bytes of a request that may be queued before the stream becomes unwritable: 64 KiB.
+        static let writeHighWatermark = 64 << 10
+
+        /// Opens a stream, see `ClientTLS.openStream`.
+        static func openStream(
+            on connection: any Channel,
+            _ initialize: @escaping @Sendable (any Channel) throws -> Void
+        ) -> EventLoopFuture<any Channel> {
+            let handler = NIOHTTP2Handler(
+                mode: .client,
+                eventLoop: connection.eventLoop,
+                connectionConfiguration: connectionConfiguration,
+                streamConfiguration: streamConfiguration
+            ) { pushed in
+                // Server push is disabled, so a pushed stream is a protocol violation (RFC 9113, section 6.5.2).
+                pushed.close()
+            }
+            let errors = ConnectionErrorForwarder()
+            do {
+                try connection.pipeline.syncOperations.addHandler(handler)
+                try connection.pipeline.syncOperations.addHandler(errors)
+                let promise = connection.eventLoop.makePromise(of: (any Channel).self)
+                try handler.syncMultiplexer().createStreamChannel(promise: promise) { stream in
+                    stream.eventLoop.makeCompletedFuture {
+                        try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPClientCodec())
+                        try stream.pipeline.syncOperations.addHandler(HTTP2ErrorReader())
+                        try initialize(stream)
+                    }
+                }
+                let bound = NIOLoopBound(errors, eventLoop: connection.eventLoop)
+                return promise.futureResult.map { stream in
+                    bound.value.stream = stream
+                    stream.closeFuture.whenComplete { _ in connection.close(promise: nil) }
+                    // The flow-control window bounds unread stream data; other frames belong to the connection.
+                    connection.setOption(.autoRead, value: true).whenSuccess { connection.read() }
+                    return stream
+                }
+            } catch {
+                return connection.eventLoop.makeFailedFuture(error)
+            }
+        }
+
+        private static var connectionConfiguration: NIOHTTP2Handler.ConnectionConfiguration {
+            var configuration = NIOHTTP2Handler.ConnectionConfiguration()
+            configuration.initialSettings = [
+                HTTP2Setting(parameter: .enablePush, value: 0),
+                HTTP2Setting(parameter: .initialWindowSize, value: window),
+                HTTP2Setting(parameter: .maxFrameSize, value: maximumFrameSize),
+                HTTP2Setting(parameter: .maxHeaderListSize, value: maximumHeadSize),
+            ]
+            configuration.targetWindowSize = window
+            return configuration
+        }
+
+        private static var streamConfiguration: NIOHTTP2Handler.StreamConfiguration {
+            var configuration = NIOHTTP2Handler.StreamConfiguration()
+            configuration.targetWindowSize = window
+            configuration.outboundBufferSizeHighWatermark = writeHighWatermark
+            configuration.outboundBufferSizeLowWatermark = writeHighWatermark / 2
+            return configuration
+        }
+    }
+
+    /// Forwards the error of a connection to its one stream, which would otherwise only close.
+    private final class ConnectionErrorForwarder: ChannelInboundHandler {
+        typealias InboundIn = Never
+
+        var stream: (any Channel)?
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            // Connection-level frames, already handled by the HTTP/2 handler.
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            // The multiplexer reports stream errors itself.
+            if error is NIOHTTP2Errors.StreamError { return }
+            stream?.pipeline.fireErrorCaught(error)
+            context.close(promise: nil)
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            stream = nil
+            context.fireChannelInactive()
+        }
+    }
+#endif
