@@ -20,7 +20,7 @@ package struct CommandServices: Sendable {
     /// Runs the command with these services and exits.
     ///
     /// - Parameter arguments: The name of the program and its arguments.
-    package func run(_ arguments: [String]) async {
+    @MainActor package func run(_ arguments: [String]) async {
         await CommandServices.$current.withValue(self) { await Squall.run(arguments) }
     }
 }

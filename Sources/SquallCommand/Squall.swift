@@ -21,10 +21,10 @@ struct Squall: AsyncParsableCommand {
         ]
     )
 
-    /// Runs the command and exits.
+    /// Runs the command and exits. On the main thread, which has to be the only one when a guard starts its command.
     ///
     /// - Parameter given: The name of the program and its arguments.
-    static func run(_ given: [String]) async {
+    @MainActor static func run(_ given: [String]) async {
         ProcessLimits.ignoreBrokenPipes()
         let arguments: [String]
         switch CommandTranslation.translate(program: given.first ?? "", Array(given.dropFirst())) {

@@ -7,7 +7,7 @@ import SquallCommand
 /// The `squall` command, with TLS and the control server as the traits of the build say.
 @main
 enum Squall {
-    static func main() async {
+    @MainActor static func main() async {
         var services = CommandServices()
         #if TLS
             services.tls = LinkedTLS()

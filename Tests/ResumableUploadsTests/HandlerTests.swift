@@ -351,7 +351,11 @@ import TransferProtocol
         try await connection.send(.put, "/photo", Self.creation(1 << 20), [1], ends: false)
         #expect(try await connection.response().0.status == .unauthorized)
         let piece = ByteBuffer(repeating: 1, count: 64 << 10)
-        for _ in 0..<4 { try await connection.channel.writeInbound(HTTPRequestPart.body(piece)) }
+        // The byte that came with the head is discarded before the response or after it.
+        let first = ByteBuffer(repeating: 1, count: piece.readableBytes - 1)
+        for piece in [first, piece, piece, piece] {
+            try await connection.channel.writeInbound(HTTPRequestPart.body(piece))
+        }
         #expect(connection.channel.isActive)
         _ = try? await connection.channel.writeInbound(HTTPRequestPart.body(piece))
         #expect(!connection.channel.isActive)

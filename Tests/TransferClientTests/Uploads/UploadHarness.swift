@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 import SystemPackage
+import TLSTransport
 import TransferClient
 import TransferProtocol
 import Units
@@ -72,6 +73,7 @@ func upload(
 ) async -> AttemptedUpload {
     let reported = Mutex<[UploadEvent]>([])
     var configuration = TransferClientConfiguration()
+    configuration.tls = TLSClient(TLSClientSettings())
     configuration.seed = 7
     configuration.retry.maximumAttempts = 100
     configuration.clock.sleep = { _ in try Task.checkCancellation() }
