@@ -21,6 +21,7 @@
         /// Makes a server.
         public init() {}
 
+        /// See `ControlServing`.
         public func run(
             _ handler: ControlHandler,
             host: String,

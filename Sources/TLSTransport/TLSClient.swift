@@ -41,8 +41,10 @@
             self.settings = settings
         }
 
+        /// See `ClientTLS`.
         public func prepare() throws(TLSSettingsProblem) { _ = try context(offersHTTP2: settings.offersHTTP2) }
 
+        /// See `ClientTLS`.
         public func start(
             on channel: any Channel,
             to host: String,
@@ -64,6 +66,7 @@
             return promise.futureResult
         }
 
+        /// See `ClientTLS`.
         public func openStream(
             on connection: any Channel,
             _ initialize: @escaping @Sendable (any Channel) throws -> Void

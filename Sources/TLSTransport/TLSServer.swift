@@ -17,6 +17,7 @@
             context = try TLSServer.context(identity, offersHTTP2: offersHTTP2)
         }
 
+        /// See `ServerTLS`.
         public func start(on channel: any Channel) throws -> EventLoopFuture<HTTPProtocol> {
             let promise = channel.eventLoop.makePromise(of: HTTPProtocol.self)
             let pipeline = channel.pipeline.syncOperations
@@ -31,6 +32,7 @@
             return promise.futureResult
         }
 
+        /// See `ServerTLS`.
         public func startHTTP2(
             on connection: any Channel,
             _ limits: HTTP2Limits,

@@ -21,8 +21,10 @@
         /// Makes a client that can't start.
         public init(_ settings: TLSClientSettings) {}
 
+        /// See `ClientTLS`.
         public func prepare() throws(TLSSettingsProblem) { throw .unavailable }
 
+        /// See `ClientTLS`.
         public func start(
             on channel: any Channel,
             to host: String,
@@ -31,6 +33,7 @@
             throw TLSFailure(kind: .unavailable, reason: "")
         }
 
+        /// See `ClientTLS`.
         public func openStream(
             on connection: any Channel,
             _ initialize: @escaping @Sendable (any Channel) throws -> Void
