@@ -60,6 +60,7 @@ struct ControlRunner {
                 try await ControlServer(handler).run(host: host, port: port) { port in
                     let shown = host.contains(":") ? "[\(host)]" : host
                     Console.print("ready: http://\(shown):\(port) (Toxiproxy's API, seed \(seed))")
+                    DetachedProgram.tellReady()
                 } until: {
                     await interrupt.wait()
                     journal.stop()
