@@ -50,6 +50,9 @@ enum ArgumentReading {
             let name = try value(argument) { text throws(UnitError) in try UnixSocketName(parsing: text) }
             return Endpoint(unix: name)
         }
+        if let refusal = ForeignWords.refusal(ofAddress: argument) {
+            throw ValidationError("\(refusal.problem): \(refusal.remedy)")
+        }
         guard let endpoint = Endpoint(LoopbackAddress.completing(argument)) else {
             throw ValidationError(
                 "write a host and a port up to 65535, such as 127.0.0.1:8080, localhost:80, [::1]:80 or :8080"
