@@ -64,7 +64,7 @@ def judge(svg, png):
         all_pixels += count
         if max(red, green, blue) < 32:
             black += count
-        if max(red, green, blue) - min(red, green, blue) >= 24:
+        if max(red, green, blue) - min(red, green, blue) >= 16:
             counts[int(colorsys.rgb_to_hsv(red, green, blue)[0] * 12) % 12] += count
     return sum(count > SHARE * all_pixels for count in counts), black / all_pixels
 
