@@ -42,7 +42,7 @@ class Watch:
         self.until("!document.querySelector('#story').hidden", "the story is shown")
         self.until(f"{CAPTION}.startsWith('download')", "the caption tells of the download")
         self.until("document.querySelector('#window').value === '30'", "the charts show the time of a transfer")
-        self.until("/wi-?fi/i.test(document.querySelector('.profile').dataset.profile)", "Wi-Fi profiles come first")
+        self.until("/^wi-?fi/i.test(document.querySelector('.profile').dataset.profile)", "Wi-Fi profiles come first")
         self.until("document.querySelectorAll('.card').length === 1", "the demo's proxy has a card")
         self.until(f"{CAPTION}.includes('gone')", "the phase in which the network is gone is told")
         self.until(f"{CAPTION}.includes('Resumed at')", "the resumption is told")
