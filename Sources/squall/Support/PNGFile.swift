@@ -29,10 +29,13 @@ struct PNGFile {
         } catch {
             throw .failed("can't write “\(source.path)”: \(error)")
         }
+        // A file of its own: what the replacement's writer has opened is emptied at the end.
+        let drawn = "\(path).png"
+        defer { try? FileManager.default.removeItem(atPath: drawn) }
         let program: ChildProcess
         do throws(SystemError) {
             program = try ChildProcess(
-                ["rsvg-convert", "--zoom=2", "--output=\(path)", source.path],
+                ["rsvg-convert", "--zoom=2", "--output=\(drawn)", source.path],
                 environment: ProcessInfo.processInfo.environment
             )
         } catch {
@@ -42,7 +45,10 @@ struct PNGFile {
             )
         }
         switch await program.end() {
-        case .exit(0): return
+        case .exit(0):
+            guard rename(drawn, path) == 0 else {
+                throw .failed("can't write “\(self.path)”: rename failed (errno \(errno))")
+            }
         case .exit(let code): throw .failed("can't write “\(self.path)”: rsvg-convert exited with \(code)")
         case .signal(let number): throw .failed("can't write “\(self.path)”: signal \(number) ended rsvg-convert")
         }
