@@ -46,8 +46,11 @@ struct PNGFile {
         }
         switch await program.end() {
         case .exit(0):
-            guard rename(drawn, path) == 0 else {
-                throw .failed("can't write “\(self.path)”: rename failed (errno \(errno))")
+            do {
+                try? FileManager.default.removeItem(atPath: path)
+                try FileManager.default.moveItem(atPath: drawn, toPath: path)
+            } catch {
+                throw .failed("can't write “\(self.path)”: \(error)")
             }
         case .exit(let code): throw .failed("can't write “\(self.path)”: rsvg-convert exited with \(code)")
         case .signal(let number): throw .failed("can't write “\(self.path)”: signal \(number) ended rsvg-convert")
