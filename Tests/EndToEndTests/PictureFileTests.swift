@@ -38,8 +38,9 @@ import Testing
             try FileManager.default.createDirectory(at: tools, withIntermediateDirectories: false)
             if !script.isEmpty {
                 let program = tools.appendingPathComponent("rsvg-convert")
-                try Data("#!/bin/sh\n\(script)\n".utf8).write(to: program)
-                try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+                // Written by another process: a program that this one has open for writing can't be started.
+                let write = #"printf '%s\n' '#!/bin/sh' "$0" >"$1" && chmod 755 "$1""#
+                _ = try await run("sh", ["-c", write, script, program.path])
             }
             try await body(folder, ["PATH": script.isEmpty ? tools.path : "\(tools.path):/usr/bin:/bin"])
         }
