@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test built-tests readme forward page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures terminal picture clean
+.PHONY: help demo build test built-tests readme forward page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -138,9 +138,9 @@ page: ## visit the page of `squall serve` and the reports of a stage with a head
 		SQUALL_REPORT_SAMPLES=$$samples scripts/test.sh --skip-build $(CHECKED) --filter '[.]ReportSamples' >/dev/null; \
 		SQUALL=.build/debug/squall python3 Tests/page/reports.py "$$samples"
 
-readme: build ## type the commands of the README: does each reader reach the goal? (a minute)
+readme: build ## paste the blocks of the README: does each reader reach the goal? (a minute) BUSY loops, TIMES each
 	@scripts/install.sh readme
-	@python3 Tests/readme/roles.py
+	@python3 Tests/readme/roles.py --busy $(or $(BUSY),0) --times $(or $(TIMES),1)
 
 forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (half a minute)
 	@scripts/install.sh forward page
@@ -151,14 +151,23 @@ pictures: ## compare the pictures of `squall plan` with runs of the same seed, a
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/pictures.py
 
+drawn: ## draw every SVG by rsvg-convert, as slides and documents do: is it in color? (a minute)
+	@scripts/install.sh build drawn
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@SQUALL=.build/debug/squall python3 Tests/page/drawn.py
+
 terminal: ## run the demo and the proxy in tmux at 60 to 200 columns: no wrapped line, no broken word (four minutes)
 	@scripts/install.sh build terminal
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/terminal/terminal.py
 
-picture: build ## draw docs/images/demo.svg: run the demo in tmux and draw what the terminal shows
-	@scripts/install.sh terminal
+images: build ## draw the pictures of the README and of docs/images from runs, without those of make loss-lab (3 minutes)
+	@scripts/install.sh page terminal
 	@SQUALL=$(RELEASE) python3 scripts/demo_picture.py
+	@$(RELEASE) plan elevator --size 24MiB --seed 7 --svg docs/images/plan-elevator.svg >/dev/null
+	@SQUALL=$(RELEASE) python3 Tests/page/demo.py --pictures docs/images
+	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
+		SQUALL=$(RELEASE) python3 Tests/page/reports.py "$$runs" --pictures docs/images
 
 action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action

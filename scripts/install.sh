@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test readme forward page terminal action acceptance databases
+#     scripts/install.sh PURPOSE...     the purposes: build test readme forward page drawn terminal action acceptance databases
 #                                   stage control-fuzz transfers tools load bench allocations install deb packages image
 #                                   loss-lab
 #
@@ -52,6 +52,10 @@ for purpose in "$@"; do
     page)
         need python3 has python3
         need chromium has chromium
+        ;;
+    drawn)
+        need python3 has python3
+        need librsvg2-bin has rsvg-convert
         ;;
     terminal)
         need python3 has python3

@@ -7,13 +7,13 @@ from .cells import SENDERS, name
 LOSSES, ROUND_TRIP = (1.0, 5.0), 50  # percent, ms
 WIDTH, HEIGHT, LEFT, TOP = 250, 150, 46, 86
 STEP_X, STEP_Y = 300, 215
-STYLE = """svg { --paper: #fff; --ink: #15202b; --faint: #56636f; --grid: #15202b1f; --one: #08749b; --two: #c8202f;
-font: 13px system-ui, sans-serif; fill: var(--ink); }
-@media (prefers-color-scheme: dark) { svg { --paper: #161e26; --ink: #e9eef3; --faint: #9aa8b5; --grid: #e9eef324;
---one: #4fc3ea; --two: #ff6b6b; } }
-.paper { fill: var(--paper); } .heading { font-size: 17px; font-weight: 600; } .faint { fill: var(--faint); font-size: 12px; }
-.end { text-anchor: end; } .middle { text-anchor: middle; } .grid { stroke: var(--grid); }
-.one, .two { fill: none; stroke-width: 1.8; } .one { stroke: var(--one); } .two { stroke: var(--two); stroke-dasharray: 5 3; }"""
+# Literal colors: few programs other than browsers know custom properties. The dark ones are overrides.
+STYLE = """svg { font: 13px system-ui, sans-serif; fill: #15202b; }
+.paper { fill: #ffffff; } .heading { font-size: 17px; font-weight: 600; } .faint { fill: #56636f; font-size: 12px; }
+.end { text-anchor: end; } .middle { text-anchor: middle; } .grid { stroke: #e3e4e6; }
+.one, .two { fill: none; stroke-width: 1.8; } .one { stroke: #08749b; } .two { stroke: #c8202f; stroke-dasharray: 5 3; }
+@media screen and (prefers-color-scheme: dark) { svg { fill: #e9eef3; } .paper { fill: #161e26; } .faint { fill: #9aa8b5; }
+.grid { stroke: #343b44; } .one { stroke: #4fc3ea; } .two { stroke: #ff6b6b; } }"""
 
 
 def draw(kernel, other, folder):

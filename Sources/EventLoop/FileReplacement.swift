@@ -6,6 +6,9 @@ public struct FileReplacement: Sendable {
     public let writer: LineWriter
     private let places: Places
 
+    /// The path at which the file is written, for a program that writes it in place of `writer`.
+    public var partial: String { places.partial }
+
     /// The paths of a replacement.
     public struct Places: Sendable {
         /// The destination.

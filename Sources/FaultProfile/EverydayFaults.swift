@@ -1,5 +1,41 @@
 import Units
 
+/// A time without a network, and what clients see of it.
+public struct EverydayOutage: Hashable, Sendable {
+    /// The time, on the proxy's clock.
+    public var window: ClockWindow
+    /// What a client sees.
+    public var how: Outage.Mode
+
+    /// Makes an outage.
+    public init(_ window: ClockWindow, how: Outage.Mode = .silence) {
+        self.window = window
+        self.how = how
+    }
+
+    /// Reads an interval as `ClockWindow` does, perhaps with what a client sees after it: "10 s..15 s=refuse".
+    ///
+    /// Throws for anything else.
+    public init(parsing text: String) throws(UnitError) {
+        guard let sign = text.lastIndex(of: "=") else {
+            self.init(try ClockWindow(parsing: text))
+            return
+        }
+        let word = String(text[text.index(after: sign)...])
+        guard let how = Outage.Mode(rawValue: word) else {
+            let words = Outage.Mode.allCases.map(\.rawValue)
+            throw UnitError(
+                problem: "\(word.quoted) is not what a client sees of an outage",
+                remedy: ForeignWords.remedy(forValue: word, of: "how", among: words)
+            )
+        }
+        self.init(try ClockWindow(parsing: String(text[..<sign])), how: how)
+    }
+
+    /// The outage as people write it: "10 s..15 s", "10 s..15 s=refuse". `EverydayOutage(parsing:)` reads it back.
+    public var text: String { how == .silence ? window.text : "\(window.text)=\(how.rawValue)" }
+}
+
 /// The everyday faults, each as one value, as the options of `squall run` give them.
 public struct EverydayFaults: Hashable, Sendable {
     /// The delay in each direction, and the largest deviation from it.
@@ -14,7 +50,7 @@ public struct EverydayFaults: Hashable, Sendable {
     /// takes the next, and later ones none. At most `ProfileLimits.cutOffsets`.
     public var cuts: [ByteCount]
     /// The times without a network, on the proxy's clock.
-    public var outages: [ClockWindow]
+    public var outages: [EverydayOutage]
 
     /// The round trip of a path with loss and without latency: 50 ms.
     public static let defaultRoundTrip = Duration.milliseconds(50)
@@ -26,7 +62,7 @@ public struct EverydayFaults: Hashable, Sendable {
         up: BitRate? = nil,
         loss: Probability? = nil,
         cuts: [ByteCount] = [],
-        outages: [ClockWindow] = []
+        outages: [EverydayOutage] = []
     ) {
         self.latency = latency
         self.down = down
@@ -91,7 +127,7 @@ public struct EverydayFaults: Hashable, Sendable {
             add("cut", .cut(Cut(position: cuts.count == 1 ? .at(first) : .inTurn(cuts), how: .reset)))
         }
         for outage in outages {
-            add("outage", .outage(Outage(how: .silence)), when: Condition(clock: outage))
+            add("outage", .outage(Outage(how: outage.how)), when: Condition(clock: outage.window))
         }
         return faults
     }

@@ -31,6 +31,8 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
         case invalidValue = "invalid-value"
         /// A file or a shipped profile isn't there, or can't be read.
         case notFound = "not-found"
+        /// A warning: the profile is valid, but this part of it probably does something else than it was written for.
+        case doubtful
     }
 
     /// Makes a problem; line and column count from 1, and are 0 for a file as a whole. The clauses may quote the profile,
@@ -51,9 +53,11 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
         self.remedy = remedy.shortened(to: 4096)
     }
 
-    /// `file:line:column: what (what to do)`, always one line.
+    /// `file:line:column: what (what to do)`, always one line; a warning has that word before its text, and no line 0.
     public var description: String {
-        "\(file.shortened(to: 4096)):\(line):\(column): \(what) (\(remedy))"
+        let file = file.shortened(to: 4096)
+        let place = code == .doubtful && line == 0 ? file : "\(file):\(line):\(column)"
+        return "\(place): \(code == .doubtful ? "warning: " : "")\(what) (\(remedy))"
     }
 }
 

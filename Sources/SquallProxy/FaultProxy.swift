@@ -111,6 +111,9 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
     }
 
     private static func endpoint(_ text: String) throws(FaultProxyError) -> Endpoint {
+        if let refusal = ForeignWords.refusal(ofAddress: text) {
+            throw FaultProxyError(.invalidAddress, "\(refusal.problem) (\(refusal.remedy))")
+        }
         guard let endpoint = Endpoint(text) else {
             let remedy = "write “127.0.0.1:8080”, “[::1]:8080”, “name:8080” or “unix:/run/app.sock”"
             throw FaultProxyError(.invalidAddress, "\(text.quoted) is no address (\(remedy))")

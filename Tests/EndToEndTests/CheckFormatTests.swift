@@ -115,4 +115,26 @@ import Testing
         #expect(!references.isEmpty)
         for file in Set(references) where !file.isEmpty { #expect(Repository.has("Profiles/\(file)"), "\(file)") }
     }
+
+    @Test(arguments: [
+        ("text", "warning: the phase “b” has no rate"), ("json", #""code":"doubtful""#),
+        ("github", "::warning file=p.json,line=4,col=3,title=doubtful::"), ("sarif", #""level":"warning""#),
+    ])
+    func `a warning is in every format, and leaves the exit code 0`(format: String, text: String) async throws {
+        let rate = #"{ "kind": "bandwidth", "rate": "1 Mbit/s" }"#
+        let profile = """
+            { "name": "p", "phases": [
+              { "name": "a", "for": "1 s", "faults": [ \(rate) ] },
+
+              { "name": "b", "for": "1 s" },
+              { "name": "c", "for": "1 s", "faults": [ \(rate) ] } ] }
+            """
+        try await withFolder { folder in
+            try Data(profile.utf8).write(to: folder.appendingPathComponent("p.json"))
+            let outcome = try await squall("check", "p.json", "--format", format, folder: folder)
+            #expect(outcome.status == 0)
+            #expect((format == "text" ? outcome.errors : outcome.output).contains(text), "\(outcome)")
+            #expect(format != "text" || outcome.output == "p.json: fine (2 faults, 3 phases; 1 warning)\n")
+        }
+    }
 }

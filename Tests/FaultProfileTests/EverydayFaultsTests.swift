@@ -10,7 +10,10 @@ import Units
             up: BitRate(bitsPerSecond: 1_000_000),
             loss: try Probability(parsing: "1 %"),
             cuts: [.mebibytes(1)],
-            outages: [ClockWindow(from: .seconds(10), until: .seconds(15)), ClockWindow(from: .seconds(60))]
+            outages: [
+                EverydayOutage(ClockWindow(from: .seconds(10), until: .seconds(15))),
+                EverydayOutage(ClockWindow(from: .seconds(60)), how: .refuse),
+            ]
         )
     }
 
@@ -22,7 +25,7 @@ import Units
                 {
                   "name": "options",
                   "summary": "latency 200 ms ± 50 ms, down 5 Mbit/s, up 1 Mbit/s, \
-                loss 1 %, cut at 1 MiB, outage 10 s..15 s, outage 60 s",
+                loss 1 %, cut at 1 MiB, outage 10 s..15 s, outage 60 s=refuse",
                   "faults": [
                     { "name": "latency", "kind": "latency", "delay": "200 ms", "jitter": "50 ms" },
                     { "name": "down", "kind": "bandwidth", "stream": "downstream", "rate": "5 Mbit/s", "per": "proxy" },
@@ -30,7 +33,7 @@ import Units
                     { "name": "loss", "kind": "loss", "rate": "1 %", "rtt": "400 ms" },
                     { "name": "cut", "kind": "cut", "at": "1 MiB", "how": "reset" },
                     { "name": "outage", "kind": "outage", "how": "silence", "when": { "clock": "10 s..15 s" } },
-                    { "name": "outage-2", "kind": "outage", "how": "silence", "when": { "clock": "60 s" } }
+                    { "name": "outage-2", "kind": "outage", "how": "refuse", "when": { "clock": "60 s" } }
                   ]
                 }
 
@@ -96,5 +99,23 @@ import Units
     func `an interval that is none is an error`(text: String, problem: String) {
         let error = #expect(throws: UnitError.self) { try ClockWindow(parsing: text) }
         #expect(error?.problem == problem)
+    }
+
+    @Test(arguments: [
+        ("5s..10s", "5 s..10 s"), ("5s..10s=silence", "5 s..10 s"), ("..1s=refuse", "..1 s=refuse"),
+        ("5s=reset", "5 s=reset"),
+    ])
+    func `an outage is written as it is read`(text: String, written: String) throws {
+        #expect(try EverydayOutage(parsing: text).text == written)
+    }
+
+    @Test(arguments: [
+        ("5s..10s=reject", "write “refuse”"), ("5s..10s=drop", "write “silence”"),
+        ("5s=", "its values are “refuse”, “silence”, “reset”"),
+        ("=refuse", "write “5 s” (from then on), “5 s..10 s” or “..10 s”"),
+    ])
+    func `an outage with another word is an error that names the right one`(text: String, remedy: String) {
+        let error = #expect(throws: UnitError.self) { try EverydayOutage(parsing: text) }
+        #expect(error?.remedy == remedy)
     }
 }

@@ -141,8 +141,7 @@ import Testing
         ("\"listen\": \"localhost:\"", "1:40: “localhost:” has the port “” (write a port from 0 to 65535)"),
         (
             "\"listen\": \"http://h:80\"",
-            "1:40: “http://h:80” is a URL, not an address (write host and port alone, such as "
-                + "“127.0.0.1:8080”)"
+            "1:40: “http://h:80” is a URL, not an address (write “h:80”)"
         ),
         (
             "\"listen\": \"::1:80\"",

@@ -170,6 +170,23 @@ def check_failure(job, upstream):
     assert job.calls.read_text().count("--product squall") == 1, "a cached command was built again"
 
 
+def check_artifacts(job, upstream):
+    """A failed run leaves its page, its journal and the fewest faults with which it fails."""
+    code, text, outputs = job.run({
+        "profile": "first-two-fail", "upstream": upstream, "run": "curl -sS -o /dev/null http://{proxy}/",
+        "html": "a page.html", "artifacts": "kept", "time-limit": "60s", "shrink": "true",
+    }, cached=True)
+    assert code == 1 and outputs == outputs | {"html": "a page.html", "artifacts": "kept"}, (text, outputs)
+    assert "<svg" in (job.workspace / "a page.html").read_text()
+    kept = [path.name for path in (job.workspace / "kept").rglob("*") if path.is_file()]
+    assert any(name.endswith(".jsonl") for name in kept) and any("shrunk" in name for name in kept), kept
+    assert "1 fault, which can't be left out, in " in text and "the run failed" in text, text
+    code, text, outputs = job.run({
+        "profile": "first-two-fail", "upstream": upstream, "run": "sleep 60", "time-limit": "200ms",
+    }, cached=True)
+    assert code == 1 and "200 ms" in text, text
+
+
 def check_success(job, upstream):
     job.summary.unlink(missing_ok=True)
     code, text, outputs = job.run({
@@ -194,11 +211,11 @@ def check_injection(job, upstream):
     """Text that a shell would run if it were pasted into a script."""
     mark = job.folder / "injected"
     evil = f'x"; touch "{mark}"; \' ; $(touch "{mark}") `touch "{mark}"` #'
-    for name in ("profile", "upstream", "seeds", "expect", "scenario", "jobs"):
+    for name in ("profile", "upstream", "seeds", "expect", "scenario", "jobs", "time-limit", "shrink"):
         inputs = {"profile": "first-two-fail", "upstream": upstream, "run": "true"} | {name: evil}
         code, text, outputs = job.run(inputs, cached=True)
         assert code == 2 and outputs["result"] == "wrong-input", (name, code, text)
-    for name in ("seeds", "scenario", "jobs", "junit"):
+    for name in ("seeds", "scenario", "jobs", "junit", "html", "artifacts", "time-limit", "shrink"):
         inputs = {"profile": "first-two-fail", "upstream": upstream, "run": "true", name: "1\nresult=passed"}
         code, text, outputs = job.run(inputs, cached=True)
         assert code == 2 and outputs["result"] == "wrong-input" and "more than one line" in text, (name, text)
@@ -227,7 +244,7 @@ def main():
     upstream = serve()
     with tempfile.TemporaryDirectory(prefix="squall-action-") as folder:
         job = Job(folder)
-        for check in (check_survivor, check_failure, check_success, check_scenario, check_injection, check_hash):
+        for check in (check_survivor, check_failure, check_artifacts, check_success, check_scenario, check_injection, check_hash):
             check(job, upstream)
             print(f"{check.__name__.removeprefix('check_')}: as it should be")
 

@@ -2,7 +2,7 @@
 """Opens the reports of a chaos stage in a headless Chromium: light and dark, narrow and wide.
 
     python3 Tests/page/reports.py FOLDER                         FOLDER has the samples that ReportSamples writes
-    python3 Tests/page/reports.py FOLDER --pictures docs/images  also writes the pictures of the documentation
+    python3 Tests/page/reports.py FOLDER --pictures docs/images  writes the pictures of the documentation, from runs
     python3 Tests/page/reports.py FOLDER --screenshots OTHER     also writes a picture of each report to OTHER
 
 With the environment variable SQUALL it also opens the reports of two stages that this command runs.
@@ -294,13 +294,31 @@ class Review:
             self.stage(squall)
             self.browser.emulate()
 
-    def pictures(self, folder):
+    def pictures(self, folder, squall):
+        """The pictures of the documentation: downloads through wifi-walkaway, as a stage has run them."""
+        served = os.path.join(self.folder, "served")
+        os.makedirs(served, exist_ok=True)
+        with open(os.path.join(served, "file.bin"), "wb") as file:
+            file.write(os.urandom(48 << 20))
+        os.symlink(os.path.abspath(squall), os.path.join(self.folder, "squall"))
+        environment = {**os.environ, "PATH": self.folder + os.pathsep + os.environ["PATH"],
+                       "SQUALL_PROFILES": os.path.join(os.path.dirname(__file__), "../../Profiles")}
+        command = ["squall", "test", "--profile", "wifi-walkaway", "--seed", "1..3", "--expect", "resumptions >= 1",
+                   "--html", "report.html", "--svg", "run.svg", "--", "squall", "get", "http://{app}/file.bin",
+                   "--output", "{folder}/file.bin"]
+        with subprocess.Popen([squall, "origin", served], stdout=subprocess.PIPE, text=True) as origin:
+            upstream = origin.stdout.readline().split("//")[1].split("/")[0].split()[0]
+            command[2:2] = ["--upstream", f"app={upstream}"]
+            ended = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
+            origin.terminate()
+        print(ended.stdout + ended.stderr)
+        self.browser.call("Emulation.setScrollbarsHidden", hidden=True)
         for scheme in SCHEMES:
             self.browser.resize(1280, 1000)
             self.browser.emulate(prefers_color_scheme=scheme)
-            self.open("pair.html")
+            self.open("report.html")
             self.picture(os.path.join(folder, f"report-{scheme}.png"))
-        shutil.copyfile(os.path.join(self.folder, "walk.svg"), os.path.join(folder, "chaos-run.svg"))
+        shutil.copyfile(os.path.join(self.folder, "run.svg"), os.path.join(folder, "chaos-run.svg"))
 
 
 def main():
@@ -317,9 +335,10 @@ def main():
     browser = Browser(chromium)
     review = Review(browser, options.folder, options.screenshots)
     try:
-        review.run(os.environ.get("SQUALL"))
         if options.pictures:
-            review.pictures(options.pictures)
+            review.pictures(options.pictures, os.environ["SQUALL"])
+        else:
+            review.run(os.environ.get("SQUALL"))
     except Failed as failure:
         review.failures.append(str(failure))
     finally:

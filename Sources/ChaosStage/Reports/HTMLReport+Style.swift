@@ -9,7 +9,7 @@ extension HTMLReport {
         return """
             :root { color-scheme: light dark;
             --mono: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-            \(ReportStyle.colors(root: ":root"))
+            \(ReportStyle.colors.variables(of: ":root"))
             \(page)
             \(table)
             \(matrix)

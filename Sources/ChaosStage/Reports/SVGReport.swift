@@ -27,11 +27,7 @@ public enum SVGReport {
             <title id="title">\(title.shortened(to: 400).xmlLine)</title>
             <desc id="description">\(picture.description.xmlLine)</desc>
             <style>
-            \(ReportStyle.colors(root: "svg"))
-            \(ReportStyle.picture)
-            .paper { fill: var(--surface); } .heading { font-size: 19px; font-weight: 650; }
-            .passed { fill: var(--green); font-weight: 600; } .failed { fill: var(--red); font-weight: 600; }
-            svg > text { font-size: 13px; } svg > .heading { font-size: 19px; }
+            \(style)
             </style>
             \(ReportStyle.signs)
             <rect class="paper" width="100%" height="100%" rx="10"/>
@@ -48,6 +44,15 @@ public enum SVGReport {
 
             """
     }
+
+    private static let style = ReportStyle.colors.literal(
+        """
+        \(ReportStyle.picture)
+        .paper { fill: var(--surface); } .heading { font-size: 19px; font-weight: 650; }
+        .passed { fill: var(--green); font-weight: 600; } .failed { fill: var(--red); font-weight: 600; }
+        svg > text { font-size: 13px; } svg > .heading { font-size: 19px; }
+        """
+    )
 
     /// The figures of a run in a line: how the command ended, the bytes, connections, faults and resumptions.
     static func figures(of run: RunReport) -> String {

@@ -41,4 +41,7 @@ public struct StageReport: Sendable {
 
     /// The number of runs that failed.
     public var failures: Int { runs.count { !$0.hasPassed } }
+
+    /// The outcome in a clause: "all 5 runs passed", "2 of 5 runs failed", "the run failed".
+    public var verdict: String { ReportText.verdict(self) }
 }

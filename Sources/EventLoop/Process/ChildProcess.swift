@@ -12,6 +12,12 @@ public final class ChildProcess: Sendable {
         case exit(Int32)
         /// It was killed by this signal.
         case signal(Int32)
+
+        /// The end that a status of waitpid(2) tells.
+        init(status: Int32) {
+            let number = status & 0x7F
+            self = number == 0 ? .exit((status >> 8) & 0xFF) : .signal(number)
+        }
     }
 
     private struct State {
@@ -78,8 +84,7 @@ public final class ChildProcess: Sendable {
                 while waitpid(process, &status, 0) < 0, errno == EINTR {}
                 running.remove(process)
             }
-            let number = status & 0x7F
-            let end = number == 0 ? End.exit((status >> 8) & 0xFF) : .signal(number)
+            let end = End(status: status)
             state.end = end
             defer { state.waiters = [] }
             return (end, state.waiters)

@@ -11,6 +11,17 @@ enum ProgramStart {
         case descriptors(input: Int32, output: Int32)
         /// Nothing to read, and the outputs of this process.
         case inheritedOutputs
+        /// The standard input of this process, `output` for both outputs, and `channel` as `DetachedProgram.channel`; in
+        /// a session of its own.
+        case detached(output: Int32, channel: Int32)
+
+        /// The flag of posix_spawn(3) for the program's group. `POSIX_SPAWN_SETSID` is a GNU extension that isn't imported.
+        var groupFlag: Int32 {
+            switch self {
+            case .none, .descriptors, .inheritedOutputs: Int32(POSIX_SPAWN_SETPGROUP)
+            case .detached: 0x80
+            }
+        }
     }
 
     /// Starts the program `arguments[0]`, a path or a name in PATH. A script without an interpreter line is run by the shell,
@@ -68,6 +79,10 @@ enum ProgramStart {
             posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
         case .inheritedOutputs:
             posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        case .detached(let output, let channel):
+            posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+            posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+            posix_spawn_file_actions_adddup2(&actions, channel, DetachedProgram.channel)
         }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -78,7 +93,7 @@ enum ProgramStart {
         for number in [SIGCHLD, SIGINT, SIGPIPE, SIGTERM] { sigaddset(&signals, number) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+        let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | streams.groupFlag
         posix_spawnattr_setflags(&attributes, Int16(flags))
         let words = arguments.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = []

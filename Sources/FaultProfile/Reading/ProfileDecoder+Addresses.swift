@@ -52,6 +52,7 @@ enum AddressText {
             _ = try UnixSocketName(parsing: text)
             return
         }
+        if let refusal = ForeignWords.refusal(ofAddress: text) { throw refusal }
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             throw UnitError(
                 problem: "\(text.quoted) has no port",

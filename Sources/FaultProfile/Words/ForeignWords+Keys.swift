@@ -29,6 +29,7 @@ extension ForeignWords {
                     "write “\"when\": { \"clock\": \"5 s..10 s\" }”, or put the fault into one of the “phases”"
                 )
             ),
+            ([], Entry("protocol proto transport", "delete it: \(withoutDatagrams)")),
             ([], Entry("duplicate duplication reorder reordering gap", withoutFault[0].remedy)),
         ]
 
@@ -61,6 +62,11 @@ extension ForeignWords {
         (["phase"], Entry("duration length time lasts seconds until", "write “\"for\": \"5 s\"”")),
         (["proxy"], Entry("target backend destination remote server to forward", "write “upstream”")),
         (["proxy"], Entry("bind address local source port", "write “\"listen\": \"127.0.0.1:8080\"”")),
+        (
+            ["profile", "proxy"],
+            Entry("protocol proto transport network udp quic", "delete it: \(withoutDatagrams)")
+        ),
+        (["profile", "proxy"], Entry("tls ssl https", "delete it: TLS passes through a proxy as it is")),
         (["proxy"], Entry("enabled", "delete it: a proxy that is in the profile is on")),
         (["condition"], Entry("toxicity probability percent percentage", "write “\"chance\": \"50 %\"”")),
         (["condition"], Entry("ip address source clientip", "write “\"client\": \"10.0.0.0/8\"”")),

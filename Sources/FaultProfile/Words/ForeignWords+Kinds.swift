@@ -50,6 +50,7 @@ extension ForeignWords {
             "duplicate duplication reorder reordering gap",
             "TCP hides it from programs but for the delay: write a “latency” fault with “jitter”, or a “loss” fault"
         ),
+        Entry("udp quic datagram datagrams", withoutDatagrams),
         Entry("noop none", "delete it: a proxy without faults forwards everything"),
         Entry(
             "dns dnsdelay dnsdelayvalue",

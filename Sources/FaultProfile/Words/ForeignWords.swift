@@ -37,6 +37,41 @@ package enum ForeignWords {
         return withoutFault.first { $0.isNamed(plain) }?.remedy
     }
 
+    /// Why a text that begins with a scheme, such as `https://api.test` or `udp:53`, is no address, and what to write;
+    /// `nil` for a text without one that other tools know.
+    package static func refusal(ofAddress text: String) -> UnitError? {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let scheme = text[..<colon].lowercased()
+        let rest = text[text.index(after: colon)...]
+        // A host may be called “quic”.
+        guard rest.hasPrefix("//") || scheme.hasPrefix("udp") || (scheme == "tcp" && rest.contains(":")) else {
+            return nil
+        }
+        if datagrams.isNamed(scheme) {
+            return UnitError(problem: "\(text.quoted) is for datagrams", remedy: "\(withoutDatagrams): write HOST:PORT")
+        }
+        guard let usual = schemes.first(where: { $0.name == scheme }) else { return nil }
+        let authority = rest.drop { $0 == "/" }.prefix { !"/?#".contains($0) }
+        let host = authority.split(separator: "@").last.map(String.init) ?? ""
+        let isWhole = usual.port == nil || host.contains(/:[0-9]+$/)
+        let address = host.isEmpty ? "HOST:PORT" : isWhole ? host : "\(host):\(usual.port ?? 0)"
+        let tls = usual.isEncrypted ? "; TLS passes through as it is" : ""
+        return UnitError(problem: "\(text.quoted) is a URL, not an address", remedy: "write \(address.quoted)\(tls)")
+    }
+
+    /// The schemes and names of protocols that are made of datagrams.
+    private static let datagrams = Entry("udp udp4 udp6 quic dtls http3 h3", "")
+    /// What to say about them, until they can be forwarded.
+    package static let withoutDatagrams = "Squall forwards TCP and Unix sockets; UDP and QUIC aren't there yet"
+    /// The schemes of streams, with the port that a URL may leave out.
+    private static let schemes: [(name: String, port: Int?, isEncrypted: Bool)] = [
+        ("http", 80, false), ("https", 443, true), ("ws", 80, false), ("wss", 443, true), ("tcp", nil, false),
+        ("tls", nil, true), ("ssl", nil, true), ("redis", 6_379, false), ("rediss", 6_379, true),
+        ("postgres", 5_432, false), ("postgresql", 5_432, false), ("mysql", 3_306, false), ("amqp", 5_672, false),
+        ("amqps", 5_671, true), ("mongodb", 27_017, false), ("mqtt", 1_883, false), ("mqtts", 8_883, true),
+        ("grpc", nil, false), ("grpcs", nil, true),
+    ]
+
     /// Whether a key of an object that lacks `kind` was meant to be it.
     static func isKind(_ key: String) -> Bool { ["type", "toxic", "fault", "toxictype"].contains(plain(key)) }
 

@@ -162,10 +162,24 @@ package struct PlanPicture: Sendable {
         if longest > .zero { delays = DelayTicks(covering: longest, count: 4) }
     }
 
-    /// The columns of a drawing without a width of its own.
+    /// The columns of a drawing without a width of its own: as many as there is time for, and half as many as often as a
+    /// line of their rates would go up and down so often that it is an area.
     package func columns() -> [PlanColumn] {
-        let count = Int(span.nanoseconds / 100_000_000)
-        return columns(min(max(count, PlanPicture.columnCounts.lowerBound), PlanPicture.columnCounts.upperBound))
+        let (least, most) = (PlanPicture.columnCounts.lowerBound, PlanPicture.columnCounts.upperBound)
+        var count = min(max(Int(span.nanoseconds / 100_000_000), least), most)
+        while true {
+            let columns = columns(count)
+            guard count > least, PlanPicture.isRestless(columns) else { return columns }
+            count = max(least, count / 2)
+        }
+    }
+
+    /// Whether the rates change by more than a fifth of the highest from a column to the next, in the mean.
+    private static func isRestless(_ columns: [PlanColumn]) -> Bool {
+        let rates = columns.compactMap(\.rate)
+        let highest = rates.max() ?? 0
+        let changes = zip(rates, rates.dropFirst()).reduce(0.0) { $0 + abs($1.0 - $1.1) }
+        return changes > highest * Double(rates.count) / 5
     }
 
     /// The parts of the drawing, in the order of the legend.

@@ -149,14 +149,15 @@ extension PlanSVG {
         }
     }
 
-    static let style = """
-        <style>
-        svg { --paper: #fff; --ink: #15202b; --faint: #56636f; --band: #f0f3f6; --grid: #15202b1f; --limit: #cfe3f1;
-        --edge: #08749b; --line: #17774a; --delay: #8a5cd6; --bad: #c8202f;
-        font: 13px system-ui, sans-serif; fill: var(--ink); }
-        @media (prefers-color-scheme: dark) { svg { --paper: #161e26; --ink: #e9eef3; --faint: #9aa8b5;
-        --band: #202a34; --grid: #e9eef324; --limit: #1f4560; --edge: #4fc3ea; --line: #5fd39a; --delay: #b48cff;
-        --bad: #ff6b6b; } }
+    private static let colors = ColorScheme([
+        ("paper", "#ffffff", "#161e26"), ("ink", "#15202b", "#e9eef3"), ("faint", "#56636f", "#9aa8b5"),
+        ("band", "#f0f3f6", "#202a34"), ("grid", "#e3e4e6", "#343b44"), ("limit", "#cfe3f1", "#1f4560"),
+        ("edge", "#08749b", "#4fc3ea"), ("line", "#17774a", "#5fd39a"), ("delay", "#8a5cd6", "#b48cff"),
+        ("bad", "#c8202f", "#ff6b6b"),
+    ])
+
+    private static let rules = """
+        svg { font: 13px system-ui, sans-serif; fill: var(--ink); }
         .paper { fill: var(--paper); } .heading { font-size: 17px; font-weight: 600; }
         .faint { fill: var(--faint); font-size: 12px; } .end { text-anchor: end; } .middle { text-anchor: middle; }
         .key { font-weight: 600; } .band { fill: none; pointer-events: all; } .odd { fill: var(--band); }
@@ -165,11 +166,18 @@ extension PlanSVG {
         .delay { stroke: var(--delay); } .range { fill: var(--delay); fill-opacity: .22; }
         .outage { stroke: var(--bad); stroke-width: 0.5; pointer-events: all; }
         .silence { fill: url(#hatch-silence); } .reset { fill: url(#hatch-reset); }
-        .refuse { fill: url(#hatch-refuse); } .hatch { stroke: var(--bad); } .outage.short { fill: var(--bad); fill-opacity: 0.6; }
+        .refuse { fill: url(#hatch-refuse); } .hatch { stroke: var(--bad); }
+        .outage.short { fill: var(--bad); fill-opacity: 0.6; }
         .lost path { fill: var(--bad); } line.lost { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 4 3; }
         .refused path { fill: none; stroke: var(--bad); stroke-width: 2; } .fault path { fill: var(--edge); }
-        .marks { fill: var(--bad); fill-opacity: .14; stroke: var(--bad); } .fault .marks { fill: var(--edge);
-        fill-opacity: .14; stroke: var(--edge); } .count { font-size: 12px; font-weight: 600; }
+        .marks { fill: var(--bad); fill-opacity: .14; stroke: var(--bad); }
+        .fault .marks { fill: var(--edge); fill-opacity: .14; stroke: var(--edge); }
+        .count { font-size: 12px; font-weight: 600; }
+        """
+
+    static let style = """
+        <style>
+        \(colors.literal(rules))
         </style>
         <defs>
         \(hatch("silence", angle: 45))

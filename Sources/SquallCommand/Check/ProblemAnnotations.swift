@@ -3,14 +3,15 @@ import Units
 
 /// Problems as workflow commands of GitHub Actions.
 enum ProblemAnnotations {
-    /// An `::error` line for each problem, with file, line and column; empty without problems.
+    /// An `::error` line for each problem, a `::warning` for a doubtful part, with file, line and column; empty without problems.
     static func text(of problems: [Problem]) -> String {
         problems.map { problem in
             let file = problem.file.hasPrefix("./") ? String(problem.file.dropFirst(2)) : problem.file
             var properties = ["file=\(property(file))"]
             if problem.line > 0 { properties += ["line=\(problem.line)", "col=\(problem.column)"] }
             properties.append("title=\(property(problem.code.rawValue))")
-            return "::error \(properties.joined(separator: ","))::\(data("\(problem.what) (\(problem.remedy))"))"
+            let command = problem.code == .doubtful ? "warning" : "error"
+            return "::\(command) \(properties.joined(separator: ","))::\(data("\(problem.what) (\(problem.remedy))"))"
         }.joined(separator: "\n")
     }
 

@@ -38,6 +38,7 @@ enum ProblemSARIF {
         case .unknownValue: "A word isn't one of the values that the key has."
         case .invalidValue: "A value is out of range, or contradicts another one."
         case .notFound: "A file or a shipped profile can't be read."
+        case .doubtful: "A part of a valid profile probably does something else than it was written for."
         }
     }
 
@@ -53,7 +54,7 @@ enum ProblemSARIF {
         }
         return .object([
             ("ruleId", .text(problem.code.rawValue)),
-            ("level", .text("error")),
+            ("level", .text(problem.code == .doubtful ? "warning" : "error")),
             ("message", message("\(problem.what) (\(problem.remedy))")),
             ("locations", .array([.object([("physicalLocation", .object(location))])])),
         ])

@@ -55,6 +55,8 @@ struct OriginCommand: AsyncParsableCommand {
     @Flag(help: "Speak TLS with a certificate for this machine that is made anew.")
     var tlsSelfSigned = false
 
+    @OptionGroup var background: DetachOptions
+
     func validate() throws {
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-cert and --tls-key are given together")
@@ -73,6 +75,7 @@ struct OriginCommand: AsyncParsableCommand {
     private static let largestUpload: Int64 = 900_000_000_000_000
 
     func run() async throws {
+        if try background.hasStarted("origin") { return }
         ProcessLimits.raiseOpenFiles()
         let log = Console.isTerminal ? Console.Log() : nil
         var configuration = OriginConfiguration(folder: folder, host: host, port: port)
@@ -106,6 +109,7 @@ struct OriginCommand: AsyncParsableCommand {
             Console.print("trust: \(authority.path) is the certificate of the authority, until this ends")
         }
         Console.print("ready: \(server.address.url) serves \(folder)\(taking)")
+        DetachedProgram.tellReady()
         await interrupt.wait()
         await server.shutdown()
         log?.finish()

@@ -7,7 +7,7 @@ import TransferProtocol
 import Units
 
 /// `squall plan`: draws a profile over time and predicts a transfer, without opening a socket.
-struct PlanCommand: ParsableCommand {
+struct PlanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Draw a profile over time, and predict what becomes of a transfer through it.",
@@ -82,6 +82,14 @@ struct PlanCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Draw it into this file as well, as PNG of 1920 pixels in width, by rsvg-convert.",
+            valueName: "file"
+        )
+    )
+    var png: String?
+
+    @Option(
+        help: ArgumentHelp(
             "The columns of the text, from 60 to 500; without it those of the terminal, or 80.",
             valueName: "number"
         )
@@ -127,17 +135,18 @@ struct PlanCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        if let journal { return try draw(journal: journal) }
+    func run() async throws {
+        if let journal { return try await draw(journal: journal) }
         let inputs = InputFiles()
         let whole = try faults.chosen(profile).read(noting: inputs)
         if faults.printProfile { return faults.write(whole, seed: seed) }
         let report = try prediction(of: whole)
         if events == .json {
             EventFormat.writeJSON(PlanPrediction(report))
-            if let svg { try write(PlanPicture(report), to: svg, inputs) }
+            try checkFiles(inputs)
+            try await write(PlanPicture(report))
         } else {
-            try show(PlanPicture(report), PlanPrediction(report), inputs)
+            try await show(PlanPicture(report), PlanPrediction(report), inputs)
         }
         if failUnlessComplete, report.forecast.outcome != .complete {
             throw CommandFailure.failed("the transfer isn't predicted to complete: \(report.verdict)")
@@ -145,14 +154,14 @@ struct PlanCommand: ParsableCommand {
     }
 
     /// Draws the run of a journal.
-    private func draw(journal: String) throws {
+    private func draw(journal: String) async throws {
         let inputs = InputFiles(journal)
         let given = try profile.map { name throws(CommandFailure) in
             try ProfileLibrary.profile(name, noting: inputs)
         }
         let file = try JournalFile(journal, profile: given, noting: inputs)
         let recording = try file.recording(of: try file.proxy(proxy, option: "--proxy"), direction, path: journal)
-        try show(PlanPicture(recording), nil, inputs)
+        try await show(PlanPicture(recording), nil, inputs)
     }
 
     /// Predicts the transfer through a profile.
@@ -174,21 +183,26 @@ struct PlanCommand: ParsableCommand {
         return PlanReport(profile: profile, seed: seed, transfer: transfer, client: client, forecast: forecast)
     }
 
-    /// Tells a picture on standard output, and draws it into the file of `--svg`.
-    private func show(_ picture: PlanPicture, _ prediction: PlanPrediction?, _ inputs: InputFiles) throws {
-        if let svg { try inputs.check(writing: "the drawing", to: svg) }
+    /// Tells a picture on standard output, and draws it into the files of `--svg` and `--png`.
+    private func show(_ picture: PlanPicture, _ prediction: PlanPrediction?, _ inputs: InputFiles) async throws {
+        try checkFiles(inputs)
         switch format {
         case .text:
             let width = columns ?? PlanCommand.usualColumns
             Console.print(lines: PlanText(picture, width: width, glyphs: PlanCommand.glyphs).text)
         case .json: EventFormat.writeJSON(PlanDocument(picture, prediction))
         }
-        if let svg { try write(picture, to: svg, inputs) }
+        try await write(picture)
     }
 
-    private func write(_ picture: PlanPicture, to svg: String, _ inputs: InputFiles) throws {
-        try inputs.check(writing: "the drawing", to: svg)
-        try OutputFile(path: svg).write(PlanSVG(picture).text)
+    private func checkFiles(_ inputs: InputFiles) throws {
+        for file in [svg, png].compactMap(\.self) { try inputs.check(writing: "the drawing", to: file) }
+    }
+
+    private func write(_ picture: PlanPicture) async throws {
+        let text = PlanSVG(picture).text
+        if let svg { try OutputFile(path: svg).write(text) }
+        if let png { try await PNGFile(path: png).write(svg: text) }
     }
 
     /// The characters of the text: ASCII on a terminal without others, and in a pipe if the locale has no others.

@@ -57,16 +57,20 @@ struct ReplayCommand: AsyncParsableCommand {
 
     @OptionGroup var start: StartOptions
 
+    @OptionGroup var background: DetachOptions
+
     @Option(help: "Event loops, a thread each; 0 is one for each processor.")
     var threads = 0
 
     func validate() throws {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try forward.check(listen: listen, upstream: upstream)
+        try background.check(journal: journal)
         if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
     }
 
     func run() async throws {
+        if try background.hasStarted("replay") { return }
         let inputs = InputFiles(recording)
         let given = try profile.map { name throws(CommandFailure) in
             try ProfileLibrary.profile(name, noting: inputs)

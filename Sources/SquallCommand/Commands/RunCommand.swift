@@ -20,6 +20,9 @@ struct RunCommand: AsyncParsableCommand {
             --forward-proxy is one port for HTTP (CONNECT and whole URLs) and SOCKS5; the clients name the hosts. It prints \
             the line that has a shell use it.
 
+            --detach prints the ready lines, the process id and the path of a log when it listens, and goes on in the \
+            background. An error until then is the command's own, with its exit code.
+
             Example: squall run cut-every-mebibyte --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             Example: squall run --latency 200ms±50ms --listen :5433 --upstream :5432
             Example: squall run wifi-roam --forward-proxy :8888
@@ -38,6 +41,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var start: StartOptions
 
+    @OptionGroup var background: DetachOptions
+
     @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
     var journal: String?
 
@@ -50,12 +55,14 @@ struct RunCommand: AsyncParsableCommand {
     func validate() throws {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try faults.check(profile)
+        try background.check(journal: journal)
         if watch, let (what, remedy) = faults.chosen(profile).reasonAgainstReload {
             throw ValidationError("--watch: \(what): \(remedy)")
         }
     }
 
     func run() async throws {
+        if !faults.printProfile, try background.hasStarted("run") { return }
         let inputs = InputFiles()
         let chosen = faults.chosen(profile)
         let read = try chosen.read(noting: inputs)

@@ -56,6 +56,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var start: StartOptions
 
+    @OptionGroup var background: DetachOptions
+
     @Flag(help: "Keep quirks of Toxiproxy that a test may rely on; see docs/toxiproxy.md.")
     var strictCompat = false
 
@@ -81,6 +83,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if try background.hasStarted("serve") { return }
         try await ControlRunner(
             host: host,
             port: port,

@@ -121,14 +121,14 @@ struct Demo {
                 // Not repeated if it was shown live at the same place.
                 if !live.isOn || !output.isTerminal { Console.print(lines: DemoSummary.story(of: story)) }
             }
-            let caption = try conclude(transfer, result, story)
+            let caption = try conclude(transfer, result, story, progress.snapshot)
             network.show(progress.snapshot, of: transfer, .done)
             network.tell("\(transfer.rawValue): \(caption)")
         } catch {
             network.show(progress.snapshot, of: transfer, .failed)
             network.tell("\(error.lines.trimmingPrefix("squall: "))")
-            guard network.repeats, case .failure(let failure) = result else { throw error }
-            if failure != .cancelled { Console.warn(lines: output.fitted(error).lines) }
+            guard network.repeats, case .failure = result else { throw error }
+            Console.warn(lines: output.fitted(error).lines)
         }
     }
 
@@ -167,15 +167,18 @@ struct Demo {
     private func conclude(
         _ transfer: DemoTransfer,
         _ result: Result<DemoResult, DemoFailure>,
-        _ story: DemoStory
+        _ story: DemoStory,
+        _ progress: ProgressSnapshot
     ) throws(CommandFailure) -> String {
         let done: DemoResult
         switch result {
         case .success(let result):
             done = result
         case .failure(.cancelled):
+            let size = files.sent(by: transfer).size
             throw .failed(
-                "\(transfer.failure): the demo was interrupted, and another one starts from the beginning"
+                "the \(transfer.rawValue) was interrupted after \(NearestText.size(progress.bytes)) of "
+                    + "\(NearestText.size(size)), and another demo starts from the beginning"
             )
         case .failure(.failed(let reason)):
             throw .failed("\(transfer.failure): \(reason)")

@@ -118,20 +118,22 @@ final class DemoStory: Sendable {
     /// Records an event of the client.
     func record(_ event: DownloadEvent) {
         guard let sentence = event.sentence else { return }
-        guard case .resumed(let offset) = event else { return record(sentence) { $0.client(event) } }
-        record(sentence, resumedAt: offset)
+        let caption = DemoCaption.text(of: event)
+        guard case .resumed(let offset) = event else { return record(sentence, caption) { $0.client(event) } }
+        record(sentence, caption, resumedAt: offset)
     }
 
     /// Records an event of the client.
     func record(_ event: UploadEvent) {
         guard let sentence = event.sentence else { return }
-        guard case .resumed(let offset) = event else { return record(sentence) { $0.client(event) } }
-        record(sentence, resumedAt: offset)
+        let caption = DemoCaption.text(of: event)
+        guard case .resumed(let offset) = event else { return record(sentence, caption) { $0.client(event) } }
+        record(sentence, caption, resumedAt: offset)
     }
 
-    private func record(_ sentence: String, resumedAt offset: Int64) {
+    private func record(_ sentence: String, _ caption: String?, resumedAt offset: Int64) {
         let time = MonotonicClock.now - started
-        record(sentence) {
+        record(sentence, caption) {
             $0.resumed(at: offset)
         } change: { state in
             state.resumptions.append(offset)
@@ -141,6 +143,7 @@ final class DemoStory: Sendable {
 
     private func record(
         _ sentence: String,
+        _ caption: String?,
         _ narrate: (inout DemoNarration) -> [String],
         change: (inout State) -> Void = { _ in }
     ) {
@@ -148,7 +151,7 @@ final class DemoStory: Sendable {
             change(&state)
             return narrate(&state.narration)
         }
-        tell(state.withLock { $0.entered }, sentence)
+        tell(state.withLock { $0.entered }, caption ?? sentence)
     }
 
     /// Adds the lines of the phases that began until `moment`; returns what is told live about them.

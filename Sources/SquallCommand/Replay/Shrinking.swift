@@ -114,8 +114,7 @@ struct Shrinking {
         written: String
     ) throws(CommandFailure) {
         try OutputFile(path: trial.files.profile).write(ProfileWriter.text(of: profile))
-        let count = "\(runs) run\(runs == 1 ? "" : "s")"
-        Console.print("\(Shrinking.faults(plan.units.count)) shrunk to \(kept.count) in \(count)")
+        Console.print(Shrinking.result(kept: kept.count, of: plan.units.count, runs: runs))
         for unit in kept { Console.print("  \(Shrinking.sentence(unit))") }
         Console.print("written: \(written)")
     }
@@ -123,6 +122,13 @@ struct Shrinking {
     private func units(_ kept: [Int]) -> [ReplayPlan.Unit] { kept.map { plan.units[$0] } }
 
     private static func faults(_ count: Int) -> String { "\(count) fault\(count == 1 ? "" : "s")" }
+
+    /// "40 faults shrunk to 2 in 9 runs", "1 fault, which can't be left out, in 2 runs".
+    static func result(kept: Int, of all: Int, runs: Int) -> String {
+        let runs = "\(runs) run\(runs == 1 ? "" : "s")"
+        guard all == 1, kept == 1 else { return "\(faults(all)) shrunk to \(kept) in \(runs)" }
+        return "\(faults(all)), which can't be left out, in \(runs)"
+    }
 
     static func sentence(_ unit: ReplayPlan.Unit) -> String {
         switch unit {

@@ -56,6 +56,7 @@ struct ControlRunner {
             try await server.run(handler, host: host, port: port) { port in
                 let shown = host.contains(":") ? "[\(host)]" : host
                 Console.print("ready: http://\(shown):\(port) (Toxiproxy's API, seed \(seed))")
+                DetachedProgram.tellReady()
             } until: {
                 await interrupt.wait()
                 journal.stop()

@@ -36,9 +36,9 @@ enum ArgumentReading {
         try value(argument) { text throws(UnitError) in try Probability(parsing: text) }
     }
 
-    /// An interval of the proxy's clock, such as "10s..15s".
-    static func window(_ argument: String) throws -> ClockWindow {
-        try value(argument) { text throws(UnitError) in try ClockWindow(parsing: text) }
+    /// A time without a network, such as "10s..15s" or "10s..15s=refuse".
+    static func outage(_ argument: String) throws -> EverydayOutage {
+        try value(argument) { text throws(UnitError) in try EverydayOutage(parsing: text) }
     }
 
     /// A host and port, "127.0.0.1:8080", a port on loopback, ":8080", or a Unix socket, "unix:/run/app.sock".
@@ -49,6 +49,9 @@ enum ArgumentReading {
         if UnixSocketName.isMeant(by: argument) {
             let name = try value(argument) { text throws(UnitError) in try UnixSocketName(parsing: text) }
             return Endpoint(unix: name)
+        }
+        if let refusal = ForeignWords.refusal(ofAddress: argument) {
+            throw ValidationError("\(refusal.problem): \(refusal.remedy)")
         }
         guard let endpoint = Endpoint(LoopbackAddress.completing(argument)) else {
             throw ValidationError(

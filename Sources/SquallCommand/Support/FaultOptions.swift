@@ -46,12 +46,13 @@ struct FaultOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take the network away for a time since the start: 10s..15s. Can be given several times.",
+            "Take the network away for a time since the start: 10s..15s. With =refuse or =reset behind it, in place of "
+                + "=silence, connections are refused or reset. Can be given several times.",
             valueName: "times"
         ),
-        transform: ArgumentReading.window
+        transform: ArgumentReading.outage
     )
-    var outage: [ClockWindow] = []
+    var outage: [EverydayOutage] = []
 
     @Flag(help: "Print the profile that the profile and the options amount to, and exit.")
     var printProfile = false
@@ -80,7 +81,7 @@ struct FaultOptions: ParsableArguments {
         add("--up", up?.text)
         add("--loss", loss?.text)
         for offset in cutAt { add("--cut-at", offset.text) }
-        for window in outage { add("--outage", window.text) }
+        for outage in outage { add("--outage", outage.text) }
         return arguments
     }
 

@@ -67,6 +67,7 @@ struct ProxyRunner {
         }
         output?.release()
         for proxy in proxies { announce(proxy) }
+        DetachedProgram.tellReady()
         let reloading = reloading(proxies, journal, reasons)
         let display = live.isOn ? Task { [proxies] in await RunDisplay(proxies: proxies, live: live).run() } : nil
         let polling = watches ? ProxyRunner.polling(reload) : nil

@@ -71,7 +71,7 @@ struct Stage {
         StageOutput.tellSummary(of: report)
         try reports.write(report)
         guard report.hasPassed else {
-            throw CommandFailure.failed("\(report.failures) of \(runs.count) run\(runs.count == 1 ? "" : "s") failed")
+            throw CommandFailure.failed(report.verdict)
         }
     }
 

@@ -55,10 +55,8 @@ struct StageShrinking {
         let files = try write(kept, of: plans)
         let isSmallest = if case .done = minimizer.next { true } else { false }
         let limit = isSmallest ? "" : ", and fewer may do: \(StageShrinking.runLimit) runs were made"
-        return [
-            "\(parts.count) faults shrunk to \(kept.count) in \(runs) runs\(limit): \(files.joined(separator: ", "))"
-        ]
-            + kept.map { "  \(Shrinking.sentence($0.unit))" }
+        let result = Shrinking.result(kept: kept.count, of: parts.count, runs: runs)
+        return ["\(result)\(limit): \(files.joined(separator: ", "))"] + kept.map { "  \(Shrinking.sentence($0.unit))" }
     }
 
     private func profiles(keeping kept: [Part], of plans: [ReplayPlan], isNamedApart: Bool = false) -> [Profile] {

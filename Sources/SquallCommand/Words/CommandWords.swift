@@ -57,7 +57,7 @@ enum CommandWords {
         ),
         (
             "stop kill quit down disable enable",
-            "Ctrl-C ends “squall run”; “squall ctl toggle PROXY” switches a proxy off and on."
+            "Ctrl-C ends “squall run”, and “kill” with its process id one of --detach; “squall ctl toggle PROXY” switches a proxy off and on."
         ),
         ("validate lint verify checks parse", "“squall check PROFILE” names every problem of a profile."),
         ("download fetch curl wget pull", "“squall get URL” downloads a file."),
@@ -68,7 +68,19 @@ enum CommandWords {
         ),
         ("http static fileserver webserver files", "“squall origin FOLDER” serves files."),
         (
-            "stage chaos exec wrap execute ci",
+            "exec wrap execute",
+            "None takes the connections of a program by itself yet. Most programs take HTTPS_PROXY: start "
+                + "“squall run PROFILE --forward-proxy :8888” for it. “squall test --profile PROFILE --upstream HOST:PORT "
+                + "-- COMMAND” tells a command the address of its proxy."
+        ),
+        ("udp quic http3 datagrams", "\(ForeignWords.withoutDatagrams)."),
+        (
+            "capture pcap tcpdump sniff",
+            "“squall run --journal FILE” records the faults that act; for packets use tcpdump beside it."
+        ),
+        ("tls https mitm decrypt", "TLS passes through a proxy as it is: \(run) runs one."),
+        (
+            "stage chaos ci",
             "“squall test --profile PROFILE --upstream HOST:PORT -- COMMAND” runs a command."
         ),
         ("minimize reduce bisect", "“squall shrink JOURNAL --upstream HOST:PORT -- COMMAND” finds the fewest faults."),

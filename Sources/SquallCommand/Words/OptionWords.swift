@@ -1,3 +1,4 @@
+import FaultProfile
 import Units
 
 /// Leads options that a command doesn't have, such as those of other tools, to those that it has.
@@ -64,11 +65,31 @@ enum OptionWords {
         Entry("run replay", "--verbose -v --debug", "write --journal -, which prints every fault"),
         Entry("run", "--reload --hot-reload --auto-reload", "write --watch"),
         Entry("run replay", "--workers --loops --jobs -j", "write --threads COUNT"),
-        Entry("run replay", "--daemon --background --detach -d", "use “squall serve”, or & of the shell"),
+        Entry("run replay serve origin", "--daemon --daemonize --background --bg", "write --detach"),
+        Entry("run replay serve", "-d", "write --detach"),
+        Entry("run replay shrink test serve plan demo", "--udp --quic --http3 --datagrams --dtls", withoutDatagrams),
+        Entry(
+            "run replay",
+            "--pcap --capture --tcpdump --dump",
+            "write --journal FILE for the faults that act, and run tcpdump beside it for packets"
+        ),
+        Entry("shrink test serve", "--pcap --capture --tcpdump --dump", "run tcpdump beside it"),
+        Entry(
+            "run replay shrink test",
+            "--tls --https --ssl --mitm --tls-cert --cert --insecure -k",
+            "delete it: TLS passes through as it is, and the client checks the server's certificate"
+        ),
+        Entry(
+            "serve",
+            "--tls --https --ssl --tls-cert --cert",
+            "delete it: the API is HTTP, and TLS passes through its proxies as it is"
+        ),
         Entry("run replay shrink test", "--max-connections --connections", "write --connection-limit COUNT"),
         Entry("run replay shrink test", "--memory --buffer --buffer-size", "write --link-memory SIZE"),
         Entry("run plan demo test", "--random-seed --rng", "write --seed NUMBER"),
     ]
+
+    private static let withoutDatagrams = "delete it: \(ForeignWords.withoutDatagrams)"
 
     private static let faults = [
         Entry("run plan demo", "--delay --lag --ping --rtt", "write --latency 200ms"),
@@ -135,7 +156,7 @@ enum OptionWords {
     private static let reports = [
         Entry("check", "--json --sarif --github --output --output-format -o", "write --format json, github or sarif"),
         Entry("plan demo", "--bytes --length --file-size", "write --size SIZE"),
-        Entry("plan", "--output -o --image --png --draw", "write --svg FILE"),
+        Entry("plan", "--output -o --image --draw --picture", "write --svg FILE or --png FILE"),
         Entry("plan", "--time --duration --for", "write --until DURATION"),
         Entry("demo", "--browser --web --ui --open", "write --page"),
         Entry("demo", "--output -o --folder", "write --keep FOLDER"),

@@ -1,0 +1,82 @@
+import Glibc
+
+/// This program started once more, to go on in the background: in a session of its own, with both outputs in a log.
+///
+/// The started process calls `tellReady` once it serves; `start` returns then.
+public enum DetachedProgram {
+    /// How a start ended.
+    public enum Start: Hashable, Sendable {
+        /// It serves, as this process.
+        case ready(process: Int32)
+        /// It ended before it served.
+        case ended(ChildProcess.End)
+    }
+
+    /// The environment variable by which the started process knows that another one waits for it.
+    private static let variable = "SQUALL_DETACHED"
+    /// The descriptor on which it tells that it is ready.
+    static let channel: Int32 = 3
+
+    /// Whether this process was started by `start` and isn't ready yet.
+    public static var isSelf: Bool { getenv(variable) != nil }
+
+    /// Makes an empty log that only its owner may read, `NAME-XXXXXX.log` in `$TMPDIR` or /tmp.
+    ///
+    /// - Throws: `SystemError` of mkstemps(3).
+    public static func makeLog(name: String) throws(SystemError) -> (path: String, descriptor: Int32) {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        var path = Array("\(folder.isEmpty ? "/tmp" : folder)/\(name)-XXXXXX.log".utf8CString)
+        let descriptor = mkstemps(&path, 4)
+        guard descriptor >= 0 else { throw .last("mkstemps") }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, O_APPEND)
+        return (String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self), descriptor)
+    }
+
+    /// Starts this program with its own arguments, and waits until it is ready or has ended, however long that takes.
+    /// It keeps standard input until it is ready.
+    ///
+    /// - Parameter log: the descriptor for both of its outputs, which is closed.
+    /// - Throws: `SystemError` of socketpair or posix_spawn.
+    public static func start(log: Int32) throws(SystemError) -> Start {
+        defer { close(log) }
+        var sockets: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &sockets) == 0 else { throw .last("socketpair") }
+        defer { close(sockets[0]) }
+        signal(SIGCHLD, SIG_DFL)
+        setenv(variable, "1", 1)
+        defer { unsetenv(variable) }
+        let started = Result { () throws(SystemError) in
+            try ProgramStart.runSelf(
+                Array(CommandLine.arguments.dropFirst()),
+                .detached(output: log, channel: sockets[1])
+            )
+        }
+        close(sockets[1])
+        let process = try started.get()
+        if GuardProtocol.read(1, from: sockets[0]) != nil { return .ready(process: process) }
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return .ended(ChildProcess.End(status: status))
+    }
+
+    /// Tells the process that waits for this one that it is ready, and lets go of standard input. Asks this process to end
+    /// by SIGTERM if the other one has ended meanwhile. Does nothing in a process that `start` hasn't started, or that was
+    /// ready before.
+    public static func tellReady() {
+        guard isSelf else { return }
+        unsetenv(variable)
+        defer { close(channel) }
+        do throws(SystemError) {
+            try GuardProtocol.write([1], to: channel)
+        } catch {
+            kill(getpid(), SIGTERM)
+            return
+        }
+        let empty = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard empty >= 0 else { return }
+        dup2(empty, STDIN_FILENO)
+        close(empty)
+    }
+}

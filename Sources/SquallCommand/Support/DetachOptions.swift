@@ -1,0 +1,55 @@
+import ArgumentParser
+import EventLoop
+import FoundationEssentials
+
+/// The option of the commands that can go on in the background.
+struct DetachOptions: ParsableArguments {
+    @Flag(
+        help:
+            "Return as soon as it listens, and go on in the background. Prints the process id and the path of its log."
+    )
+    var detach = false
+
+    /// Throws a usage error if the journal would go to an output that nobody sees.
+    func check(journal: String?) throws {
+        guard detach, journal == "-" else { return }
+        throw ValidationError("--journal - is standard output, which --detach leaves: write --journal FILE")
+    }
+
+    /// Starts this command line again in the background, and prints what it has said until it listens.
+    ///
+    /// - Parameter command: the subcommand, for the name of the log.
+    /// - Returns: whether the command has been started, so that nothing is left to do here.
+    /// - Throws: an exit code if the started command has failed; its errors are printed.
+    func hasStarted(_ command: String) throws -> Bool {
+        guard detach, !DetachedProgram.isSelf else { return false }
+        let log: String
+        let start: DetachedProgram.Start
+        do throws(SystemError) {
+            let file = try DetachedProgram.makeLog(name: "squall-\(command)")
+            log = file.path
+            start = try DetachedProgram.start(log: file.descriptor)
+        } catch {
+            throw CommandFailure.failed("can't start in the background: \(error)")
+        }
+        let said = ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").trimmedEnd
+        switch start {
+        case .ready(let process):
+            if !said.isEmpty { Console.print(lines: said) }
+            Console.print("detached: process \(process), which “kill \(process)” ends; its log is \(log)")
+            return true
+        case .ended(let end):
+            try? FileManager.default.removeItem(atPath: log)
+            if !said.isEmpty { Console.error(lines: said) }
+            switch end {
+            case .exit(let code): throw ExitCode(code == 0 ? ExitStatus.failed.rawValue : code)
+            case .signal(let number): throw CommandFailure.failed("signal \(number) has ended it before it listened")
+            }
+        }
+    }
+}
+
+extension String {
+    /// The text without the line end at its end.
+    fileprivate var trimmedEnd: String { hasSuffix("\n") ? String(dropLast()) : self }
+}

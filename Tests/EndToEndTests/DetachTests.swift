@@ -1,0 +1,134 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `--detach`: commands that go on in the background.
+@Suite(.timeLimit(.minutes(5))) struct DetachTests {
+    /// Runs a command with `--detach` and its log in `folder`, hands what it said and its address to `body`, and ends its
+    /// process.
+    private func withDetached(
+        _ arguments: [String],
+        in folder: URL,
+        _ body: (Outcome, String) async throws -> Void
+    ) async throws {
+        let outcome = try await withChild(
+            Programs.squall,
+            arguments + ["--detach"],
+            environment: ["TMPDIR": folder.path],
+            folder: folder
+        ) { await $0.finish() }
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let told = try #require(outcome.lines.last?.firstMatch(of: #/^detached: process ([0-9]+), /#), "\(outcome)")
+        let process = try #require(pid_t(told.output.1))
+        defer { kill(process, SIGTERM) }
+        try await body(outcome, try address(in: outcome.output))
+    }
+
+    /// The logs in a folder.
+    private func logs(in folder: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".log") }
+    }
+
+    @Test func `run returns when it listens, and says its process and its log`() async throws {
+        try await withFolder { folder in
+            try await withOrigin(size: 1_000) { origin in
+                let arguments = ["run", "slow-accept", "--listen", "127.0.0.1:0", "--upstream", origin, "--seed", "1"]
+                try await withDetached(arguments, in: folder) { outcome, address in
+                    #expect(outcome.errors.isEmpty)
+                    #expect(outcome.lines.count == 2)
+                    #expect(outcome.lines[0].hasPrefix("ready: \(address) -> \(origin) (proxy “proxy”, "))
+                    let log = try #require(try logs(in: folder).first)
+                    #expect(outcome.lines[1].hasSuffix(" ends; its log is \(folder.path)/\(log)"))
+                    #expect(log.hasPrefix("squall-run-"))
+                    let text = try String(contentsOf: folder.appendingPathComponent(log), encoding: .utf8)
+                    #expect(text == outcome.lines[0] + "\n")
+                    let got = try await run("curl", ["-s", "http://\(address)/file.bin"])
+                    #expect(got.status == 0)
+                }
+            }
+        }
+    }
+
+    @Test func `SIGTERM ends it, and its connections with it`() async throws {
+        try await withFolder { folder in
+            try await withOrigin(size: 1_000) { origin in
+                let profile = #"{ "name": "hold", "faults": [ { "kind": "outage", "how": "silence" } ] }"#
+                try Data(profile.utf8).write(to: folder.appendingPathComponent("hold.json"))
+                let arguments = ["run", "./hold.json", "--listen", "127.0.0.1:0", "--upstream", origin]
+                var client: RawSocket?
+                try await withDetached(arguments, in: folder) { _, address in
+                    client = try RawSocket(address)
+                    client?.send("GET / HTTP/1.1\r\n\r\n".utf8)
+                }
+                #expect(client?.head() == nil)
+            }
+        }
+    }
+
+    @Test(arguments: ["origin", "serve"])
+    func `servers can go on in the background too`(command: String) async throws {
+        try await withFolder { folder in
+            let port = command == "serve" ? ["--host", "127.0.0.1", "--port", "0"] : [folder.path, "--port", "0"]
+            try await withDetached([command] + port, in: folder) { _, address in
+                let path = command == "serve" ? "version" : try logs(in: folder)[0]
+                let got = try await run("curl", ["-sf", "http://\(address)/\(path)"])
+                #expect(got.status == 0, "\(got)")
+            }
+        }
+    }
+
+    @Test func `an error before it listens is the command's own, and leaves no log`() async throws {
+        try await withFolder { folder in
+            try await withOrigin(size: 1) { origin in
+                for (listen, code) in [(origin, Int32(1)), ("nowhere.invalid:0", 2)] {
+                    let arguments = ["run", "slow-3g", "--listen", listen, "--upstream", "127.0.0.1:9"]
+                    let plain = try await withChild(Programs.squall, arguments) { await $0.finish() }
+                    let outcome = try await withChild(
+                        Programs.squall,
+                        arguments + ["--detach"],
+                        environment: ["TMPDIR": folder.path]
+                    ) { await $0.finish() }
+                    #expect(outcome.status == code && plain.status == code)
+                    #expect(outcome.errors == plain.errors && !outcome.errors.isEmpty)
+                    #expect(outcome.output.isEmpty)
+                    #expect(try logs(in: folder).isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test func `a profile may come from standard input`() async throws {
+        try await withFolder { folder in
+            let profile = folder.appendingPathComponent("p.json")
+            try Data(#"{ "name": "piped" }"#.utf8).write(to: profile)
+            let script = #""$0" run - --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --detach <"$1""#
+            let outcome = try await withChild(
+                Programs.find("sh"),
+                ["-c", script, Programs.squall.path, profile.path],
+                environment: ["TMPDIR": folder.path]
+            ) { await $0.finish() }
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(outcome.output.contains("profile “piped”"))
+            let told = try #require(outcome.output.firstMatch(of: #/process ([0-9]+), /#))
+            let process = try #require(pid_t(told.output.1))
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/0") == "/dev/null")
+            kill(process, SIGTERM)
+        }
+    }
+
+    @Test func `a journal on standard output isn't for it`() async throws {
+        let outcome = try await squall(
+            "run",
+            "slow-3g",
+            "--listen",
+            ":0",
+            "--upstream",
+            ":9",
+            "--detach",
+            "--journal",
+            "-"
+        )
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains("write --journal FILE"))
+    }
+}

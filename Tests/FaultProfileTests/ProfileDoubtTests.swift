@@ -1,0 +1,84 @@
+import FaultProfile
+import Testing
+
+/// Warnings about valid profiles.
+@Suite struct ProfileDoubtTests {
+    private static let rate = #"{ "kind": "bandwidth", "rate": "1 Mbit/s" }"#
+
+    /// The warnings about a profile, without its file's name.
+    private func doubts(_ text: String) throws -> [String] {
+        let source = ProfileSource(file: "p.json", text: text)
+        let profile = try ProfileReader.profile(from: source) { _ in
+            .success(ProfileSource(file: "base.json", text: #"{ "name": "base" }"#))
+        }
+        return ProfileReader.doubts(about: profile, from: source).map(\.description)
+    }
+
+    /// A profile of three phases with a rate in the first and the last; `middle` has the faults of the second.
+    private func phases(_ middle: String, always: String = "") -> String {
+        """
+        { "name": "p", "faults": [ \(always) ], "phases": [
+          { "name": "a", "for": "1 s", "faults": [ \(ProfileDoubtTests.rate) ] },
+          { "name": "b", "for": "1 s", "faults": [ \(middle) ] },
+          { "name": "c", "for": "1 s", "faults": [ \(ProfileDoubtTests.rate) ] } ] }
+        """
+    }
+
+    @Test func `a phase without a rate between phases with one is told with its place`() throws {
+        #expect(
+            try doubts(phases(#"{ "kind": "latency", "delay": "1 ms" }"#)) == [
+                "p.json:3:3: warning: the phase “b” has no rate, between phases with one: it is unlimited "
+                    + "(give it a “bandwidth” fault; 10 Gbit/s is as good as none)"
+            ]
+        )
+    }
+
+    @Test func `a phase with a rate in one direction lacks the other`() throws {
+        let doubts = try doubts(phases(#"{ "kind": "slow-reader", "stream": "downstream", "rate": "1 Mbit/s" }"#))
+        #expect(doubts.count == 1 && doubts[0].contains("has no rate upstream, "), "\(doubts)")
+    }
+
+    @Test(arguments: [
+        (rate, ""), (#"{ "kind": "outage", "how": "silence" }"#, ""), (#"{ "kind": "discard" }"#, ""), ("", rate),
+    ])
+    func `a phase with a rate of its own or of the profile, or without a network, is fine`(
+        middle: String,
+        always: String
+    ) throws {
+        #expect(try doubts(phases(middle, always: always)) == [])
+    }
+
+    @Test func `the first and the last phase may be without a rate`() throws {
+        let text = """
+            { "name": "p", "phases": [
+              { "name": "a", "for": "1 s" },
+              { "name": "b", "for": "1 s", "faults": [ \(ProfileDoubtTests.rate) ] },
+              { "name": "c", "for": "1 s" } ] }
+            """
+        #expect(try doubts(text) == [])
+    }
+
+    @Test(arguments: [("reset", "outage"), ("silence", "outage"), ("close", "traffic")])
+    func `a cut at 0 B that begins later spares open connections, and the remedy doesn't`(
+        how: String,
+        remedy: String
+    ) throws {
+        let cut = #"{ "kind": "cut", "at": "0 B", "how": "\#(how)" }"#
+        let within = try doubts(
+            #"{ "name": "p", "phases": [ { "name": "a", "for": "1 s" }, { "name": "b", "faults": [ \#(cut) ] } ] }"#
+        )
+        #expect(within.count == 1)
+        #expect(within.first?.hasPrefix("p.json:1:") == true)
+        #expect(within.first?.contains("the cut “b/cut” at 0 B spares connections that are open") == true)
+        #expect(within.first?.contains(remedy) == true)
+        let timed = cut.dropLast(2) + #", "when": { "clock": "5 s" } }"#
+        #expect(try doubts(#"{ "name": "p", "faults": [ \#(timed) ] }"#).count == 1)
+        #expect(try doubts(#"{ "name": "p", "faults": [ \#(cut) ] }"#) == [])
+    }
+
+    @Test func `a part that another file may have has no place`() throws {
+        let cut = #"{ "kind": "cut", "at": "0 B", "when": { "clock": "5 s" } }"#
+        let doubts = try doubts(#"{ "name": "p", "extends": "./base.json", "faults": [ \#(cut) ] }"#)
+        #expect(doubts.count == 1 && doubts[0].hasPrefix("p.json: warning: "), "\(doubts)")
+    }
+}
