@@ -4,6 +4,8 @@
 #error "This needs clang 19 or newer, as Swift 6.2 has it."
 #endif
 
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
 static const unsigned char page[] = {
 #embed "page.html"
 };
