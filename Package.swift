@@ -360,7 +360,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ChaosStageTests",
-            dependencies: ["ChaosStage", "FaultProfile", "Units"],
+            dependencies: ["ChaosStage", "FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strict
         ),
         .testTarget(
