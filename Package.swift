@@ -353,7 +353,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ChaosStageTests",
-            dependencies: ["ChaosStage", "FaultProfile", "Units"],
+            dependencies: ["ChaosStage", "FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,3 +1,4 @@
+import FaultPlan
 import Units
 
 /// The figures of a run, which expectations are about.
@@ -16,6 +17,10 @@ public struct Measurements: Sendable {
         public var faults: [String: Int64] = [:]
         /// HTTP messages whose content begins inside its resource: resumed downloads and uploads.
         public var resumptions: Int64 = 0
+        /// Why streams weren't read as HTTP although a fault asked for its messages, each reason once.
+        public var unreadStreams: [UnreadReason] = []
+        /// Why no connection reached the upstream, with its address; `nil` if one did, or none came.
+        public var upstreamFailure: String?
 
         /// A proxy that has seen nothing.
         public init(name: String) {

@@ -29,6 +29,8 @@ final class ProxyContext: Sendable {
     let plans = Mutex<(@Sendable (PlanRequest) -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
+    /// A bit for each reason that has been told, by its place among all.
+    private let unreadReasons = Atomic<UInt32>(0)
 
     /// Registers the route of a proxy. The addresses have been looked up; `failure` says why the upstream has none.
     ///
@@ -104,6 +106,14 @@ final class ProxyContext: Sendable {
             call?()
         }
         journal(plan.journalEntry(of: event, connection: connection, direction: direction, at: moment))
+    }
+
+    /// Reports, once for each reason, that faults of messages can't act on a stream.
+    func tellUnread(_ reason: UnreadReason) {
+        let place = UnreadReason.allCases.firstIndex(of: reason) ?? 0
+        let bit: UInt32 = 1 << UInt32(place)
+        let (told, _) = unreadReasons.bitwiseOr(bit, ordering: .relaxed)
+        if told & bit == 0 { report(.streamUnread(reason)) }
     }
 
     /// Reports a problem to the caller of `Proxy.start`.

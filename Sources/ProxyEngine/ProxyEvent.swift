@@ -1,4 +1,5 @@
 import EventLoop
+import FaultPlan
 import Units
 
 /// A problem of a proxy that isn't a fault of its profile.
@@ -25,6 +26,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     case answersByItself
     /// The listening socket could not be brought back after an outage.
     case cannotListenAgain(SystemError)
+    /// A stream isn't HTTP/1, so faults of HTTP messages can't act on it. Reported once for each reason.
+    case streamUnread(UnreadReason)
     /// The machine was too busy: a fault acted this late, by `Statistics.noticedLateness` or more.
     case late(Duration)
 
@@ -54,6 +57,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
             "the system has no filter for a listening socket: a few clients will find themselves connected, and hear nothing"
         case .cannotListenAgain(let error):
             "can't listen again after the outage: \(error); trying again every 100 ms"
+        case .streamUnread(let reason):
+            reason.sentence
         case .late(let lateness):
             "the machine is too busy to keep the times of the profile: \(lateness.nanoseconds / 1_000_000) ms late"
         }

@@ -73,16 +73,20 @@ final class Shard: LoopShutdownHandler {
         for place in connections.indices.reversed() { connections[place].apply(change, after: last, at: now) }
     }
 
-    /// Journals and counts an event of a connection; returns the name of its fault.
+    /// Journals and counts an event of a connection; returns the name of the fault that acted, `nil` if none could.
     func record(
         _ event: FaultEvent,
         of other: Plan? = nil,
         connection: UInt64,
         direction: Direction?,
         at now: Moment
-    ) -> String {
+    ) -> String? {
         let plan = other ?? plan
         context.record(event, of: plan, connection: connection, direction: direction, at: now)
+        if let reason = event.effect.reason {
+            context.tellUnread(reason)
+            return nil
+        }
         let fault = plan.fault(event.fault)
         past.faultEvents[fault.kind.name, default: 0] += 1
         return fault.name

@@ -21,7 +21,8 @@ public struct Statistics: Hashable, Sendable {
     public var downstreamReceived: Int64 = 0
     /// Bytes received and not yet passed on now: those that faults hold, or that a receiver doesn't take.
     public var heldBytes: Int64 = 0
-    /// The events of faults, by kind: those of the journal, including lines that its quota leaves out.
+    /// The events of faults, by kind: those of the journal, including lines that its quota leaves out, but without streams
+    /// that aren't HTTP.
     public var faultEvents: [FaultKind.Name: UInt64] = [:]
 
     /// The number of times that a fault acted late by `Statistics.noticedLateness` or more, because the machine was busy.

@@ -61,8 +61,6 @@ public struct FaultEvent: Hashable, Sendable, CustomStringConvertible {
         public static let answers = Effect(rawValue: "answers")
         /// An informational response was dropped.
         public static let drops = Effect(rawValue: "drops")
-        /// The stream isn't readable HTTP, so faults on messages don't apply.
-        public static let isNotHTTP = Effect(rawValue: "isn't HTTP")
     }
 
     /// The time since the proxy started.

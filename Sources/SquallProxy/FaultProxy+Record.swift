@@ -4,13 +4,14 @@ internal import Synchronization
 internal import Units
 
 extension FaultProxy {
-    /// The events of faults so far, oldest first: the first 100,000.
+    /// The events of faults so far, oldest first: the first 100,000. That a stream isn't HTTP, so that faults of its messages
+    /// can't act, is among the `notices`.
     ///
     /// All events are among them whose effects a client or a server could notice before the call.
     public var faults: [FaultEvent] {
         get async {
             await settle()
-            return recorder.entries.map { FaultEvent($0, since: proxy.started) }
+            return recorder.entries.filter { $0.effect.reason == nil }.map { FaultEvent($0, since: proxy.started) }
         }
     }
 

@@ -64,10 +64,11 @@ final class NetworkScope: Sendable {
             )
         }
         guard expectation == .faults, networks.contains(where: \.hasHadFaults) else { return }
+        let notices = networks.flatMap(\.notices).map { "; \($0)" }.joined()
         throw NetworkError(
             .vacuous,
-            "no fault acted (\(first); \(connections) connection\(connections == 1 ? "" : "s"), \(bytes) bytes), so the test "
-                + "shows nothing: let it transfer more, take a profile that acts sooner, or say expecting: .connections"
+            "no fault acted (\(first); \(connections) connection\(connections == 1 ? "" : "s"), \(bytes) bytes\(notices)), so "
+                + "the test shows nothing: let it transfer more, take a profile that acts sooner, or say expecting: .connections"
         )
     }
 

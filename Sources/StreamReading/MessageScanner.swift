@@ -113,7 +113,7 @@ struct MessageScanner {
                     hasRead = true
                     enter(framing, at: offset + Int64(index), &marks)
                 } catch {
-                    giveUp(error, at: index, &marks)
+                    giveUp(hasRead ? error : error.refined(byFirst: rest), at: index, &marks)
                 }
             case .content(let left):
                 let count = min(left, Int64(bytes.count - index))
@@ -219,5 +219,21 @@ struct MessageScanner {
         guard index >= 1, index < bytes.count, bytes[index] == Byte.lineFeed else { return false }
         if bytes[index - 1] == Byte.lineFeed { return true }
         return index >= 2 && bytes[index - 1] == Byte.carriageReturn && bytes[index - 2] == Byte.lineFeed
+    }
+}
+
+extension UnreadReason {
+    /// The first byte of the records with which a TLS stream begins, an alert and a handshake (RFC 8446, section 5.1).
+    private static let firstRecords: ClosedRange<UInt8> = 21...22
+    /// What tells the preface of HTTP/2 (RFC 9113, section 3.4) from a request, which has no such target.
+    private static let preface = "PRI *"
+
+    /// The protocol of a stream that isn't HTTP/1, if its first `bytes` name it.
+    fileprivate func refined(byFirst bytes: Span<UInt8>) -> UnreadReason {
+        guard self == .notHTTP, !bytes.isEmpty else { return self }
+        if UnreadReason.firstRecords.contains(bytes[0]) { return .tls }
+        let length = UnreadReason.preface.utf8.count
+        let isPreface = bytes.count >= length && bytes.extracting(..<length).equals(UnreadReason.preface)
+        return isPreface ? .http2 : self
     }
 }

@@ -102,12 +102,10 @@ struct ScenarioTests {
     private func reasons(
         _ ending: RunReport.Ending,
         _ change: (inout Measurements) -> Void = { _ in },
-        expect: String = "connections >= 1",
-        allowsVacuous: Bool = false
+        expect: String = "connections >= 1"
     ) throws -> [String] {
         let text = Self.whole.replacing(#""exit == 0", "db.connections >= 1""#, with: "\"\(expect)\"")
-        var scenario = try scenario(text)
-        scenario.allowsVacuous = allowsVacuous
+        let scenario = try scenario(text)
         var proxy = Measurements.Proxy(name: "db")
         proxy.connections = 2
         var exit: Int64 = 0
@@ -133,17 +131,47 @@ struct ScenarioTests {
         #expect(try reasons(.timeLimit(.seconds(5)), expect: "exit >= 0") == ["the command didn't end within 5 s"])
     }
 
-    @Test func `a run without a connection is vacuous, unless that is allowed`() throws {
-        let none = { (figures: inout Measurements) in figures.proxies[0].connections = 0 }
-        #expect(try reasons(.exit(0), none, expect: "exit == 0").count == 1)
-        #expect(try reasons(.exit(0), none, expect: "exit == 0", allowsVacuous: true) == [])
+    @Test func `a guard that is gone fails whatever is expected, and an interrupted run doesn't`() throws {
+        let reason = "the process that guards the command was stopped, so all that it had started was killed"
+        #expect(try reasons(.guardLost(wasStopped: true), expect: "exit >= 0") == [reason])
+        #expect(try reasons(.interrupted, { $0.exit = 7 }) == [])
     }
 
-    @Test func `a profile of which no fault acted in any run is vacuous`() throws {
+    @Test func `a dead upstream is the first reason of a run that fails, and no reason of another`() throws {
+        let dead = { (figures: inout Measurements) in figures.proxies[0].upstreamFailure = "127.0.0.1:9: refused" }
+        let reason = "the proxy “db” can't reach its upstream 127.0.0.1:9: refused"
+        #expect(try reasons(.exit(4), dead) == [reason, "the command exited with 4"])
+        #expect(try reasons(.timeLimit(.seconds(5)), dead) == [reason, "the command didn't end within 5 s"])
+        #expect(try reasons(.exit(0), dead) == [])
+    }
+
+    @Test func `phases are required only where the scenario says so`() throws {
+        let phases = [Phase(name: "calm", duration: .seconds(4)), Phase(name: "later", duration: .seconds(4))]
+        let profile = Profile(name: "x", phases: phases)
+        let coverage = [Coverage(of: profile, seed: 1, proxy: "db", time: .seconds(1), acted: [])]
+        var scenario = try scenario(Self.whole.replacing("\"jobs\": 4", with: "\"require-phases\": true"))
+        #expect(scenario.requiresPhases)
+        var proxy = Measurements.Proxy(name: "db")
+        proxy.connections = 1
+        let figures = Measurements(exit: 0, time: .seconds(1), proxies: [proxy])
+        let reason = "the run met 1 of 2 phases: not later (later begins at 4.0 s, the run took 1.0 s)"
+        #expect(scenario.failures(.exit(0), figures, coverage: coverage, digests: [:]) == [reason])
+        scenario.requiresPhases = false
+        #expect(scenario.failures(.exit(0), figures, coverage: coverage, digests: [:]) == [])
+    }
+
+    @Test func `a run without a connection is empty, and fails the stage unless that is allowed`() throws {
+        let figures = Measurements(exit: 0, time: .zero, proxies: [Measurements.Proxy(name: "db")])
+        var scenario = try scenario(Self.whole)
+        #expect(scenario.emptiness(figures, of: scenario.cases[0], time: .zero)?.isFailure == false)
+        scenario.allowsVacuous = false
+        #expect(scenario.emptiness(figures, of: scenario.cases[0], time: .zero)?.isFailure == true)
+    }
+
+    @Test func `a profile of which every run is empty fails, and one of which some are passes`() throws {
         func run(_ profile: String, seed: UInt64, faults: Int64) -> RunReport {
             var proxy = Measurements.Proxy(name: "db")
             proxy.connections = 1
-            if faults > 0 { proxy.faults = ["cut": faults] }
             return RunReport(
                 profile: profile,
                 seed: seed,
@@ -151,6 +179,7 @@ struct ScenarioTests {
                 ending: .exit(0),
                 measurements: Measurements(exit: 0, time: .zero, proxies: [proxy]),
                 reasons: [],
+                emptiness: faults > 0 ? nil : RunReport.Emptiness(reason: "nothing", isFailure: false),
                 replay: "",
                 output: "",
                 droppedOutput: 0,
@@ -162,10 +191,11 @@ struct ScenarioTests {
             run("flaky", seed: 2, faults: 0),
         ]
         var scenario = try scenario(Self.whole)
-        scenario.noteVacuous(&runs)
-        #expect(!runs.contains { !$0.hasPassed })
+        scenario.judgeEmptiness(of: &runs)
+        #expect(!runs.contains { $0.isFailure })
         scenario.allowsVacuous = false
-        scenario.noteVacuous(&runs)
-        #expect(runs.map(\.hasPassed) == [true, true, false, false])
+        scenario.judgeEmptiness(of: &runs)
+        #expect(runs.map(\.isFailure) == [false, false, true, true])
+        #expect(runs.map(\.result) == [.empty, .passed, .empty, .empty])
     }
 }

@@ -92,6 +92,40 @@ import Units
         }
     }
 
+    @Test(arguments: ["run", "serve"])
+    func `are named once by the proxy, with what follows for faults of HTTP messages`(command: String) async throws {
+        let (listener, server) = TestSocket.listening()
+        let upstream = "127.0.0.1:\(server.port)"
+        let say = "the stream is TLS, so faults of HTTP messages can't act on it"
+        let hello = try #require(FirstMessage.all.first { $0.name == "TLS" })
+        func talk(_ child: Child, _ address: String) async throws {
+            for _ in 0..<3 {
+                let proxy = ForeignProtocolTests.address(address)
+                try await ForeignProtocolTests.exchange(hello, through: proxy, to: listener)
+            }
+            child.signal(SIGINT)
+            let outcome = await child.finish()
+            #expect(outcome.status == 0)
+            #expect(outcome.errorLines.filter { $0.contains(say) }.count == 1, "\(outcome)")
+        }
+        if command == "run" { return try await withProxy("flaky-api", to: upstream) { try await talk($0, $1) } }
+        try await withFolder { folder in
+            let text = """
+                [ { "name": "app", "listen": "127.0.0.1:0", "upstream": "\(upstream)", "profile": { "name": "x",
+                    "faults": [ { "kind": "http", "answer": { "status": 503 } } ] } } ]
+                """
+            try Data(text.utf8).write(to: folder.appendingPathComponent("proxies.json"))
+            let words = ["serve", "--host", "127.0.0.1", "--port", "0", "--config", "proxies.json"]
+            try await withChild(Programs.squall, words, folder: folder) { child in
+                let ready = try await child.line(with: "ready: ")
+                let place = try #require(ready.firstMatch(of: /127\.0\.0\.1:[0-9]+/)?.output)
+                let proxy = try await run("curl", ["-sS", "http://\(place)/proxies/app"])
+                let listen = try #require(proxy.output.firstMatch(of: /"listen": *"([^"]*)"/)?.output.1)
+                try await talk(child, String(listen))
+            }
+        }
+    }
+
     private static func address(_ text: String) -> SocketAddress? {
         SocketAddress(numericHost: "127.0.0.1", port: UInt16(text.split(separator: ":")[1]) ?? 0)
     }

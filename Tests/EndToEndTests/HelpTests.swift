@@ -35,7 +35,8 @@ import Testing
         ],
         "test": [
             "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
-            "--upstream", "--seed", "--expect", "--time-limit", "--jobs", "--allow-vacuous", "--shrink",
+            "--upstream", "--seed", "--expect", "--time-limit", "--jobs", "--allow-vacuous", "--require-phases",
+            "--shrink",
             "--show-output", "--junit", "--tap", "--html", "--svg", "--artifacts", "--link-memory",
             "--connection-limit",
         ],

@@ -201,8 +201,9 @@ import Testing
                 try Data(profile.utf8).write(to: folder.appendingPathComponent("late.json"))
                 for (words, status, text) in [
                     (idle + ["--", "true"], 1, "no connection came"),
-                    (idle + ["--allow-vacuous", "--", "true"], 0, "pass"),
-                    (late + fetch, 1, "no fault of the profile acted"), (late + ["--allow-vacuous"] + fetch, 0, "pass"),
+                    (idle + ["--allow-vacuous", "--", "true"], 0, "passed: 1 run"),
+                    (late + fetch, 1, "no fault of the profile acted"),
+                    (late + ["--allow-vacuous"] + fetch, 0, "1 of them empty"),
                 ] {
                     let outcome = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
                     #expect(Int(outcome.status) == status, "\(outcome)")

@@ -52,6 +52,30 @@ struct ReadingTests {
         }
     }
 
+    @Test func `of another protocol are no fault that acted, and are reported once`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        try await withProxy(to: server.address, profile(Self.never)) { fixture in
+            let hello: [UInt8] = [22, 3, 1, 0, 1, 1]
+            for _ in 0..<3 {
+                let client = try fixture.client()
+                try await blocking {
+                    try client.send(hello)
+                    #expect(try client.receive(exactly: hello.count) == hello)
+                }
+                #expect(await fixture.proxy.connections().allSatisfy { $0.faults.isEmpty })
+                client.close()
+            }
+            let isIdle = await fixture.becomesIdle()
+            #expect(isIdle)
+            #expect(fixture.journal.rest.map(\.effect) == [.isNoHTTP(.tls), .isNoHTTP(.tls), .isNoHTTP(.tls)])
+            #expect(await fixture.proxy.statistics().faultEvents.isEmpty)
+            // A busy machine may be late.
+            let reported = fixture.events.rest.filter { if case .late = $0 { false } else { true } }
+            #expect(reported == [.streamUnread(.tls)])
+        }
+    }
+
     @Test(arguments: ["PING", "GET ", "GET /a"])
     func `are held no longer than is stated where they might become a head`(start: String) async throws {
         let server = TestServer.echo()

@@ -47,6 +47,8 @@ import Testing
         #expect(await failure(late)?.contains("1 connection, 100000 bytes") == true)
         #expect(await failure(late, connects: false)?.contains("no connection came to 127.0.0.1:") == true)
         #expect(await failure(.clear, expecting: .connections, connects: false) != nil)
+        let answer = NetworkProfile.faults([.json(#"{ "kind": "http", "answer": { "status": 503 } }"#)])
+        #expect(await failure(answer)?.contains("so faults of HTTP messages can't act on it") == true)
         try await withNetwork(late, to: server.address, expecting: .connections) { _ = received(from: $0) }
         try await withNetwork(late, to: server.address, expecting: .nothing) { _ in }
     }

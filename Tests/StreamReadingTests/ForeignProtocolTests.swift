@@ -32,6 +32,29 @@ struct ForeignProtocolTests {
     }
 
     @Test(arguments: FirstMessage.all)
+    func `is named where it is TLS or HTTP/2, wherever its first message is cut in two`(message: FirstMessage) {
+        let named: [String: UnreadReason] = ["TLS": .tls, "HTTP/2": .http2]
+        for split in 0..<message.bytes.count {
+            var conversation = Conversation(Self.answer)
+            conversation.send(Array(message.bytes[..<split]), direction(of: message))
+            conversation.send(Array(message.bytes[split...]), direction(of: message))
+            let reasons = (conversation.toServer.events + conversation.toClient.events).compactMap(\.effect.reason)
+            if let reason = named[message.name] {
+                #expect(reasons == [reason], "cut behind \(split)")
+            } else {
+                #expect(reasons.count == 1 && reasons[0] != .tls && reasons[0] != .http2, "cut behind \(split)")
+            }
+        }
+    }
+
+    @Test func `is named by the alert with which a server of TLS answers a request`() {
+        var conversation = Conversation(Self.answer)
+        conversation.request(Sent.get)
+        conversation.send([21, 3, 1, 0, 2, 2, 70], .downstream)
+        #expect(conversation.toClient.events.compactMap(\.effect.reason) == [.tls])
+    }
+
+    @Test(arguments: FirstMessage.all)
     func `passes both ways behind its first message, and is told of once`(message: FirstMessage) {
         var conversation = Conversation(Self.answer, readSize: 1)
         conversation.send(message.bytes, direction(of: message))

@@ -49,6 +49,7 @@ def commands(blocks):
 
 class Shell:
     """A bash in a new folder, into which blocks are pasted one after the other."""
+    is_busy = False
 
     def __init__(self, files, **more):
         self.folder = tempfile.mkdtemp(prefix="squall-readme-")
@@ -117,11 +118,12 @@ def web(shell):
 def upload(shell):
     told = re.search(r"(\d+) connections, [\d,]+ bytes sent twice \(([\d.]+) %\)", shell.output)
     # A client that starts over sends more than half of the file twice; on a busy machine more is in flight when a connection breaks.
-    return told is not None and int(told[1]) > 1 and float(told[2]) < 25
+    return told is not None and int(told[1]) > 1 and float(told[2]) < (25 if shell.is_busy else 5)
 
 
 def pipeline(shell):
-    return os.path.getsize(os.path.join(shell.folder, "report.html")) > 1_000 and shell.output.count("pass") >= 6
+    met = shell.output.count("met 5 of 5 phases")
+    return os.path.getsize(os.path.join(shell.folder, "report.html")) > 1_000 and shell.output.count("pass  ") == met == 3
 
 
 def talk(shell):
@@ -135,8 +137,8 @@ def profile(shell):
 GOALS = {
     "I have a database": ("two connections are lost at the same byte, and a far server answers", database),
     "I have a web client": ("the page arrives through the HTTP proxy and through SOCKS5", web),
-    "I have an upload": ("the file arrives whole over several connections, less than a quarter of it twice", upload),
-    "I have a CI pipeline": ("six runs pass, and the report is written", pipeline),
+    "I have an upload": ("the file arrives whole over several connections, less than 5 % of it twice", upload),
+    "I have a CI pipeline": ("three runs meet every phase and pass, and the report is written", pipeline),
     "I have a talk to give": ("both transfers are proved, and the picture is drawn", talk),
     "A profile of your own": ("the first two connections are cut, and the third file is whole", profile),
 }
@@ -199,6 +201,7 @@ def main():
     parser.add_argument("--busy", type=int, default=0, help="busy loops beside it")
     options = parser.parse_args()
     programs.need_squall()
+    Shell.is_busy = options.busy > 0
     signal.signal(signal.SIGALRM, late)
     found = sections()
     missing = GOALS.keys() - found.keys() | found.keys() - GOALS.keys()

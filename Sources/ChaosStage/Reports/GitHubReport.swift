@@ -20,7 +20,7 @@ public enum GitHubReport {
     /// out, and the summary says so.
     public static func summary(of report: StageReport) -> String {
         let sign = report.hasPassed ? "✅" : "❌"
-        var text = "## \(sign) \(markdown(report.name)): \(ReportText.verdict(report))\n\n"
+        var text = "## \(sign) \(markdown(report.name)): \(report.verdict)\n\n"
         text += "\(fence(ReportText.command(report.command).shortened(to: 4 * textLimit)))\n"
         let facts = ["\(ReportText.time(report.duration))", "Squall \(markdown(report.version))"]
         text += facts.joined(separator: " · ") + "\n\n"
@@ -31,7 +31,7 @@ public enum GitHubReport {
         if shown < report.runs.count {
             text += "\n\(ReportText.count(report.runs.count - shown, "further run")) left out of the table.\n"
         }
-        let failed = report.runs.filter { !$0.hasPassed }
+        let failed = report.runs.filter(\.isFailure)
         let told = add(failed, as: section, to: &text, limit: summaryLimit - reserve)
         if told < failed.count {
             text += "\nThe reasons of \(ReportText.count(failed.count - told, "further failed run")) are left out.\n"
@@ -59,7 +59,7 @@ public enum GitHubReport {
     private static func row(_ run: RunReport) -> String {
         let figures = run.measurements
         let cells = [
-            markdown(run.name), run.hasPassed ? "✅ passed" : "❌ **failed**", markdown(run.ending.text),
+            markdown(run.name), mark(run), markdown(run.ending.text),
             ReportText.time(figures.time), Formatting.size(figures.downstream), Formatting.size(figures.upstream),
             Formatting.grouped(figures.connections), Formatting.grouped(figures.faults),
             Formatting.grouped(figures.resumptions),
@@ -67,9 +67,15 @@ public enum GitHubReport {
         return "| \(cells.joined(separator: " | ")) |\n"
     }
 
+    /// The result in a cell of the table.
+    private static func mark(_ run: RunReport) -> String {
+        let word = run.result.rawValue
+        return run.result == .passed ? "✅ \(word)" : run.isFailure ? "❌ **\(word)**" : "⚪ \(word)"
+    }
+
     private static func section(_ run: RunReport) -> String {
         var text = "\n### ❌ \(markdown(run.name))\n\n"
-        let sentences = run.reasons + run.notes
+        let sentences = run.findings + run.coverageLines + run.notes
         text += sentences.prefix(sentenceLimit).map { "- \(markdown($0))\n" }.joined()
         let rest = sentences.count - sentenceLimit
         if rest > 0 { text += "- \(ReportText.count(rest, "further sentence")) left out\n" }
@@ -114,11 +120,11 @@ public enum GitHubReport {
     /// The workflow commands that annotate the run of the workflow, a line each, without line feeds: an error for each
     /// failed run. With more than `annotationLimit` of them, the last says how many more there are.
     public static func annotations(of report: StageReport) -> [String] {
-        let failed = report.runs.filter { !$0.hasPassed }
+        let failed = report.runs.filter(\.isFailure)
         let shown = failed.count > annotationLimit ? annotationLimit - 1 : failed.count
         var lines = failed.prefix(shown).map { run in
             let sentences =
-                (run.reasons + run.notes).prefix(sentenceLimit)
+                (run.findings + run.notes).prefix(sentenceLimit)
                 + (run.replay.isEmpty ? [] : ["repeat it: \(run.replay)"])
             let message = sentences.map { $0.shortened(to: textLimit) }.joined(separator: "\n")
             return "::error title=\(property("\(report.name): \(run.name)"))::\(data(message))"

@@ -5,12 +5,12 @@ extension HTMLReport {
     static func section(_ run: RunReport, index: Int) -> String {
         let number = index + 1
         let parts = [
-            proxies(run), reasons(run), figure(run, number: number), replay(run), output(run),
+            proxies(run), coverage(run), reasons(run), figure(run, number: number), replay(run), output(run),
         ].compactMap { $0 }
         return """
             <section class="card run" id="run-\(number)">
             <header><h2>\(sentence(run.name))</h2>\
-            <span class="badge \(run.hasPassed ? "good" : "bad")">\(run.hasPassed ? "passed" : "failed")</span></header>
+            <span class="badge \(run.style)">\(run.result.rawValue)</span></header>
             <p class="figures">\(sentence(SVGReport.figures(of: run)))</p>
             \(parts.joined(separator: "\n"))
             </section>
@@ -36,13 +36,20 @@ extension HTMLReport {
         return "<ul class=\"proxies\">\(lines.joined())\(further)</ul>"
     }
 
+    /// The phases and faults that the run met, a line for each proxy.
+    private static func coverage(_ run: RunReport) -> String? {
+        let lines = run.coverageLines.prefix(proxyLimit).map { "<li>\(sentence($0))</li>" }
+        return lines.isEmpty ? nil : "<ul class=\"proxies\">\(lines.joined())</ul>"
+    }
+
     /// The most sentences of a section.
     private static let sentenceLimit = 50
 
     private static func reasons(_ run: RunReport) -> String? {
-        guard !run.hasPassed else { return nil }
+        guard !run.findings.isEmpty else { return nil }
         let items =
-            run.reasons.map { "<li>\(sentence($0))</li>" } + run.notes.map { "<li class=\"note\">\(sentence($0))</li>" }
+            run.findings.map { "<li>\(sentence($0))</li>" }
+            + run.notes.map { "<li class=\"note\">\(sentence($0))</li>" }
         let rest = items.count - sentenceLimit
         let further = rest > 0 ? "<li class=\"note\">\(ReportText.count(rest, "further sentence")) left out</li>" : ""
         return "<ul class=\"reasons\">\(items.prefix(sentenceLimit).joined())\(further)</ul>"
@@ -76,7 +83,7 @@ extension HTMLReport {
     }
 
     private static func output(_ run: RunReport) -> String? {
-        let limit = run.hasPassed ? passedOutputLimit : RunReport.outputLimit
+        let limit = run.isFailure ? RunReport.outputLimit : passedOutputLimit
         guard let output = run.outputEnd(limit: limit) else { return nil }
         let dropped = output.dropped > 0 ? "; \(Formatting.size(output.dropped)) before it left out" : ""
         return "<details><summary>The end of the output\(dropped)</summary>"

@@ -45,6 +45,7 @@ extension HTMLReport {
         .verdict { justify-self: start; padding: .3rem .9rem; border-radius: 2rem; font-weight: 650; }
         .verdict.good, .badge.good { background: #17774a; color: #fff; }
         .verdict.bad, .badge.bad { background: #c8202f; color: #fff; }
+        .badge.idle { background: #5b6470; color: #fff; }
         .facts { display: flex; flex-wrap: wrap; gap: .35rem 1.75rem; color: var(--quiet); font-size: .875rem; }
         .facts div { display: flex; flex-wrap: wrap; gap: .15rem .45rem; } .facts dt { flex: none; }
         .facts dd { color: var(--ink); font-weight: 600; }
@@ -67,6 +68,7 @@ extension HTMLReport {
         td:last-child, th:last-child { padding-right: 0; }
         th:nth-child(-n+3), td:nth-child(-n+3) { text-align: left; } td:nth-child(3) { white-space: normal; }
         .good { color: var(--green); font-weight: 650; } .bad { color: var(--red); font-weight: 650; }
+        .idle { color: var(--quiet); font-weight: 650; }
         @media (max-width: 55rem) {
         table, tbody { display: block; } thead { display: none; }
         tr { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; padding: .6rem 0;
@@ -86,6 +88,7 @@ extension HTMLReport {
         border-radius: .35rem; font-size: .75rem; color: #fff; text-decoration: none; }
         .cell.good { background: #17774a; color: #fff; font-weight: 400; }
         .cell.bad { background: #c8202f; color: #fff; font-weight: 700; }
+        .cell.idle { background: #5b6470; color: #fff; font-weight: 400; }
         @media (max-width: 40rem) { .matrix { grid-template-columns: minmax(0, 1fr); gap: .15rem; } }
         .table > summary { margin: 0; }
         """

@@ -21,7 +21,7 @@ public enum HTMLReport {
     /// runs that passed first, and the document says so.
     public static func text(of report: StageReport) -> String {
         let sections = sections(of: report)
-        let title = "\(report.name.shortened(to: 200)): \(ReportText.verdict(report))"
+        let title = "\(report.name.shortened(to: 200)): \(report.verdict)"
         return """
             <!doctype html>
             <html lang="en">
@@ -56,8 +56,8 @@ public enum HTMLReport {
     /// The sections of the runs in the order of the matrix, as many as the limits allow.
     private static func sections(of report: StageReport) -> [(index: Int, text: String)] {
         var (size, sections): (Int, [(index: Int, text: String)]) = (0, [])
-        for (hasPassed, limit) in [(false, failedLimit), (true, passedLimit)] {
-            for (index, run) in report.runs.enumerated() where run.hasPassed == hasPassed {
+        for (isFailure, limit) in [(true, failedLimit), (false, passedLimit)] {
+            for (index, run) in report.runs.enumerated() where run.isFailure == isFailure {
                 if size > limit { break }
                 let text = section(run, index: index)
                 size += text.utf8.count
@@ -69,7 +69,7 @@ public enum HTMLReport {
 
     /// What the document leaves out.
     private static func omission(_ report: StageReport, sections: [(index: Int, text: String)]) -> String {
-        let shown = sections.count { !report.runs[$0.index].hasPassed }
+        let shown = sections.count { report.runs[$0.index].isFailure }
         let failed = report.failures - shown
         let passed = report.runs.count - report.failures - (sections.count - shown)
         var sentences: [String] = []
@@ -101,7 +101,7 @@ public enum HTMLReport {
             <p class="brand"><svg viewBox="0 0 24 24" aria-hidden="true">\
             <path d="M2 8h12a3 3 0 1 0-3-3M2 13h17a3 3 0 1 1-3 3M2 18h8"/></svg>Squall, chaos stage</p>
             <h1>\(sentence(report.name))</h1>
-            <p class="verdict \(good ? "good" : "bad")">\(good ? "✓" : "✗") \(ReportText.verdict(report))</p>
+            <p class="verdict \(good ? "good" : "bad")">\(good ? "✓" : "✗") \(report.verdict)</p>
             <pre>\(sentence(ReportText.command(report.command)))</pre>
             <dl class="facts">\(items.joined())\
             \(expectations.isEmpty ? "" : "<div><dt>expected</dt>\(expectations)</div>")</dl>
@@ -146,9 +146,9 @@ public enum HTMLReport {
         guard report.runs.count > glanceRows else { return "" }
         var (profiles, cells): ([String], [String: [String]]) = ([], [:])
         for (index, run) in report.runs.prefix(rowLimit).enumerated() {
-            let text = "\(run.hasPassed ? "" : "✗ ")\(run.seed)"
-            let kind = "class=\"cell \(run.hasPassed ? "good" : "bad")\""
-            let label = "aria-label=\"seed \(run.seed) \(run.hasPassed ? "passed" : "failed")\""
+            let text = "\(run.result == .passed ? "" : "\(run.sign) ")\(run.seed)"
+            let kind = "class=\"cell \(run.style)\""
+            let label = "aria-label=\"seed \(run.seed) \(run.result.rawValue)\""
             let cell =
                 linked.contains(index)
                 ? "<a \(kind) \(label) href=\"#run-\(index + 1)\">\(text)</a>"
@@ -175,7 +175,7 @@ public enum HTMLReport {
         let figureCells = cells.map { "<td role=\"cell\" data-label=\"\($0.0)\">\($0.1)</td>" }
         return "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">"
             + (isLinked ? "<a href=\"#run-\(index + 1)\">\(name)</a>" : name) + "</th>"
-            + "<td role=\"cell\" class=\"\(run.hasPassed ? "good\">✓ passed" : "bad\">✗ failed")</td>"
+            + "<td role=\"cell\" class=\"\(run.style)\">\(run.sign) \(run.result.rawValue)</td>"
             + "<td role=\"cell\">\(run.ending.text.xmlLine)</td>"
             + "<td role=\"cell\">\(ReportText.time(figures.time))</td>\(figureCells.joined())</tr>"
     }

@@ -8,8 +8,9 @@ public enum JUnitReport {
     /// The document: one test suite with the name of the stage. Times are in seconds with three decimals. Characters
     /// that XML 1.0 forbids are shown as `\u{…}` or replaced by U+FFFD.
     public static func text(of report: StageReport) -> String {
+        let skipped = report.runs.count { skipReason($0) != nil }
         let counts =
-            "tests=\"\(report.runs.count)\" failures=\"\(report.failures)\" errors=\"0\" skipped=\"0\" "
+            "tests=\"\(report.runs.count)\" failures=\"\(report.failures)\" errors=\"0\" skipped=\"\(skipped)\" "
             + "time=\"\(ReportText.thousandths(report.duration))\""
         let name = report.name.xmlLine
         let properties =
@@ -43,19 +44,34 @@ public enum JUnitReport {
         return (["\(indent)<properties>"] + lines + ["\(indent)</properties>"]).joined(separator: "\n")
     }
 
+    /// Why a run counts as skipped: it has no end, or shows nothing although the stage passes with it; `nil` for others.
+    private static func skipReason(_ run: RunReport) -> String? {
+        switch run.result {
+        case .skipped: RunReport.interruption
+        case .empty: run.isFailure ? nil : run.findings.first
+        case .passed, .failed: nil
+        }
+    }
+
     private static func testCase(_ run: RunReport, stage: String) -> String {
         var lines = [
             "    <testcase name=\"\(run.name.xmlLine)\" classname=\"\(stage)\" "
                 + "time=\"\(ReportText.thousandths(run.measurements.time))\">",
-            properties([("profile", run.profile), ("seed", "\(run.seed)")], indent: "      "),
+            properties(
+                [("profile", run.profile), ("seed", "\(run.seed)")] + run.coverageLines.map { ("coverage", $0) },
+                indent: "      "
+            ),
         ]
-        if let reason = run.reasons.first {
+        if let reason = skipReason(run) {
+            lines.append("      <skipped message=\"\(reason.xmlLine)\"/>")
+        } else if let reason = run.findings.first {
             let replay = run.replay.isEmpty ? [] : ["repeat it: \(run.replay)"]
-            let sentences = (run.reasons + run.notes + replay + ["the command: \(run.ending.text)"]).map(\.xmlLines)
-            lines.append("      <failure message=\"\(reason.xmlLine)\" type=\"squall\">")
+            let sentences = (run.findings + run.notes + replay + ["the command: \(run.ending.text)"]).map(\.xmlLines)
+            let type = run.result == .empty ? "squall.empty" : "squall"
+            lines.append("      <failure message=\"\(reason.xmlLine)\" type=\"\(type)\">")
             lines[lines.count - 1] += "\(sentences.joined(separator: "\n"))</failure>"
         }
-        if let output = run.outputEnd(limit: run.hasPassed ? passedOutputLimit : RunReport.outputLimit) {
+        if let output = run.outputEnd(limit: run.isFailure ? RunReport.outputLimit : passedOutputLimit) {
             let dropped = "[\(Formatting.grouped(output.dropped)) bytes before this are left out]\n"
             lines.append("      <system-out>\(output.dropped > 0 ? dropped : "")\(output.text.xmlLines)</system-out>")
         }

@@ -7,6 +7,8 @@ extension RunReport.Ending {
         case .exit(let code): "exit \(code)"
         case .signal(let number): "signal \(number)\(RunReport.Ending.names[number].map { " (\($0))" } ?? "")"
         case .timeLimit(let limit): "stopped at the time limit of \(limit.text)"
+        case .guardLost(let wasStopped): "killed, because its guard was \(wasStopped ? "stopped" : "killed")"
+        case .interrupted: "interrupted"
         }
     }
 
@@ -55,19 +57,6 @@ enum ReportText {
         let present = counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         guard !present.isEmpty else { return nil }
         return present.map { "\($0.key) \(Formatting.grouped($0.value))" }.joined(separator: ", ")
-    }
-
-    /// "all 5 runs passed", "2 of 5 runs failed".
-    static func verdict(_ report: StageReport) -> String {
-        if report.runs.isEmpty { return "no run" }
-        guard report.failures > 0 else {
-            switch report.runs.count {
-            case 1: return "the run passed"
-            case 2: return "both runs passed"
-            case let count: return "all \(count) runs passed"
-            }
-        }
-        return report.runs.count == 1 ? "the run failed" : "\(report.failures) of \(report.runs.count) runs failed"
     }
 
     /// The end of a text, at most `limit` bytes of UTF-8, from the begin of a line on if there is one.
@@ -145,4 +134,28 @@ extension String {
         }
         return result
     }
+}
+
+extension RunReport {
+    /// The sign of the result.
+    var sign: String {
+        switch result {
+        case .passed: "✓"
+        case .empty: "∅"
+        case .failed: "✗"
+        case .skipped: "–"
+        }
+    }
+
+    /// The class of the result for style sheets.
+    var style: String { result == .passed ? "good" : isFailure ? "bad" : "idle" }
+
+    /// The result with the first sentence about it: "passed", "empty: no connection came".
+    var headline: String {
+        let reason = result == .skipped ? RunReport.interruption : findings.first
+        return reason.map { "\(result.rawValue): \($0)" } ?? result.rawValue
+    }
+
+    /// Why a run was skipped.
+    static let interruption = "the stage was interrupted"
 }

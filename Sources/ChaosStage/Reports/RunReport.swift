@@ -10,6 +10,36 @@ public struct RunReport: Sendable {
         case signal(Int32)
         /// It was stopped at the time limit.
         case timeLimit(Duration)
+        /// It was killed with all that it had started, because the process that guards it was stopped or killed.
+        case guardLost(wasStopped: Bool)
+        /// It wasn't started, or was stopped, because the stage was interrupted.
+        case interrupted
+    }
+
+    /// What a run amounts to.
+    public enum Result: String, Hashable, Sendable {
+        /// It met what is expected, and a fault acted.
+        case passed
+        /// It met what is expected, but shows nothing: no connection came, or no fault acted.
+        case empty
+        /// It didn't meet what is expected.
+        case failed
+        /// It has no end, because the stage was interrupted.
+        case skipped
+    }
+
+    /// Why a run shows nothing.
+    public struct Emptiness: Hashable, Sendable {
+        /// A sentence, with what came closest.
+        public var reason: String
+        /// Whether the stage fails by it.
+        public var isFailure: Bool
+
+        /// Makes a reason of its parts.
+        public init(reason: String, isFailure: Bool) {
+            self.reason = reason
+            self.isFailure = isFailure
+        }
     }
 
     /// The names of the profiles of the run's proxies, each once, joined by “, ”.
@@ -24,6 +54,10 @@ public struct RunReport: Sendable {
     public var measurements: Measurements
     /// Why the run failed, a sentence each; empty if it passed.
     public var reasons: [String]
+    /// Why the run shows nothing; `nil` if it shows something.
+    public var emptiness: Emptiness?
+    /// The phases and faults that the run met, for each proxy.
+    public var coverage: [Coverage]
     /// Further sentences about a failed run, such as what `--shrink` found.
     public var notes: [String]
     /// The command line that repeats the run.
@@ -46,6 +80,8 @@ public struct RunReport: Sendable {
         ending: Ending,
         measurements: Measurements,
         reasons: [String],
+        emptiness: Emptiness? = nil,
+        coverage: [Coverage] = [],
         notes: [String] = [],
         replay: String,
         output: String,
@@ -58,6 +94,8 @@ public struct RunReport: Sendable {
         self.ending = ending
         self.measurements = measurements
         self.reasons = reasons
+        self.emptiness = emptiness
+        self.coverage = coverage
         self.notes = notes
         self.replay = replay
         self.output = output
@@ -65,9 +103,44 @@ public struct RunReport: Sendable {
         self.timeline = timeline
     }
 
-    /// Whether the run passed.
-    public var hasPassed: Bool { reasons.isEmpty }
+    /// What the run amounts to.
+    public var result: Result {
+        if ending == .interrupted { return .skipped }
+        if !reasons.isEmpty { return .failed }
+        return emptiness == nil ? .passed : .empty
+    }
+
+    /// Whether the stage fails by this run.
+    public var isFailure: Bool {
+        switch result {
+        case .passed, .skipped: false
+        case .empty: emptiness?.isFailure ?? false
+        case .failed: true
+        }
+    }
+
+    /// The reasons, then why the run shows nothing, a sentence each.
+    public var findings: [String] { reasons + (emptiness.map { [$0.reason] } ?? []) }
 
     /// The run's name in every report: "wifi-roam, seed 3".
     public var name: String { "\(profile), seed \(seed)" }
+}
+
+extension RunReport {
+    /// The report of a case that has no end, because the stage was interrupted.
+    public static func skipped(_ stageCase: StageCase, proxies: [Scenario.Proxy], replay: String) -> RunReport {
+        let figures = proxies.map { Measurements.Proxy(name: $0.name) }
+        return RunReport(
+            profile: stageCase.name,
+            seed: stageCase.seed,
+            began: .zero,
+            ending: .interrupted,
+            measurements: Measurements(exit: 0, time: .zero, proxies: figures),
+            reasons: [],
+            replay: replay,
+            output: "",
+            droppedOutput: 0,
+            timeline: Timeline()
+        )
+    }
 }

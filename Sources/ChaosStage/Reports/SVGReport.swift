@@ -18,8 +18,8 @@ public enum SVGReport {
             line(text, x: Size.left, y: legendBottom + 20 + Double(index) * 18, name: "faint")
         }
         let height = legendBottom + Double(notes.count) * 18 + 20
-        let verdict = run.hasPassed ? "passed" : "failed: \(run.reasons[0])"
-        let color = run.hasPassed ? "passed" : "failed"
+        let verdict = run.headline
+        let color = run.result == .passed ? "passed" : run.isFailure ? "failed" : "faint"
         let title = "\(run.name): \(verdict)"
         return """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Size.width.short) \(height.short)" \
@@ -32,7 +32,7 @@ public enum SVGReport {
             \(ReportStyle.signs)
             <rect class="paper" width="100%" height="100%" rx="10"/>
             \(line(run.name, x: 32, y: 36, name: "heading", size: 19))
-            \(line((run.hasPassed ? "✓ " : "✗ ") + verdict, x: 32, y: 58, name: color, size: 14))
+            \(line("\(run.sign) \(verdict)", x: 32, y: 58, name: color, size: 14))
             \(line(figures(of: run), x: 32, y: 77, name: "faint"))
             <svg y="\(Size.top.short)" overflow="visible">\(picture.labels(endingAt: Size.left - 8))</svg>
             <svg x="\(Size.left.short)" y="\(Size.top.short)" width="\((Size.right - Size.left).short)" \

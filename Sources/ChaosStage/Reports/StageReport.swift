@@ -36,12 +36,38 @@ public struct StageReport: Sendable {
         self.expectations = expectations
     }
 
-    /// Whether every run passed.
-    public var hasPassed: Bool { runs.allSatisfy(\.hasPassed) }
+    /// Whether no run fails the stage, and none was skipped.
+    public var hasPassed: Bool { failures == 0 && !wasInterrupted }
 
-    /// The number of runs that failed.
-    public var failures: Int { runs.count { !$0.hasPassed } }
+    /// Whether the stage was interrupted before the end of a run.
+    public var wasInterrupted: Bool { count(.skipped) > 0 }
 
-    /// The outcome in a clause: "all 5 runs passed", "2 of 5 runs failed", "the run failed".
-    public var verdict: String { ReportText.verdict(self) }
+    /// The number of runs by which the stage fails.
+    public var failures: Int { runs.count(where: \.isFailure) }
+
+    /// The number of runs with a result.
+    public func count(_ result: RunReport.Result) -> Int { runs.count { $0.result == result } }
+
+    /// "all 5 runs passed", "2 of 5 runs failed, 1 is empty", "interrupted: 3 of 5 runs finished".
+    public var verdict: String {
+        let (failed, empty, skipped) = (count(.failed), count(.empty), count(.skipped))
+        switch (runs.count, failed + empty + skipped) {
+        case (0, _): return "no run"
+        case (1, 0): return "the run passed"
+        case (2, 0): return "both runs passed"
+        case (let count, 0): return "all \(count) runs passed"
+        case (1, _) where skipped == 0: return failed > 0 ? "the run failed" : "the run is empty"
+        default: break
+        }
+        var parts: [String] = []
+        if skipped > 0 {
+            parts.append("interrupted: \(runs.count - skipped) of \(ReportText.count(runs.count, "run")) finished")
+        }
+        if failed > 0 { parts.append(parts.isEmpty ? "\(failed) of \(runs.count) runs failed" : "\(failed) failed") }
+        if empty > 0 {
+            let verb = empty == 1 ? "is" : "are"
+            parts.append(parts.isEmpty ? "\(empty) of \(runs.count) runs \(verb) empty" : "\(empty) \(verb) empty")
+        }
+        return parts.joined(separator: ", ")
+    }
 }

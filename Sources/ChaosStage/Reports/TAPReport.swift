@@ -8,12 +8,15 @@ public enum TAPReport {
     /// The document. Control characters are shown as `\u{…}`.
     public static func text(of report: StageReport) -> String {
         var lines = ["TAP version 14", "1..\(report.runs.count)"]
-        let verdict = "\(ReportText.verdict(report)), \(ReportText.time(report.duration))"
+        let verdict = "\(report.verdict), \(ReportText.time(report.duration))"
         lines.append("# \(report.name.visibleLine): \(verdict)")
         for (index, run) in report.runs.enumerated() {
-            lines.append("\(run.hasPassed ? "ok" : "not ok") \(index + 1) - \(description(run.name))")
-            if !run.hasPassed { lines += diagnostics(of: run) }
+            let skip = run.isFailure || run.result == .passed ? "" : " # SKIP \(description(run.headline))"
+            lines.append("\(run.isFailure ? "not ok" : "ok") \(index + 1) - \(description(run.name))\(skip)")
+            if run.isFailure { lines += diagnostics(of: run) }
+            lines += run.coverageLines.map { "# \($0.visibleLine)" }
         }
+        if report.wasInterrupted { lines.append("Bail out! \(RunReport.interruption)") }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -27,8 +30,8 @@ public enum TAPReport {
         let time = max(0, run.measurements.time.nanoseconds / 1_000_000)
         var lines = [
             "---",
-            "message: \(scalar(run.reasons.first ?? ""))",
-            "severity: fail",
+            "message: \(scalar(run.findings.first ?? ""))",
+            "severity: \(run.result == .empty ? "empty" : "fail")",
             "duration_ms: \(time)",
             "profile: \(scalar(run.profile))",
             "seed: \(run.seed)",
@@ -36,7 +39,7 @@ public enum TAPReport {
             "replay: \(scalar(run.replay))",
             "reasons:",
         ]
-        lines += run.reasons.map { "  - \(scalar($0))" }
+        lines += run.findings.map { "  - \(scalar($0))" }
         if !run.notes.isEmpty { lines += ["notes:"] + run.notes.map { "  - \(scalar($0))" } }
         if let output = run.outputEnd(limit: outputLimit) {
             // Quoted line by line: parsers end a block at dots, however far in they are.

@@ -63,6 +63,8 @@ public struct Scenario: Sendable {
     public var jobs: Int
     /// Whether a stage may pass in which no connection came or no fault acted.
     public var allowsVacuous: Bool
+    /// Whether a run fails that doesn't meet every phase, see `Coverage`.
+    public var requiresPhases: Bool
 
     /// The time limit of a run by default: 5 min.
     public static let defaultTimeLimit = Duration.seconds(300)
@@ -79,7 +81,8 @@ public struct Scenario: Sendable {
         expectations: [Expectation],
         timeLimit: Duration = Scenario.defaultTimeLimit,
         jobs: Int = 1,
-        allowsVacuous: Bool = false
+        allowsVacuous: Bool = false,
+        requiresPhases: Bool = false
     ) {
         self.name = name
         self.proxies = proxies
@@ -90,6 +93,7 @@ public struct Scenario: Sendable {
         self.timeLimit = timeLimit
         self.jobs = jobs
         self.allowsVacuous = allowsVacuous
+        self.requiresPhases = requiresPhases
     }
 }
 

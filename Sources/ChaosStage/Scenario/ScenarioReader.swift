@@ -9,6 +9,7 @@ public enum ScenarioReader {
     /// The keys of a scenario and of a proxy in it.
     static let keys = [
         "$schema", "name", "proxies", "profiles", "seeds", "command", "expect", "time-limit", "jobs", "allow-vacuous",
+        "require-phases",
     ]
     static let proxyKeys = ["name", "listen", "upstream", "profile", "url"]
 
@@ -66,6 +67,7 @@ struct ScenarioDecoder {
         let limit = duration(members["time-limit"]) ?? Scenario.defaultTimeLimit
         let jobs = count(members["jobs"], "jobs", 1...Scenario.jobLimit) ?? 1
         let allowsVacuous = flag(members["allow-vacuous"], "allow-vacuous") ?? false
+        let requiresPhases = flag(members["require-phases"], "require-phases") ?? false
         guard let proxies, let command, let seeds, let profiles else { return nil }
         if profiles.isEmpty, proxies.contains(where: { $0.profile == nil }) {
             report("a proxy has no profile", "add “profiles” to the scenario or “profile” to each proxy", at: root)
@@ -88,7 +90,8 @@ struct ScenarioDecoder {
             expectations: expectations,
             timeLimit: limit,
             jobs: jobs,
-            allowsVacuous: allowsVacuous
+            allowsVacuous: allowsVacuous,
+            requiresPhases: requiresPhases
         )
     }
 

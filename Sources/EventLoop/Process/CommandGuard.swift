@@ -9,8 +9,6 @@ import Units
 public enum CommandGuard {
     /// How long a command has to end by SIGTERM before SIGKILL: 2 s.
     public static let stopPatience = Duration.seconds(2)
-    /// How long the guard waits for killed processes, which the system may not let it kill: 10 s.
-    static let killPatience = Duration.seconds(10)
 
     /// Runs the guard: standard input is the socket of a `GuardedCommand`. Returns when all is done.
     public static func run(folder: String) {
@@ -44,8 +42,8 @@ public enum CommandGuard {
             GuardProtocol.write(.startFailed, error.code, to: socket)
             return waitForEnd(of: socket)
         }
-        guard let status = watch(process, socket, children) else { return killDescendants() }
-        killDescendants()
+        guard let status = watch(process, socket, children) else { return Descendants.killAll() }
+        Descendants.killAll()
         let number = status & 0x7F
         if number == 0 {
             GuardProtocol.write(.exit, (status >> 8) & 0xFF, to: socket)
@@ -91,45 +89,6 @@ public enum CommandGuard {
             guard child > 0 else { return found }
             if child == process { found = status }
         }
-    }
-
-    /// Kills every descendant. The orphans among them have become children of this process.
-    private static func killDescendants() {
-        let deadline = MonotonicClock.now + killPatience
-        while MonotonicClock.now < deadline {
-            for child in childProcesses() { _ = kill(child, SIGKILL) }
-            var status: Int32 = 0
-            while waitpid(-1, &status, WNOHANG) > 0 {}
-            if waitpid(-1, &status, WNOHANG) < 0, errno == ECHILD { return }
-            _ = poll(nil, 0, 2)
-        }
-    }
-
-    /// The children of this process, by proc_pid_stat(5).
-    private static func childProcesses() -> [pid_t] {
-        guard let folder = opendir("/proc") else { return [] }
-        defer { closedir(folder) }
-        let own = getpid()
-        var result: [pid_t] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if let process = pid_t(name), parent(of: process) == own { result.append(process) }
-        }
-        return result
-    }
-
-    private static func parent(of process: pid_t) -> pid_t? {
-        guard let file = fopen("/proc/\(process)/stat", "re") else { return nil }
-        defer { fclose(file) }
-        var buffer = [CChar](repeating: 0, count: 512)
-        guard fgets(&buffer, Int32(buffer.count), file) != nil else { return nil }
-        // The name in parentheses may have spaces and parentheses itself.
-        let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        guard let end = text.lastIndex(of: ")") else { return nil }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        return fields.count > 1 ? pid_t(fields[1]) : nil
     }
 
     /// Waits until the other process closes its socket or dies.

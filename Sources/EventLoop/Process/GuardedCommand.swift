@@ -5,6 +5,9 @@ import Synchronization
 
 /// A command that runs under a guard, with a folder of its own: nothing of it is left behind, however this process ends.
 ///
+/// A command may stop or kill its guard. This process then does the guard's work: it has adopted the orphans of the command,
+/// and kills them. Only a command that kills both processes leaves something behind.
+///
 /// The order is `start`, `run` once, `release`. The guard is this program, started with the arguments that `start` is given,
 /// which has to call `CommandGuard.run`.
 public final class GuardedCommand: Sendable {
@@ -14,16 +17,29 @@ public final class GuardedCommand: Sendable {
         case exit(Int32)
         /// It was ended by this signal.
         case signal(Int32)
+        /// It was killed with all that it had started, because its guard was stopped by a signal, or killed.
+        case guardLost(wasStopped: Bool)
     }
 
+    /// The guards that haven't been waited for. Guards start, and are waited for, under its lock.
+    private static let guards = Mutex<Set<pid_t>>([])
+    /// The result of adopting orphans, 0 or an errno value, and the children that this process had before.
+    private static let adoption: (code: Int32, others: Set<pid_t>) = {
+        let others = Descendants.children()
+        return (squall_adopt_orphans(), others)
+    }()
+
+    private let folder: String
     private let guardProcess: pid_t
     private let control: Int32
     private let output: Int32
     private let isReleased = Mutex(false)
+    private let wasStopped = Mutex(false)
     private let queue = DispatchQueue(label: "squall.command")
+    private let watching = DispatchQueue(label: "squall.command.guard")
 
-    private init(guardProcess: pid_t, control: Int32, output: Int32) {
-        (self.guardProcess, self.control, self.output) = (guardProcess, control, output)
+    private init(folder: String, guardProcess: pid_t, control: Int32, output: Int32) {
+        (self.folder, self.guardProcess, self.control, self.output) = (folder, guardProcess, control, output)
     }
 
     /// Starts the guard, which makes `folder` with access for its owner only.
@@ -47,6 +63,7 @@ public final class GuardedCommand: Sendable {
     private static func startWaiting(folder: String, _ arguments: [String]) throws(SystemError) -> GuardedCommand {
         // With SIGCHLD ignored, waiting for children doesn't work.
         signal(SIGCHLD, SIG_DFL)
+        guard adoption.code == 0 else { throw SystemError(call: "prctl", code: adoption.code) }
         var (sockets, pipes): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &sockets) == 0 else { throw .last("socketpair") }
@@ -62,13 +79,18 @@ public final class GuardedCommand: Sendable {
         }
         let process: pid_t
         do throws(SystemError) {
-            process = try ProgramStart.runSelf(arguments, .descriptors(input: sockets[1], output: pipes[1]))
+            process = try guards.withLock { guards throws(SystemError) in
+                let process = try ProgramStart.runSelf(arguments, .descriptors(input: sockets[1], output: pipes[1]))
+                guards.insert(process)
+                return process
+            }
         } catch {
             close(sockets[0])
             close(pipes[0])
             throw error
         }
-        let command = GuardedCommand(guardProcess: process, control: sockets[0], output: pipes[0])
+        let command = GuardedCommand(folder: folder, guardProcess: process, control: sockets[0], output: pipes[0])
+        command.watching.async { command.watchGuard() }
         switch GuardProtocol.report(from: sockets[0]) {
         case (.ready, _)?: return command
         case (let report, let number)?:
@@ -80,11 +102,37 @@ public final class GuardedCommand: Sendable {
         }
     }
 
+    /// Waits until the guard ends, and kills it when a signal stops it: a stopped guard guards nothing.
+    private func watchGuard() {
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(guardProcess), &information, WEXITED | WSTOPPED | WNOWAIT) != 0 {
+            guard errno == EINTR else { return }
+        }
+        guard information.si_code == CLD_STOPPED else { return }
+        wasStopped.withLock { $0 = true }
+        _ = kill(guardProcess, SIGKILL)
+    }
+
+    /// Waits until the guard has ended. Only then are the orphans that it leaves children of this process.
+    private func awaitGuard() {
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(guardProcess), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    }
+
+    /// Kills what the commands of guards that are gone have left running.
+    private static func killOrphans() {
+        Descendants.killAll {
+            GuardedCommand.guards.withLock {
+                Descendants.killChildren(sparing: $0.union(GuardedCommand.adoption.others))
+            }
+        }
+    }
+
     /// Runs the program `arguments[0]`, a path or a name in PATH, to its end, and kills what it leaves running.
     ///
     /// - Parameter take: called with what the command writes to standard output and standard error, in order, on another
     ///   thread.
-    /// - Throws: `SystemError` of posix_spawn; ENOENT if there is no such program; ECHILD if the guard was killed.
+    /// - Throws: `SystemError` of posix_spawn; ENOENT if there is no such program.
     public func run(
         _ arguments: [String],
         environment: [String: String],
@@ -117,7 +165,10 @@ public final class GuardedCommand: Sendable {
             if sources[1].revents != 0 { readOutput(take) }
             guard sources[0].revents != 0 else { continue }
             guard let (report, number) = GuardProtocol.report(from: control) else {
-                throw SystemError(call: "waitpid", code: ECHILD)
+                awaitGuard()
+                GuardedCommand.killOrphans()
+                readOutput(take)
+                return .guardLost(wasStopped: wasStopped.withLock { $0 })
             }
             // The command and its descendants have ended, and all of their output is in the pipe.
             readOutput(take)
@@ -151,7 +202,8 @@ public final class GuardedCommand: Sendable {
         }
     }
 
-    /// Ends the guard, which removes the folder, and waits for it. To be called when `run` has returned, or in its place.
+    /// Ends the guard, which removes the folder, and waits for it; does that itself if the guard couldn't. To be called when
+    /// `run` has returned, or in its place.
     public func release() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -169,7 +221,16 @@ public final class GuardedCommand: Sendable {
         guard !wasReleased else { return }
         close(control)
         close(output)
+        // Until here a guard that is stopped is killed.
+        watching.sync {}
+        awaitGuard()
         var status: Int32 = 0
-        while waitpid(guardProcess, &status, 0) < 0, errno == EINTR {}
+        GuardedCommand.guards.withLock { guards in
+            while waitpid(guardProcess, &status, 0) < 0, errno == EINTR {}
+            guards.remove(guardProcess)
+        }
+        guard status != 0 else { return }
+        GuardedCommand.killOrphans()
+        _ = squall_remove_folder(folder)
     }
 }

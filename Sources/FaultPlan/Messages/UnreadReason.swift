@@ -4,6 +4,10 @@
 public enum UnreadReason: String, Error, CaseIterable, Hashable, Sendable {
     /// The bytes can't be the start of a message of HTTP/1.
     case notHTTP = "not-http"
+    /// The connection begins with a handshake of TLS (RFC 8446, section 5.1).
+    case tls
+    /// The connection begins with the preface of HTTP/2 (RFC 9113, section 3.4).
+    case http2 = "http-2"
     /// The head of a message wasn't complete in time.
     case lateHead = "late-head"
     /// A head is longer than the limit.
@@ -22,4 +26,20 @@ public enum UnreadReason: String, Error, CaseIterable, Hashable, Sendable {
     case manyRequests = "many-requests"
     /// A response without a request.
     case noRequest = "no-request"
+}
+
+extension UnreadReason {
+    /// What the stream is, and what follows, for people: "the stream is TLS, so faults of HTTP messages can't act on it".
+    public var sentence: String {
+        let stream =
+            switch self {
+            case .tls: "is TLS"
+            case .http2: "is HTTP/2"
+            case .notHTTP: "isn't HTTP/1"
+            case .lateHead, .longHead, .malformedField, .invalidLength, .lengthAndCoding, .unknownCoding, .brokenChunks,
+                .manyRequests, .noRequest:
+                "can't be read as HTTP/1 (\(rawValue))"
+            }
+        return "the stream \(stream), so faults of HTTP messages can't act on it"
+    }
 }

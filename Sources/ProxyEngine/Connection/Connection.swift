@@ -243,8 +243,9 @@ final class Connection: LoopHandler {
 
     /// Records an event of a fault of `plan`, or of the shard's.
     func record(_ event: FaultEvent, _ direction: Direction?, _ now: Moment, in plan: Plan? = nil) {
-        let name = shard.record(event, of: plan, connection: ordinal, direction: direction, at: now)
-        guard actedFaults.count < ConnectionSummary.faultLimit, !actedFaults.contains(name) else { return }
+        guard let name = shard.record(event, of: plan, connection: ordinal, direction: direction, at: now),
+            actedFaults.count < ConnectionSummary.faultLimit, !actedFaults.contains(name)
+        else { return }
         actedFaults.append(name)
     }
 

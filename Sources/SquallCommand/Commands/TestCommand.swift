@@ -23,8 +23,10 @@ struct TestCommand: AsyncParsableCommand {
 
             A run passes when the command exits with 0 and every --expect holds. Figures are exit, time, bytes, \
             bytes(downstream), waste (bytes beyond those of a run without faults), connections, resumptions, faults, \
-            faults(cut), and sha256("file"). A run without a connection, and a profile of which no fault acted, fail. \
-            For each failed run the line that repeats it is printed.
+            faults(cut), and sha256("file"). A run in which no fault acted is called empty, with what came closest; a run \
+            without a connection, and a profile of which all runs are empty, fail. Each run says how many phases of its \
+            profile it met, and which faults never acted; with --require-phases it fails unless it met every phase. For each \
+            failed run the line that repeats it is printed. After Ctrl-C the reports have the runs that finished.
 
             --latency, --down, --up, --loss, --cut-at and --outage are the everyday faults without a file, alone or added to \
             each --profile.
@@ -80,6 +82,9 @@ struct TestCommand: AsyncParsableCommand {
     @Flag(help: "Let runs pass in which no connection came or no fault acted.")
     var allowVacuous = false
 
+    @Flag(help: "Fail a run that doesn't meet every phase of its profile.")
+    var requirePhases = false
+
     @Flag(help: "For the first run that fails, find the fewest faults with which it still does.")
     var shrink = false
 
@@ -134,6 +139,7 @@ struct TestCommand: AsyncParsableCommand {
         if let jobs { stage.jobs = jobs }
         if showOutput { stage.jobs = 1 }
         if allowVacuous { stage.allowsVacuous = true }
+        if requirePhases { stage.requiresPhases = true }
         try setup.check(stage)
         try reports.check(reading: inputs)
         let repetition = StageRepetition(command: self, scenario: stage)

@@ -106,7 +106,9 @@ final class DemoStory: Sendable {
     func record(_ entry: JournalEntry) {
         let fault = "\(entry.fault) \(entry.effect.word)"
         add(Narrator.sentence(entry), at: entry.moment) { state in
-            if let index = state.events.firstIndex(where: { $0.fault == fault }) {
+            if entry.effect.reason != nil {
+                // A stream that isn't HTTP is no fault that acted.
+            } else if let index = state.events.firstIndex(where: { $0.fault == fault }) {
                 state.events[index].count += 1
             } else {
                 state.events.append((fault, 1))

@@ -15,8 +15,9 @@ final class Narrator: Sendable {
         started = clockStart ?? MonotonicClock.now
     }
 
-    /// Prints a fault.
+    /// Prints a fault. That a stream isn't HTTP is no fault; `Warnings` has it.
     func narrate(_ entry: JournalEntry) {
+        if entry.effect.reason != nil { return }
         let (isTaken, omissions) = quota.withLock { $0.take(entry) }
         let seconds = Formatting.signedSeconds(entry.moment - started)
         for omission in omissions {
@@ -36,8 +37,7 @@ final class Narrator: Sendable {
         let offset = entry.offset.map { " at \(Formatting.grouped($0))" } ?? ""
         let base = entry.place.map { $0.base == .connection ? "" : " of the \($0.base.rawValue)" } ?? ""
         let request = entry.place.map { ", request \($0.request)" } ?? ""
-        let why = entry.effect.reason.map { " (\($0.rawValue))" } ?? ""
-        return "\(place)\(request): \(entry.fault) \(entry.effect.word)\(offset)\(base)\(why)"
+        return "\(place)\(request): \(entry.fault) \(entry.effect.word)\(offset)\(base)"
     }
 }
 
@@ -102,6 +102,7 @@ extension ProxyEvent {
         case .connectionFromItself, .upstreamLeadsBack: "ring"
         case .unacknowledgedAtReset: "reset"
         case .cannotListenAgain: "listen"
+        case .streamUnread(let reason): "unread \(reason.rawValue)"
         case .late: "late"
         }
     }

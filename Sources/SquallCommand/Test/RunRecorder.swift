@@ -11,7 +11,12 @@ final class RunRecorder: Sendable {
     private struct State {
         var timeline = Timeline()
         var events: [RecordedFaultEvent] = []
+        /// The names of the faults that acted, by proxy: at most all of the profiles.
+        var acted: [String: Set<String>] = [:]
         var resumptions: [Int64]
+        /// Why streams weren't HTTP, and the first failure to reach the upstream, in the order of the proxies.
+        var unread: [[UnreadReason]]
+        var unreachable: [(endpoint: Endpoint, error: SystemError)?]
         var last: (upstream: Int64, downstream: Int64) = (0, 0)
         var output: [UInt8] = []
         var written: Int64 = 0
@@ -29,12 +34,20 @@ final class RunRecorder: Sendable {
     /// - Parameter log: gets the command's output as it comes.
     init(_ names: [String], began: Moment, journal: Journal?, log: (@Sendable ([UInt8]) -> Void)?) {
         (self.names, self.began, self.journal, self.log) = (names, began, journal, log)
-        state = Mutex(State(resumptions: names.map { _ in 0 }))
+        state = Mutex(
+            State(
+                resumptions: names.map { _ in 0 },
+                unread: names.map { _ in [] },
+                unreachable: names.map { _ in nil }
+            )
+        )
     }
 
     /// Notes an event of a fault. Callable on any loop.
     func record(_ entry: JournalEntry) {
         journal?.record(entry)
+        // A stream that isn't HTTP is no fault that acted.
+        if entry.effect.reason != nil { return }
         let several = names.count > 1 ? "\(entry.proxy), " : ""
         let mark = Timeline.Mark(
             time: max(.zero, entry.moment - began),
@@ -43,9 +56,40 @@ final class RunRecorder: Sendable {
         )
         state.withLock { state in
             state.timeline.add(mark)
+            state.acted[entry.proxy, default: []].insert(entry.fault)
             if state.events.count < ReplayPlan.eventLimit { state.events.append(RecordedFaultEvent(entry)) }
         }
     }
+
+    /// Notes a problem of the proxy at `index`. Callable on any loop.
+    func note(_ event: ProxyEvent, proxy index: Int) {
+        state.withLock { state in
+            switch event {
+            case .streamUnread(let reason):
+                // Told once for each reason.
+                state.unread[index].append(reason)
+            case .upstreamUnreachable(let endpoint, let error):
+                if state.unreachable[index] == nil { state.unreachable[index] = (endpoint, error) }
+            case .targetUnreachable, .targetForbidden, .clientNotAllowed, .cannotAccept, .connectionLimitReached,
+                .connectionFromItself, .upstreamLeadsBack, .unacknowledgedAtReset, .answersByItself, .cannotListenAgain,
+                .late:
+                break
+            }
+        }
+    }
+
+    /// Why streams of a proxy weren't read as HTTP, each reason once.
+    func unreadStreams(ofProxyAt index: Int) -> [UnreadReason] { state.withLock { $0.unread[index] } }
+
+    /// The first failure of a proxy to reach its upstream, with the address; `nil` if there was none, or if it is a time-out
+    /// that the faults of its profile may have brought about.
+    func upstreamFailure(ofProxyAt index: Int, hasFaults: Bool) -> String? {
+        guard let (endpoint, error) = state.withLock({ $0.unreachable[index] }) else { return nil }
+        return hasFaults && error.code == SystemError.timedOut ? nil : "\(endpoint): \(error)"
+    }
+
+    /// The names of the faults of a proxy that acted.
+    func actedFaults(of name: String) -> Set<String> { state.withLock { $0.acted[name] ?? [] } }
 
     /// Notes that a transfer was resumed through the proxy at `index`. Callable on any loop.
     func record(_ resumption: Resumption, proxy index: Int) {

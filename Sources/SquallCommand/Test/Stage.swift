@@ -14,7 +14,8 @@ struct Stage {
     let shrinks: Bool
     let showsOutput: Bool
 
-    /// Runs the stage until Ctrl-C. Throws if a run failed.
+    /// Runs the stage. After Ctrl-C the runs that haven't ended are skipped, and the reports are written. Throws if a run
+    /// failed or was skipped.
     func run() async throws {
         ProcessLimits.raiseOpenFiles()
         let loops: EventLoopGroup
@@ -30,11 +31,7 @@ struct Stage {
             await interrupt.wait()
             work.cancel()
         }
-        do {
-            try await work.value
-        } catch is CancellationError {
-            throw CommandFailure.failed("interrupted: the stage has no result")
-        }
+        try await work.value
         await loops.stop()
     }
 
@@ -42,22 +39,13 @@ struct Stage {
         let began = MonotonicClock.now
         let date = Date()
         let cases = scenario.cases
-        var reference: Reference?
-        if scenario.needsReference {
-            let found = try await measureReference(on: loops)
-            guard found.failures.isEmpty else {
-                tellOutput(found.output)
-                let reasons = found.failures.joined(separator: "; ")
-                throw CommandFailure.failed(
-                    "the command fails without faults as well, so nothing is judged: \(reasons)"
-                )
-            }
-            reference = found
-        }
+        let reference = try await neededReference(on: loops)
         var runs = try await runAll(cases, reference, began: began, on: loops)
-        scenario.noteVacuous(&runs)
-        if runs.contains(where: { !$0.hasPassed }) {
-            try await explain(&runs, cases, reference, on: loops)
+        scenario.judgeEmptiness(of: &runs)
+        do {
+            if runs.contains(where: Stage.isUnexplained) { try await explain(&runs, cases, reference, on: loops) }
+        } catch is CancellationError {
+            // The runs have been judged: their reports don't wait for an explanation.
         }
         let report = StageReport(
             name: scenario.name,
@@ -70,9 +58,7 @@ struct Stage {
         )
         StageOutput.tellSummary(of: report)
         try reports.write(report)
-        guard report.hasPassed else {
-            throw CommandFailure.failed(report.verdict)
-        }
+        guard report.hasPassed else { throw CommandFailure.failed(report.verdict) }
     }
 
     // MARK: Runs
@@ -84,22 +70,40 @@ struct Stage {
         on loops: EventLoopGroup
     ) async throws -> [RunReport] {
         try await withThrowingTaskGroup(of: (Int, RunReport).self) { group in
-            var results = [RunReport?](repeating: nil, count: cases.count)
-            var next = 0
+            var results = cases.map(skipped)
+            var (next, told) = (0, Set<String>())
             func add() {
-                guard next < cases.count else { return }
+                guard next < cases.count, !Task.isCancelled else { return }
                 let index = next
                 next += 1
-                group.addTask { (index, try await runOne(cases[index], reference, began: began, on: loops)) }
+                group.addTask { (index, try await runOrSkip(cases[index], reference, began: began, on: loops)) }
             }
             for _ in 0..<scenario.jobs { add() }
             while let (index, report) = try await group.next() {
                 results[index] = report
-                StageOutput.tell(report)
-                if !report.hasPassed, !showsOutput { tellOutput((report.output, report.droppedOutput)) }
+                if report.result == .skipped { continue }
+                StageOutput.tell(report, &told)
+                if report.isFailure { tellOutput((report.output, report.droppedOutput)) }
                 add()
             }
-            return results.compactMap { $0 }
+            return results
+        }
+    }
+
+    private func skipped(_ stageCase: StageCase) -> RunReport {
+        RunReport.skipped(stageCase, proxies: scenario.proxies, replay: repetition.line(of: stageCase))
+    }
+
+    private func runOrSkip(
+        _ stageCase: StageCase,
+        _ reference: Reference?,
+        began: Moment,
+        on loops: EventLoopGroup
+    ) async throws -> RunReport {
+        do {
+            return try await runOne(stageCase, reference, began: began, on: loops)
+        } catch is CancellationError {
+            return skipped(stageCase)
         }
     }
 
@@ -123,7 +127,14 @@ struct Stage {
             began: start - began,
             ending: outcome.ending,
             measurements: measurements,
-            reasons: scenario.failures(outcome.ending, measurements, digests: outcome.digests),
+            reasons: scenario.failures(
+                outcome.ending,
+                measurements,
+                coverage: outcome.coverage,
+                digests: outcome.digests
+            ),
+            emptiness: scenario.emptiness(measurements, of: stageCase, time: outcome.timeline.duration),
+            coverage: outcome.coverage,
             replay: repetition.line(of: stageCase),
             output: outcome.output.text,
             droppedOutput: outcome.output.dropped,
@@ -156,10 +167,24 @@ struct Stage {
         let output: (text: String, dropped: Int64)
     }
 
+    /// The run without faults if the scenario compares with one; `nil` after Ctrl-C as well. Throws if that run fails.
+    private func neededReference(on loops: EventLoopGroup) async throws -> Reference? {
+        guard scenario.needsReference else { return nil }
+        let found: Reference
+        do {
+            found = try await measureReference(on: loops)
+        } catch is CancellationError {
+            return nil
+        }
+        if found.failures.isEmpty { return found }
+        tellOutput(found.output)
+        let reasons = found.failures.joined(separator: "; ")
+        throw CommandFailure.failed("the command fails without faults as well, so nothing is judged: \(reasons)")
+    }
+
     private func measureReference(on loops: EventLoopGroup) async throws -> Reference {
         var scenario = scenario
-        // No fault is there to act, and there is nothing to compare with.
-        scenario.allowsVacuous = true
+        // There is nothing to compare with.
         scenario.expectations.removeAll { $0.needsReference || $0.isAboutFaults }
         let stageCase = self.scenario.cases[0].withoutFaults
         let outcome = try await stageRun(stageCase).run(on: loops)
@@ -175,6 +200,12 @@ struct Stage {
 
     // MARK: Failures
 
+    /// Whether a run without faults may explain a failure. A command that stops its guard does so again.
+    private static func isUnexplained(_ run: RunReport) -> Bool {
+        if case .guardLost = run.ending { return false }
+        return run.result == .failed
+    }
+
     /// Adds to the failed runs whether the command passes without faults, and which faults it takes.
     private func explain(
         _ runs: inout [RunReport],
@@ -188,8 +219,8 @@ struct Stage {
             found.failures.isEmpty
             ? "The command passes without faults."
             : "The command fails without faults as well: \(found.failures.joined(separator: "; "))."
-        for index in runs.indices where !runs[index].hasPassed { runs[index].notes.append(note) }
-        guard shrinks, found.failures.isEmpty, let index = runs.firstIndex(where: { !$0.hasPassed }) else { return }
+        for index in runs.indices where Stage.isUnexplained(runs[index]) { runs[index].notes.append(note) }
+        guard shrinks, found.failures.isEmpty, let index = runs.firstIndex(where: Stage.isUnexplained) else { return }
         let path = reports.artifacts.map { artifactPath(of: cases[index], in: $0) + "-shrunk" } ?? "shrunk"
         let shrinking = StageShrinking(
             scenario: scenario,

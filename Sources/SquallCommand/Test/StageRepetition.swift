@@ -14,6 +14,7 @@ struct StageRepetition {
         for expectation in command.expect { back += ["--expect", expectation] }
         if let limit = command.timeLimit { back += ["--time-limit", limit.text.filter { $0 != " " }] }
         if command.allowVacuous { back.append("--allow-vacuous") }
+        if command.requirePhases { back.append("--require-phases") }
         if command.scenario == nil { back += ["--"] + command.command }
         (self.front, self.back) = (front, back)
     }

@@ -8,7 +8,6 @@ import Glibc
 import ProxyEngine
 import Replay
 import Synchronization
-import SystemPackage
 import Units
 
 /// Runs the command of a stage once, through proxies of its own.
@@ -25,6 +24,7 @@ struct StageRun {
         var ending: RunReport.Ending
         var measurements: Measurements
         var digests: [String: Result<String, Expectation.DigestFailure>]
+        var coverage: [Coverage]
         var timeline: Timeline
         var output: (text: String, dropped: Int64)
         /// The events of the faults of each proxy.
@@ -76,7 +76,7 @@ struct StageRun {
                 if scenario.needsMessages || artifacts != nil {
                     configuration.resumed = { recorder.record($0, proxy: index) }
                 }
-                proxies.append(try await StageRun.start(configuration, on: loops, recorder))
+                proxies.append(try await StageRun.start(configuration, on: loops, recorder, index))
             }
             let outcome = try await run(command, folder, proxies, recorder)
             for proxy in proxies { await proxy.stop() }
@@ -93,10 +93,16 @@ struct StageRun {
     private static func start(
         _ configuration: ProxyConfiguration,
         on loops: EventLoopGroup,
-        _ recorder: RunRecorder
+        _ recorder: RunRecorder,
+        _ index: Int
     ) async throws(CommandFailure) -> Proxy {
         do throws(ProxyError) {
-            return try await Proxy.start(configuration, on: loops, journal: { recorder.record($0) })
+            return try await Proxy.start(
+                configuration,
+                on: loops,
+                journal: { recorder.record($0) },
+                report: { recorder.note($0, proxy: index) }
+            )
         } catch {
             throw CommandFailure(error)
         }
@@ -156,6 +162,15 @@ struct StageRun {
             ending: StageRun.ending(end, isLate: isLate.withLock { $0 }, limit),
             measurements: await measurements(end, ended - started, proxies, recorder),
             digests: digests(environment),
+            coverage: zip(scenario.proxies, stageCase.profiles).map { proxy, profile in
+                Coverage(
+                    of: profile,
+                    seed: stageCase.seed,
+                    proxy: proxy.name,
+                    time: ended - recorder.began,
+                    acted: recorder.actedFaults(of: proxy.name)
+                )
+            },
             timeline: recorder.timeline(proxies, end: ended),
             output: recorder.output,
             events: scenario.proxies.map { recorder.events(of: $0.name) }
@@ -179,10 +194,10 @@ struct StageRun {
     }
 
     private static func ending(_ end: GuardedCommand.End, isLate: Bool, _ limit: Duration) -> RunReport.Ending {
-        if isLate { return .timeLimit(limit) }
         switch end {
-        case .exit(let code): return .exit(code)
-        case .signal(let number): return .signal(number)
+        case .exit(let code): isLate ? .timeLimit(limit) : .exit(code)
+        case .signal(let number): isLate ? .timeLimit(limit) : .signal(number)
+        case .guardLost(let wasStopped): .guardLost(wasStopped: wasStopped)
         }
     }
 
@@ -196,9 +211,10 @@ struct StageRun {
         switch end {
         case .exit(let code): exit = Int64(code)
         case .signal(let number): exit = 128 + Int64(number)
+        case .guardLost: exit = 128 + Int64(SIGKILL)
         }
         var figures: [Measurements.Proxy] = []
-        for (proxy, resumptions) in zip(proxies, recorder.resumptions) {
+        for (index, (proxy, resumptions)) in zip(proxies, recorder.resumptions).enumerated() {
             let statistics = await proxy.statistics()
             var figure = Measurements.Proxy(name: proxy.configuration.name)
             figure.upstream = statistics.upstreamBytes
@@ -206,6 +222,10 @@ struct StageRun {
             figure.connections = Int64(clamping: statistics.accepted)
             figure.resumptions = resumptions
             for (kind, count) in statistics.faultEvents { figure.faults[kind.rawValue] = Int64(clamping: count) }
+            figure.unreadStreams = recorder.unreadStreams(ofProxyAt: index)
+            if statistics.failed == statistics.accepted {
+                figure.upstreamFailure = recorder.upstreamFailure(ofProxyAt: index, hasFaults: figure.faultCount > 0)
+            }
             figures.append(figure)
         }
         return Measurements(exit: exit, time: time, proxies: figures)
@@ -275,89 +295,5 @@ struct StageRun {
     private static func newFolder() -> String {
         let number = String(UInt64.random(in: 0...(.max)), radix: 36)
         return FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(number)").path
-    }
-}
-
-/// The files of a run.
-private struct RunFiles {
-    let journal: FileReplacement?
-    let log: RunLog?
-    private let output: OutputFile?
-
-    init(_ artifacts: String?) throws(CommandFailure) {
-        guard let artifacts else {
-            (journal, log, output) = (nil, nil, nil)
-            return
-        }
-        let output = OutputFile(path: "\(artifacts).jsonl")
-        self.output = output
-        journal = try output.attempt { () throws(SystemError) in try FileReplacement(of: output.path) }
-        log = try RunLog("\(artifacts).log")
-    }
-
-    func finish() throws(CommandFailure) {
-        guard let output, let journal else { return }
-        try output.attempt { () throws(SystemError) in try journal.commit() }
-        try log?.close()
-    }
-
-    func discard() {
-        journal?.discard()
-        try? log?.close()
-    }
-}
-
-/// The file of a command's output, of which the first 16 MiB are written.
-private final class RunLog: Sendable {
-    private static let limit = 16 << 20
-
-    private struct State {
-        let file: SystemPackage.FileDescriptor
-        var room = RunLog.limit
-        var failure: String?
-
-        mutating func write(_ bytes: some Sequence<UInt8>) {
-            do {
-                try file.writeAll(bytes)
-            } catch {
-                failure = FileProblem.reason(error)
-            }
-        }
-    }
-
-    private let path: String
-    private let state: Mutex<State>
-
-    init(_ path: String) throws(CommandFailure) {
-        self.path = path
-        do {
-            let file = try SystemPackage.FileDescriptor.open(
-                FilePath(path),
-                .writeOnly,
-                options: [.create, .truncate, .closeOnExec],
-                permissions: [.ownerReadWrite, .groupRead, .otherRead]
-            )
-            state = Mutex(State(file: file))
-        } catch {
-            throw .failed("can't write “\(path)”: \(FileProblem.reason(error))")
-        }
-    }
-
-    func write(_ bytes: [UInt8]) {
-        state.withLock { state in
-            let part = bytes.prefix(state.room)
-            guard !part.isEmpty, state.failure == nil else { return }
-            state.room -= part.count
-            state.write(part)
-            if state.room == 0 { state.write("\n… the rest is left out\n".utf8) }
-        }
-    }
-
-    func close() throws(CommandFailure) {
-        let failure = state.withLock { state in
-            try? state.file.close()
-            return state.failure
-        }
-        if let failure { throw .failed("“\(path)” is incomplete: \(failure)") }
     }
 }

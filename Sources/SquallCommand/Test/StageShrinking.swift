@@ -83,7 +83,6 @@ struct StageShrinking {
     ) async throws -> (fails: Bool, events: [[RecordedFaultEvent]]) {
         var scenario = scenario
         // Fewer faults than expected are no failure of the command.
-        scenario.allowsVacuous = true
         scenario.expectations.removeAll(where: \.isAboutFaults)
         let run = StageRun(scenario: scenario, stageCase: stageCase, limits: limits, artifacts: nil, showsOutput: false)
         let outcome = try await run.run(on: loops)

@@ -77,9 +77,8 @@ struct TestReportOptions: ParsableArguments {
         if let junit { texts.append((junit, { JUnitReport.text(of: report) })) }
         if let tap { texts.append((tap, { TAPReport.text(of: report) })) }
         if let html { texts.append((html, { HTMLReport.text(of: report) })) }
-        if let svg, let run = report.runs.first(where: { !$0.hasPassed }) ?? report.runs.first {
-            texts.append((svg, { SVGReport.text(of: run) }))
-        }
+        let run = report.runs.first(where: \.isFailure) ?? report.runs.first { $0.result != .skipped }
+        if let svg, let run = run ?? report.runs.first { texts.append((svg, { SVGReport.text(of: run) })) }
         return texts
     }
 
