@@ -107,7 +107,7 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units",
+                "EventLoop", "FaultPlan", "FaultProfile", "ProfileDocuments", "ProxyEngine", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -276,6 +276,7 @@ let package = Package(
                 "ChaosStage",
                 .target(name: "ControlAPI", condition: .when(traits: ["Control"])),
                 .target(name: "ControlServer", condition: .when(traits: ["Control"])),
+                "DurableFiles",
                 "EventLoop",
                 "FaultPlan",
                 "FaultProfile",
@@ -294,11 +295,13 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Control"])),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strictAndSafe
         ),
-        // Not products: `make docs` writes the schema of profiles and the tables of pages with them.
+        // Not products: `make docs` writes the schema of profiles and the tables of pages with them, and the description of the
+        // control API has the definitions of faults.
         .target(name: "ProfileDocuments", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
         .executableTarget(
             name: "profile-documents",
