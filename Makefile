@@ -64,6 +64,11 @@ crashes: ## stop 100,000 downloads and uploads between any two calls to a simula
 	@SQUALL_DOWNLOAD_RUNS=100000 SQUALL_UPLOAD_RUNS=100000 swift test --skip-build $(CHECKED) \
 		--filter 'Tests[.]CrashTests' | grep -E '^(downloads|uploads):|✘|↳|Test run with'
 
+kills: ## kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)
+	@scripts/install.sh build test
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@SQUALL_KILLS=$(or $(KILLS),200) swift test --skip-build $(CHECKED) --filter 'StateFileTests.*killed after any answer'
+
 example: ## build the package of docs/examples that downloads and uploads with the library (about 4 minutes at first)
 	@scripts/install.sh build
 	@rm -f .build-example/debug.yaml # the plan, which doesn't notice new files of a package beside it
