@@ -60,6 +60,11 @@ crashes: ## stop 100,000 downloads and uploads between any two calls to a simula
 	@SQUALL_DOWNLOAD_RUNS=100000 SQUALL_UPLOAD_RUNS=100000 swift test --skip-build $(CHECKED) \
 		--filter 'Tests[.]CrashTests' | grep -E '^(downloads|uploads):|✘|↳|Test run with'
 
+kills: ## kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)
+	@scripts/install.sh build test
+	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@SQUALL_KILLS=$(or $(KILLS),200) swift test --skip-build $(CHECKED) --filter 'StateFileTests.*killed after any answer'
+
 example: ## build and test the package of docs/examples that uses the libraries, as a package of somebody else without TLS (3 minutes at first)
 	@scripts/install.sh build
 	@scripts/tagged.sh .build-tagged/squall

@@ -109,7 +109,7 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units",
+                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProfileDocuments", "ProxyEngine", "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: strictAndSafe
@@ -266,11 +266,12 @@ let package = Package(
         .target(
             name: "SquallCommand",
             dependencies: [
-                "ChaosStage", "ControlAPI", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast",
+                "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan", "FaultProfile", "Forecast",
                 "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay", "ResumableUploads",
                 "StreamReading", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strictAndSafe
@@ -287,7 +288,8 @@ let package = Package(
             swiftSettings: strictAndSafe
         ),
         .executableTarget(name: "squall-demo", dependencies: ["SquallCommand"], swiftSettings: strictAndSafe),
-        // Not products: `make docs` writes the schema of profiles and the tables of pages with them.
+        // Not products: `make docs` writes the schema of profiles and the tables of pages with them, and the description of the
+        // control API has the definitions of faults.
         .target(name: "ProfileDocuments", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
         .executableTarget(
             name: "profile-documents",

@@ -83,13 +83,15 @@ public enum AtomicReplacement {
     /// When it throws after the rename, a crash may leave the old or the new file at `path`.
     ///
     /// - Parameters:
-    /// - isPrivate: Whether only the owner may open the new file.
+    ///   - isPrivate: Whether only the owner may open the new file.
+    ///   - keepsPermissions: Whether the new file gets the permissions of the old one, which must be there.
     ///   - isLocked: Whether the new file is locked before it gets its name.
     /// - Returns: the new file, open for reading and writing.
     public static func replace(
         _ path: FilePath,
         with bytes: [UInt8],
         isPrivate: Bool = false,
+        keepsPermissions: Bool = false,
         isLocked: Bool = false,
         in files: any FileSystem
     ) throws(FileError) -> any OpenFile {
@@ -97,6 +99,7 @@ public enum AtomicReplacement {
         if try files.kind(of: beside) != nil { try files.remove(beside) }
         let file = try files.open(beside, isPrivate ? .creatingPrivately : .creating)
         do throws(FileError) {
+            if keepsPermissions { try file.copyPermissions(of: path) }
             if isLocked { try file.lock() }
             try file.write(bytes, at: 0)
             try file.synchronizeData()

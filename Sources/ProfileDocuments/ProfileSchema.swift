@@ -41,6 +41,20 @@ public enum ProfileSchema {
             + values(of: shapes, besides: Set(shapes.map(\.definition)))
     }
 
+    /// The definitions of faults and profiles for a document that has them under `prefix`: those of `roots`, and those that
+    /// they refer to.
+    ///
+    /// - Parameter prefix: what stands before a name in a reference, such as `#/components/schemas/`.
+    package static func definitions(of roots: [String], under prefix: String) -> [(key: String, value: JSONText)] {
+        let known = Dictionary(definitions.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+        var found: Set<String> = []
+        var next = roots
+        while let name = next.popLast() {
+            if found.insert(name).inserted, let definition = known[name] { next += definition.references }
+        }
+        return found.sorted().compactMap { name in known[name].map { (name, $0.referring(to: prefix)) } }
+    }
+
     /// The definitions of the values that keys have, by their names.
     private static func values(of shapes: [ObjectShape], besides objects: Set<String>) -> Members {
         var definitions: [String: JSONText] = [:]
@@ -90,6 +104,37 @@ public enum ProfileSchema {
 }
 
 extension JSONText {
+    /// What stands before the name of a definition in a reference.
+    private static let prefix = "#/$defs/"
+
+    /// The names of the definitions that the value refers to.
+    fileprivate var references: [String] {
+        switch self {
+        case .object(let members):
+            members.flatMap { key, value -> [String] in
+                guard key == "$ref", case .text(let text) = value else { return value.references }
+                return [String(text.dropFirst(JSONText.prefix.count))]
+            }
+        case .array(let values): values.flatMap(\.references)
+        case .text, .number, .signed, .flag, .null, .literal: []
+        }
+    }
+
+    /// The value with `prefix` before the names that it refers to.
+    fileprivate func referring(to prefix: String) -> JSONText {
+        switch self {
+        case .object(let members):
+            .object(
+                members.map { key, value -> (key: String, value: JSONText) in
+                    guard key == "$ref", case .text(let text) = value else { return (key, value.referring(to: prefix)) }
+                    return (key, .text(text.replacing(JSONText.prefix, with: prefix)))
+                }
+            )
+        case .array(let values): .array(values.map { $0.referring(to: prefix) })
+        case .text, .number, .signed, .flag, .null, .literal: self
+        }
+    }
+
     /// The value with a line for each member or element of what doesn't fit on a line of `width` characters.
     fileprivate func spread(width: Int, indent: Int = 0, behind taken: Int = 0) -> String {
         let line = oneLine

@@ -87,8 +87,9 @@ public final class Proxy: Sendable {
     ///
     /// A fault that has not changed keeps its state. A new one starts at the current position: a rate doesn't make up for
     /// earlier time, a cut at an offset that has passed never acts, and a delay doesn't hold bytes that are on their way. Bytes
-    /// that a removed fault held are passed on. A fault of HTTP messages acts on a connection whose messages are read already,
-    /// or on which no byte has passed. The seed, the clock and the numbers of connections don't change.
+    /// that a removed fault held are passed on. A fault of HTTP messages acts from the next request of a connection on;
+    /// `Statistics.joining` and `unread` count those that it doesn't reach yet, or at all. The seed, the clock and the numbers
+    /// of connections don't change.
     ///
     /// - Parameter globalBuckets: the rates that the proxy shares with others.
     /// - Throws: `ProxyError.stopped` if the proxy has stopped; nothing has changed then.

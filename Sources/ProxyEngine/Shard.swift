@@ -180,6 +180,11 @@ final class Shard: LoopShutdownHandler {
         for connection in connections {
             connection.addBytes(to: &total)
             total.heldBytes += connection.heldBytes
+            switch connection.reader.messages {
+            case .awaited: total.joining += 1
+            case .unreadable: total.unread += 1
+            case .read, .unneeded: break
+            }
         }
         return total
     }

@@ -21,6 +21,10 @@ public struct Statistics: Hashable, Sendable {
     public var downstreamReceived: Int64 = 0
     /// Bytes received and not yet passed on now: those that faults hold, or that a receiver doesn't take.
     public var heldBytes: Int64 = 0
+    /// Open connections whose HTTP messages are read from their next request on, because a fault of messages came later.
+    public var joining = 0
+    /// Open connections that a fault of HTTP messages doesn't reach, because they aren't read as HTTP/1.
+    public var unread = 0
     /// The events of faults, by kind: those of the journal, including lines that its quota leaves out, but without streams
     /// that aren't HTTP.
     public var faultEvents: [FaultKind.Name: UInt64] = [:]
@@ -49,6 +53,8 @@ public struct Statistics: Hashable, Sendable {
         left.upstreamReceived += right.upstreamReceived
         left.downstreamReceived += right.downstreamReceived
         left.heldBytes += right.heldBytes
+        left.joining += right.joining
+        left.unread += right.unread
         left.faultEvents.merge(right.faultEvents, uniquingKeysWith: +)
         left.lateTimes += right.lateTimes
         left.longestLateness = max(left.longestLateness, right.longestLateness)

@@ -15,6 +15,8 @@ struct MessageScanner {
         case chunks(ChunkScanner)
         /// In content that ends with the connection.
         case untilEnd
+        /// Somewhere in a message; everything is passed on unread until `join`.
+        case waiting
         /// The rest is passed on unread.
         case passing
     }
@@ -45,11 +47,23 @@ struct MessageScanner {
         line = start
     }
 
+    /// Makes a scanner in the middle of a stream, at `offset`, that passes everything on until `join`.
+    init(_ start: StartLine, waitingAt offset: Int64) {
+        self.init(start)
+        self.offset = offset
+        state = .waiting
+    }
+
+    /// Has a message begin with the next byte, if the scanner waits for one.
+    mutating func join() {
+        if case .waiting = state { state = .head }
+    }
+
     /// Whether a message is unfinished.
     var isInMessage: Bool {
         switch state {
         case .content, .chunks, .untilEnd: true
-        case .head, .passing: false
+        case .head, .waiting, .passing: false
         }
     }
 
@@ -70,6 +84,14 @@ struct MessageScanner {
 
     /// Whether scanning has stopped.
     var hasStopped: Bool { if case .passing = state { true } else { false } }
+
+    /// Whether every byte is passed on, so that none is held.
+    var passesAll: Bool {
+        switch state {
+        case .waiting, .passing: true
+        case .head, .content, .chunks, .untilEnd: false
+        }
+    }
 
     /// Reads `bytes`, which begin at `offset`, appends marks, and returns how many bytes may be passed on. The rest is an
     /// unfinished head, to be passed again in front of what comes next, or unscanned if `marks` has reached `markLimit`.
@@ -125,7 +147,7 @@ struct MessageScanner {
             case .untilEnd:
                 content(Int64(bytes.count - index), at: index, &marks)
                 index = bytes.count
-            case .passing:
+            case .waiting, .passing:
                 index = bytes.count
             }
         }

@@ -14,6 +14,8 @@ public final class StreamReader {
     private var downstream: Side
     private let exchange: Exchange
     private var readsMessages: Bool
+    /// The search for the first request of a stream that is read from its middle on, until it is found.
+    private var search: MessageSearch?
     /// Whether the client sent something that isn't a request. Only the responses to earlier requests are still read.
     private var hasLostRequests = false
     /// The end of the only request that may be forwarded; `nil` without that limit.
@@ -51,13 +53,13 @@ public final class StreamReader {
         var deadline: Moment {
             // Mutating: a chunk must not copy the side to know.
             mutating get {
-                guard !held.isEmpty, !scanner.hasStopped else { return .distantFuture }
+                guard !held.isEmpty, !scanner.passesAll else { return .distantFuture }
                 return HeadTimeout.end(scanner.hasRead ? .whole : scanner.progress, began: began, grew: grew)
             }
         }
 
         /// Whether held bytes may be released.
-        var mustRelease: Bool { !held.isEmpty && scanner.hasStopped }
+        var mustRelease: Bool { !held.isEmpty && scanner.passesAll }
 
         /// Gives up an unfinished head after its deadline.
         mutating func timeAdvanced(to now: Moment) {
@@ -85,8 +87,8 @@ public final class StreamReader {
 
     /// Reads for another interest from here on, with the bytes taken by the links in each direction.
     ///
-    /// Patterns are searched for from the next byte on. Messages are only read if they were read so far, or from the first
-    /// byte of the connection, because message boundaries are unknown in the middle of a stream.
+    /// Patterns are searched for from the next byte on. Messages that weren't read so far are read from the next request
+    /// on, because message boundaries are unknown in the middle of a stream.
     public func follow(_ interest: StreamInterest, upstream up: Int64, downstream down: Int64) {
         upstream.follow(interest.patterns[.upstream] ?? [], from: up)
         downstream.follow(interest.patterns[.downstream] ?? [], from: down)
@@ -95,10 +97,42 @@ public final class StreamReader {
             // Gives up an unfinished head.
             upstream.scanner.stop()
             downstream.scanner.stop()
+            search = nil
         }
-        readsMessages = interest.messages && (readsMessages || up == 0 && down == 0)
+        if interest.messages, !readsMessages, up > 0 || down > 0 { beginSearch(upstream: up, downstream: down) }
+        readsMessages = interest.messages
         notesResumptions = interest.resumptions
         rest()
+    }
+
+    /// Has messages be read from the next request on, in a connection with these bytes taken by the links.
+    private func beginSearch(upstream up: Int64, downstream down: Int64) {
+        upstream.scanner = MessageScanner(.request, waitingAt: up)
+        downstream.scanner = MessageScanner(.response, waitingAt: down)
+        exchange.abandon()
+        hasLostRequests = false
+        search = MessageSearch()
+    }
+
+    /// Ends the search if `bytes` of the client begin a request, or if it has failed.
+    private func continueSearch(_ bytes: Span<UInt8>) {
+        if search?.isRequest(bytes) == true {
+            upstream.scanner.join()
+            downstream.scanner.join()
+        } else if search?.hasFailed == true {
+            upstream.scanner.giveUp(.notHTTP)
+            downstream.scanner.stop()
+        } else {
+            return
+        }
+        search = nil
+    }
+
+    /// How far the messages of the connection are known.
+    public var messages: MessageReading {
+        guard readsMessages else { return .unneeded }
+        if search != nil { return .awaited }
+        return upstream.scanner.hasStopped && !upstream.hasEnded ? .unreadable : .read
     }
 
     /// The messages since the last call whose content begins inside its resource, if the interest is in them.
@@ -202,6 +236,7 @@ public final class StreamReader {
 
     private func readUpstream(_ bytes: Span<UInt8>, at now: Moment, into link: inout Link) -> Portion {
         let exchange = exchange
+        if search != nil { continueSearch(bytes) }
         let count = StreamReader.scan(
             &upstream,
             readsMessages,
@@ -220,6 +255,7 @@ public final class StreamReader {
     private func readDownstream(_ bytes: Span<UInt8>, at now: Moment, into link: inout Link) -> Portion {
         let exchange = exchange
         let hasLostRequests = hasLostRequests
+        if !bytes.isEmpty { search?.serverSent() }
         let count = StreamReader.scan(
             &downstream,
             readsMessages,

@@ -1,3 +1,4 @@
+import FaultProfile
 import Foundation
 import HTTPTypes
 import Testing
@@ -33,6 +34,32 @@ import Testing
             let parts = answer.text.split(separator: "#/components/schemas/").dropFirst()
             let used = Set(parts.map { String($0.prefix { $0 != "\"" }) })
             #expect(used == Set(schemas.keys))
+        }
+    }
+
+    @Test func `faults are described key by key, and errors by status and code`() async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            let answer = try await api.send(.get, "/v1/openapi.json")
+            let schemas = try #require(answer.value("components.schemas") as? [String: [String: Any]])
+            for kind in FaultKind.Name.allCases { #expect(schemas[kind.rawValue]?["properties"] != nil, "\(kind)") }
+            #expect((schemas["latency"]?["properties"] as? [String: Any])?["jitter"] != nil)
+            let codes = Set(answer.value("components.schemas.Error.properties.code.enum") as? [String] ?? [])
+            let paths = try #require(answer.value("paths") as? [String: [String: [String: Any]]])
+            let wrong: [(HTTPRequest.Method, String, String, String)] = [
+                (.get, "/v1/proxies/no", "", "/v1/proxies/{name}"), (.post, "/v1/proxies", "{", "/v1/proxies"),
+                (.post, "/v1/proxies", #"{"name":"a","upstream":":1"}"#, "/v1/proxies"),
+                (.put, "/v1/faults/f", "{}", "/v1/faults/{fault}"), (.delete, "/v1/faults/f", "", "/v1/faults/{fault}"),
+                (.post, "/v1/wait", #"{"until":"open > 0","timeout":"1 ms"}"#, "/v1/wait"),
+                (.put, "/v1/proxies/a/profile", #""none""#, "/v1/proxies/{name}/profile"),
+                (.get, "/v1/journal?x=1", "", "/v1/journal"),
+            ]
+            for (method, path, body, template) in wrong {
+                let error = try await api.send(method, path, body)
+                let responses = paths[template]?[method.rawValue.lowercased()]?["responses"] as? [String: Any]
+                #expect(responses?["\(error.status)"] != nil, "\(path): \(error.text)")
+                #expect(codes.contains(error.string("code")), "\(error.text)")
+            }
         }
     }
 

@@ -14,6 +14,7 @@ import Testing
         (.patch, "/proxies/a/toxics/t", .updateToxic("a", "t")),
         (.delete, "/proxies/a/toxics/t", .deleteToxic("a", "t")), (.post, "/reset", .reset),
         (.post, "/populate", .populate), (.get, "/proxies/db%3A5432", .proxy("db:5432")),
+        (.delete, "/proxies/a%2Fb/toxics/c%2Fd", .deleteToxic("a/b", "c/d")),
     ]
 
     @Test(arguments: routes.indices)
@@ -24,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "/", "/proxies/", "/nothing", "/proxies/a/b", "/proxies/a%2Fb/toxics", "/proxies/a/toxics/t/x", "/V1",
+        "/", "/proxies/", "/nothing", "/proxies/a/b", "/proxies%2Fa", "/proxies/a/toxics/t/x", "/V1",
     ])
     func `other paths have none`(path: String) throws {
         let segments = try #require(APIRequest(method: .get, path: path).segments)

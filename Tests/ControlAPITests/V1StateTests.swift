@@ -119,15 +119,15 @@ import Testing
             try await api.create("a", #","profile":"slow""#)
             let before = try await api.send(.get, "/v1/snapshot")
             let (taken, address) = TestSocket.listening()
+            let upstream = #""upstream":"127.0.0.1:1""#
             let wrong: [(String, Int)] = [
-                (#"{"proxies":[{"name":"b","listen":"\#(address)","upstream":"\#(api.upstream)"}]}"#, 409),
-                (#"{"proxies":[{"name":"b","upstream":"127.0.0.1:1"},{"name":"b","upstream":"127.0.0.1:1"}]}"#, 409),
-                (#"{"proxies":[{"name":"b","upstream":"127.0.0.1:1","toxics":[{"type":"x"}]}]}"#, 400),
-                (#"{"proxies":[{"name":"b","upstream":"127.0.0.1:1","profile":{"nam":""}}]}"#, 422),
-                (#"{"proxies":{}}"#, 400), ("{", 422),
+                (#"[{"name":"b","listen":"\#(address)",\#(upstream)}]"#, 409),
+                (#"[{"name":"b",\#(upstream)},{"name":"b",\#(upstream)}]"#, 409),
+                (#"[{"name":"b",\#(upstream),"toxics":[{"type":"x"}]}]"#, 400),
+                (#"[{"name":"b",\#(upstream),"profile":{"nam":""}}]"#, 422), ("{}", 400), ("{", 400),
             ]
             for (body, status) in wrong {
-                let answer = try await api.send(.put, "/v1/snapshot", body)
+                let answer = try await api.send(.put, "/v1/snapshot", #"{"profiles":{},"proxies":\#(body)}"#)
                 #expect(answer.status == status, "\(body): \(answer.text)")
                 let after = try await api.send(.get, "/v1/snapshot")
                 #expect(after.text == before.text)

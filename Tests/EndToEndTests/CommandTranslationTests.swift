@@ -45,6 +45,9 @@ import Units
         ("squall ctl --host=http://x --json ls", "ctl ls --host=http://x --json"),
         ("squall ctl help toxic add", "help ctl toxic add"),
         ("toxiproxy-cli create -l a:1 -upstream=b:2 db", "ctl create db --listen=a:1 --upstream=b:2"),
+        ("squall ctl -u b:2 create db -l :1", "ctl create db --upstream=b:2 --listen=:1"),
+        ("toxiproxy-cli create -l :1 -u b:2 db", "ctl create db --listen=[::]:1 --upstream=b:2"),
+        ("squall ctl --for 3s fault add db f kind=cut", "ctl fault add db f kind=cut --for=3s"),
         ("toxiproxy-cli new -u b:2 -l a:1 db", "ctl new db --upstream=b:2 --listen=a:1"),
         (
             "toxiproxy-cli toxic add -t latency -n x -tox 0.5 -a latency=1 -a jitter=-1 -u db",

@@ -74,6 +74,33 @@ import Testing
         }
     }
 
+    @Test func `a list makes what --config makes of it, and goes on with what there is`() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("proxies.json")
+            let proxies = #"""
+                [{"name":"db","listen":"127.0.5.6:0","upstream":"127.0.0.1:9","profile":"slow-3g",
+                  "toxics":[{"name":"a/b","type":"latency","attributes":{"latency":100}}]}]
+                """#
+            try Data(proxies.utf8).write(to: file)
+            let line = "a/b\ttype=latency\tstream=downstream\ttoxicity=1.00\tattributes=[\tjitter=0\tlatency=100\t]\n"
+            try await withServer(["-config=\(file.path)"]) { url in
+                let listed = try await output(url, "inspect db")
+                #expect(listed == line)
+            }
+            try await withServer { url in
+                let made = try await output(url, "populate \(file.path)")
+                #expect(made.hasSuffix("\tenabled\t1\n"))
+                #expect(try await output(url, "inspect db") == line)
+                #expect(try await output(url, "--json snapshot").contains(#""profileName":"slow-3g""#))
+                #expect(try await output(url, "toxic remove -n a/b db") == "Removed toxic 'a/b' on proxy 'db'\n")
+                #expect(try await output(url, "down db --for 1h") == "Proxy db is down for 1 h\n")
+                #expect(try await output(url, "up db") == "Proxy db is now enabled\n")
+                #expect(try await output(url, "reset --all").hasSuffix(", profile and fault\n"))
+                #expect(!(try await output(url, "--json snapshot").contains("slow-3g")))
+            }
+        }
+    }
+
     @Test(arguments: [
         ("inspect no", "Failed to retrieve proxy no: HTTP 404: proxy not found"),
         ("toggle no", "Failed to retrieve proxy no: HTTP 404: proxy not found"),
@@ -85,6 +112,11 @@ import Testing
         (
             "toxic add -t no foo",
             "Failed to add toxic: failed to add toxic to proxy foo: AddToxic: HTTP 400: invalid toxic type"
+        ),
+        (
+            "toxic add -t latency -a latncy=5 foo",
+            "Failed to add toxic: failed to add toxic to proxy foo: AddToxic: HTTP 400: bad request body: latency has no "
+                + "attribute “latncy”: it has latency, jitter"
         ),
         (
             "toxic update -n no foo",
@@ -108,7 +140,8 @@ import Testing
     @Test(arguments: [
         "create foo", "inspect", "toxic add -t latency", "toxic add -t latency -u -d foo",
         "toxic add -t latency --toxicity 2 foo", "toxic add -t latency -a latency foo", "list -h https://h",
-        "fault set db slow", "fault set db slow latency", "fault remove db", "wait db", "end db x",
+        "fault set db slow", "fault set db slow latency", "wait db open>1 --baseline then", "down", "up",
+        "fault remove db", "wait db", "end db x",
         "populate /nowhere.json", "apply /nowhere.json",
     ])
     func `usage errors are exit 2`(line: String) async throws {

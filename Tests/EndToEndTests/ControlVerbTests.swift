@@ -35,6 +35,39 @@ import Testing
             ["fault", "remove", "db", "a b"], "DELETE /v1/proxies/db/faults/a%20b", "",
             "Removed fault a b from proxy db"
         ),
+        (
+            ["fault", "add", "--for", "3s", "db", "slow", "kind=latency", "delay=200 ms"],
+            "PUT /v1/proxies/db/faults/slow?for=3%20s", #"{"kind":"latency","delay":"200 ms"}"#,
+            "Set fault slow on proxy db for 3 s"
+        ),
+        (
+            ["--for", "3s", "fault", "--all", "add", "off", "kind=outage"],
+            "PUT /v1/faults/off?for=3%20s", #"{"kind":"outage"}"#, "Set fault off on all proxies for 3 s"
+        ),
+        (["down", "db"], "POST /proxies/db", #"{"enabled":false}"#, "Proxy db is now disabled"),
+        (["up", "db"], "POST /proxies/db", #"{"enabled":true}"#, "Proxy db is now enabled"),
+        (
+            ["down", "--for", "10s", "db"], "PUT /v1/proxies/db/faults/down?for=10%20s",
+            #"{"kind":"outage","how":"refuse"}"#, "Proxy db is down for 10 s"
+        ),
+        (
+            ["create", "-u", ":5432", "db", "-l", ":0"], "POST /proxies",
+            #"{"name":"db","listen":"127.0.0.1:0","upstream":"127.0.0.1:5432","enabled":true}"#, "Created new proxy db"
+        ),
+        (
+            ["toxic", "remove", "-n", "a/b", "db"], "DELETE /proxies/db/toxics/a%2Fb", "",
+            "Removed toxic 'a/b' on proxy 'db'"
+        ),
+        (["reset"], "POST /reset", "", "Enabled every proxy and removed every toxic"),
+        (["reset", "--all"], "POST /v1/reset", "", "Enabled every proxy and removed every toxic, profile and fault"),
+        (
+            ["wait", "--baseline", "2", "db", "faults >= 1"], "POST /v1/wait",
+            #"{"proxy":"db","until":"faults >= 1","timeout":"10 s","baseline":2}"#, "faults >= 1 holds (3)"
+        ),
+        (
+            ["wait", "db", "faults >= 1", "--baseline=now"], "POST /v1/wait",
+            #"{"proxy":"db","until":"faults >= 1","timeout":"10 s","baseline":"now"}"#, "faults >= 1 holds (3)"
+        ),
         (["fault", "remove", "--all", "off"], "DELETE /v1/faults/off", "", "Removed fault off from all proxies"),
         (
             ["end", "db", "17"], "DELETE /v1/proxies/db/connections/17?how=close", "",
@@ -88,9 +121,44 @@ import Testing
                 of: ["populate", file.path],
                 #"{"proxies":[{"name":"b","listen":"l","upstream":"u","enabled":false,"toxics":[{}]}]}"#
             )
-            #expect(list.request == "POST /populate HTTP/1.1")
+            #expect(list.request == "POST /v1/populate HTTP/1.1")
             #expect(list.outcome.output == "b\tl\tu\tdisabled\t1\n")
         }
+    }
+
+    @Test func `a Toxiproxy gets the list of proxies in its way, and a warning says what it leaves out`() async throws {
+        let answer: @Sendable (String) -> (status: Int, content: String) = { line in
+            line.contains("/v1/") ? (404, "404 page not found\n") : (201, #"{"proxies":[]}"#)
+        }
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("proxies.json")
+            try Data(#"[{"name":"a","upstream":"u:1","toxics":[{"type":"noop"}]}]"#.utf8).write(to: file)
+            try await RecordingServer.answering(answer) { server in
+                let outcome = try await squall("ctl", "populate", file.path, "-h", "127.0.0.1:\(server.port)")
+                #expect(outcome.status == 0)
+                #expect(outcome.errors == "squall: the server takes no toxics from a file, and has left out 1\n")
+                #expect(
+                    server.heads.map { $0.prefix(while: { $0 != "\r\n" }) }.map(String.init) == [
+                        "POST /v1/populate HTTP/1.1", "POST /populate HTTP/1.1",
+                    ]
+                )
+            }
+        }
+    }
+
+    @Test func `connections that a fault of HTTP doesn't reach are named`() async throws {
+        let proxy = #"{"connections":{"open":3,"joining":2,"unread":1}}"#
+        let one = try await outcome(of: ["fault", "set", "db", "f", "kind=http"], proxy)
+        #expect(
+            one.outcome.errorLines == [
+                "squall: faults of HTTP act on 2 open connections from the next request on",
+                "squall: faults of HTTP don't act on 1 open connection, not read as HTTP/1",
+            ]
+        )
+        let all = try await outcome(of: ["apply", "flaky-api"], #"{"proxies":[\#(proxy),\#(proxy)]}"#)
+        #expect(
+            all.outcome.errorLines.first == "squall: faults of HTTP act on 4 open connections from the next request on"
+        )
     }
 
     @Test func `connections and profiles are lines with tabs`() async throws {

@@ -182,7 +182,8 @@ import Units
         }
     }
 
-    @Test func `a fault of messages acts on a connection whose messages are read, and on new ones`() async throws {
+    @Test func `a fault of messages acts on live connections from their next request on, and on new ones`() async throws
+    {
         let server = TestServer { socket in
             while let bytes = try? socket.receive(1 << 16), !bytes.isEmpty {
                 try socket.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8))
@@ -201,17 +202,46 @@ import Units
             #expect(try await status(of: "/a", client) == "200")
             #expect(try await status(of: "/b", client) == "503")
             client.close()
-            // On this one a byte has passed unread.
+            #expect(await fixture.becomesIdle())
+            // On this one a request has passed unread.
             try await fixture.proxy.apply(Profile(name: "none"))
             let other = try fixture.client()
             #expect(try await status(of: "/b", other) == "200")
             let fresh = try fixture.client()
             #expect(await fixture.becomes { $0.open == 2 })
             try await fixture.proxy.apply(profile("/b"))
-            #expect(try await status(of: "/b", other) == "200")
+            let counts = await fixture.proxy.statistics()
+            #expect(counts.joining == 1 && counts.unread == 0)
+            #expect(try await status(of: "/a", other) == "200")
+            #expect(await fixture.proxy.statistics().joining == 0)
+            #expect(try await status(of: "/b", other) == "503")
             #expect(try await status(of: "/b", fresh) == "503")
             other.close()
             fresh.close()
+        }
+    }
+
+    @Test func `connections that aren't HTTP are counted as those that a fault of messages doesn't reach`() async throws
+    {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let answer = HTTPFault.answer(HTTPAnswer(status: 503, fields: [], body: ""))
+        try await withProxy(to: server.address) { fixture in
+            let clients = try await fixture.answeredClients(2)
+            try await fixture.proxy.apply(Profile([.http(answer)]))
+            #expect(await fixture.proxy.statistics().joining == 2)
+            try await blocking {
+                for _ in 0..<20 {
+                    try clients[0].send([0x17, 3, 3])
+                    #expect(try clients[0].receive(exactly: 3) == [0x17, 3, 3])
+                }
+            }
+            let counts = await fixture.proxy.statistics()
+            #expect(counts.joining == 1 && counts.unread == 1)
+            try await fixture.proxy.apply(Profile([]))
+            let none = await fixture.proxy.statistics()
+            #expect(none.joining == 0 && none.unread == 0)
+            for client in clients { client.close() }
         }
     }
 

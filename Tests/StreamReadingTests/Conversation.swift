@@ -7,6 +7,7 @@ import Units
 struct Conversation {
     var plan: ConnectionPlan
     let reader: StreamReader
+    private let interest: StreamInterest
     /// The bytes of a read at most.
     let readSize: Int
     /// The time on the clock of the proxy, which began with the connection.
@@ -23,7 +24,14 @@ struct Conversation {
         var text: String { String(decoding: output, as: UTF8.self) }
     }
 
-    init(_ faults: Fault..., seed: UInt64 = 1, readSize: Int = 1 << 16, reads: Bool = true, watches: Bool = false) {
+    init(
+        _ faults: Fault...,
+        seed: UInt64 = 1,
+        readSize: Int = 1 << 16,
+        reads: Bool = true,
+        watches: Bool = false,
+        joins: Bool = false
+    ) {
         let profile = Profile(name: "test", faults: faults)
         var plan = Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero)
         self.plan = plan.accept(at: .zero)
@@ -31,8 +39,14 @@ struct Conversation {
         // A test may look at messages that no fault asks for.
         if reads { interest.messages = true }
         if watches { interest = interest.withResumptions }
-        reader = StreamReader(interest)
+        self.interest = interest
+        reader = StreamReader(joins ? StreamInterest() : interest)
         self.readSize = readSize
+    }
+
+    /// Has the reader of a conversation that `joins` read from here on.
+    func join() {
+        reader.follow(interest, upstream: plan.upstream.taken, downstream: plan.downstream.taken)
     }
 
     /// The client sends `text`.

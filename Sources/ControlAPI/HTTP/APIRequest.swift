@@ -32,21 +32,28 @@ public struct APIRequest: Sendable {
         self.body = body
     }
 
-    /// The segments of the path, decoded; `nil` if it can't be decoded. A `/` that was encoded separates segments, too.
+    /// The segments of the path, each decoded: an encoded `/` is part of a segment. `nil` if one can't be decoded.
     var segments: [String]? {
-        guard let path = APIRequest.decoded(path), path.hasPrefix("/") else { return nil }
-        return path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard path.hasPrefix("/") else { return nil }
+        var segments: [String] = []
+        for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            guard let segment = APIRequest.decoded(part) else { return nil }
+            segments.append(segment)
+        }
+        return segments
+    }
+
+    /// The parameters of the query in their order; a value is `nil` if it can't be decoded.
+    var parameters: [(name: String, value: String?)] {
+        query.split(separator: "&").map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count == 1 ? "" : APIRequest.decoded(parts[1].replacing("+", with: " "))
+            return (APIRequest.decoded(parts[0]) ?? String(parts[0]), value)
+        }
     }
 
     /// The decoded value of a parameter of the query.
-    func parameter(_ name: String) -> String? {
-        for pair in query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts[0] == name else { continue }
-            return parts.count == 1 ? "" : APIRequest.decoded(parts[1].replacing("+", with: " "))
-        }
-        return nil
-    }
+    func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// `text` without its percent-encoding; `nil` if it is malformed (RFC 3986, section 2.1).
     static func decoded(_ text: some StringProtocol) -> String? {

@@ -9,12 +9,19 @@ public struct ControlHandler: Sendable {
     private let requestGuard: RequestGuard
     private let toxiproxy: ToxiproxyAPI
     private let v1: V1API?
+    private let keep: Keep?
+
+    /// Makes the changes so far durable. Returns why it can't, in one line; `nil` when they are.
+    public typealias Keep = @Sendable () async -> String?
 
     /// A handler of requests that `requestGuard` lets through. Without `v1` it has Toxiproxy's API only.
-    public init(requestGuard: RequestGuard, toxiproxy: ToxiproxyAPI, v1: V1API? = nil) {
+    ///
+    /// - Parameter keep: called before the response to a request that may have changed something.
+    public init(requestGuard: RequestGuard, toxiproxy: ToxiproxyAPI, v1: V1API? = nil, keep: Keep? = nil) {
         self.requestGuard = requestGuard
         self.toxiproxy = toxiproxy
         self.v1 = v1
+        self.keep = keep
     }
 
     /// The response to a request.
@@ -33,9 +40,20 @@ public struct ControlHandler: Sendable {
         case nil: break
         }
         if request.path.contains("//") { return ControlHandler.redirect(request) }
+        guard let response = await response(to: request) else {
+            return APIResponse(404, type: "text/plain; charset=utf-8", text: "404 page not found\n")
+        }
+        // A refused request may have changed something as well, such as the first proxies of a list.
+        guard let keep, request.method != .get, request.method != .head, let problem = await keep(),
+            response.status < 400
+        else { return response }
+        let reason = "the change acts, but it isn't kept: \(problem)"
+        return V1API.owns(request) ? .problem(500, "not-durable", reason) : ControlHandler.error(500, reason)
+    }
+
+    private func response(to request: APIRequest) async -> APIResponse? {
         if let response = await v1?.respond(to: request) { return response }
-        if let response = await toxiproxy.respond(to: request) { return response }
-        return APIResponse(404, type: "text/plain; charset=utf-8", text: "404 page not found\n")
+        return await toxiproxy.respond(to: request)
     }
 
     /// The response to a request whose body is too long, or came too slowly. `request` is without its body.

@@ -23,6 +23,8 @@ enum ControlError: Error, Sendable {
     /// A limit of the server is reached.
     case limit(String)
     case problems(ProfileProblems)
+    /// The body isn't JSON.
+    case malformed(ProfileProblems)
     case stopped
 
     /// The cause of a proxy that didn't start.
@@ -41,7 +43,7 @@ enum ControlError: Error, Sendable {
         case .proxyNotFound, .toxicNotFound, .faultNotFound, .profileNotFound, .connectionNotFound: 404
         case .waitedInVain: 408
         case .proxyExists, .toxicExists, .conflict: 409
-        case .invalid: 400
+        case .invalid, .malformed: 400
         case .limit: 429
         case .problems: 422
         case .malformedListen, .cannotListen, .stopped: 500
@@ -66,7 +68,18 @@ enum ControlError: Error, Sendable {
         case .cannotListen(let endpoint, let error):
             "listen tcp \(endpoint): \(error.call): \(error.reason.prefix(1).lowercased())\(error.reason.dropFirst())"
         case .problems(let problems): problems.problems.first?.description ?? "the profile has a problem"
+        case .malformed(let problems): problems.problems.first?.description ?? "the body isn't JSON"
         case .stopped: "the server is stopping"
+        }
+    }
+
+    /// The problems of a document, each with its place; none of another error.
+    var listedProblems: [Problem] {
+        switch self {
+        case .problems(let found), .malformed(let found): found.problems
+        case .proxyNotFound, .proxyExists, .toxicNotFound, .toxicExists, .faultNotFound, .profileNotFound,
+            .connectionNotFound, .conflict, .waitedInVain, .invalid, .malformedListen, .cannotListen, .limit, .stopped:
+            []
         }
     }
 
@@ -86,6 +99,7 @@ enum ControlError: Error, Sendable {
         case .malformedListen, .cannotListen: "cannot-listen"
         case .limit: "limit-reached"
         case .problems: "profile-problems"
+        case .malformed: "malformed-json"
         case .stopped: "stopping"
         }
     }

@@ -1,4 +1,5 @@
 import EventLoop
+import Units
 
 /// Addresses to listen on as Toxiproxy's clients write them.
 enum ListenText {
@@ -20,9 +21,11 @@ enum ListenText {
         return addresses
     }
 
-    /// The endpoint of an upstream.
+    /// The endpoint of an upstream. Without a host it is on this machine.
     static func upstream(_ text: String) throws(ControlError) -> Endpoint {
-        guard let endpoint = Endpoint(text) else { throw .invalid("upstream: address \(text): \(reason(text))") }
+        guard let endpoint = Endpoint(LoopbackAddress.completing(text)) else {
+            throw .invalid("upstream: address \(text): \(reason(text))")
+        }
         guard !endpoint.hasFreePort else { throw .invalid("upstream: address \(text): the port must be above 0") }
         return endpoint
     }

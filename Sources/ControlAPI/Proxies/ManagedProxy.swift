@@ -25,6 +25,8 @@ final class ManagedProxy: Sendable {
         var baseReference: String?
         /// Faults that were added one by one.
         var extras: [ExtraFault] = []
+        /// The names of the added faults that are gone, the latest last.
+        var formerFaults: [String] = []
         /// The running proxy; `nil` while disabled.
         var running: Proxy?
         /// The counters of earlier runs.

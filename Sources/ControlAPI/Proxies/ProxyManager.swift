@@ -29,6 +29,8 @@ public final class ProxyManager: Sendable {
     /// The seed of proxies that have none of their own.
     public let seed: UInt64
     private let proxies = Mutex<[String: ManagedProxy]>([:])
+    /// One replacement of all proxies after the other.
+    let replacing = AsyncLock()
 
     /// A manager without proxies, which run on `loops`.
     ///
@@ -93,18 +95,7 @@ public final class ProxyManager: Sendable {
     func create(_ definition: Definition) async throws(ControlError) -> ManagedProxy {
         guard !definition.name.isEmpty else { throw .invalid("missing required field: name") }
         guard !definition.upstream.isEmpty else { throw .invalid("missing required field: upstream") }
-        let state = ManagedProxy.State(
-            listen: definition.listen,
-            listenPermissions: definition.listenPermissions,
-            upstream: definition.upstream,
-            isEnabled: definition.isEnabled,
-            seed: definition.seed ?? seed,
-            toxics: definition.toxics,
-            base: definition.base,
-            baseReference: definition.baseReference,
-            extras: definition.extras.map { .init(fault: $0) }
-        )
-        let proxy = ManagedProxy(definition.name, state, context)
+        let proxy = ManagedProxy(definition.name, definition.state(seed: seed), context)
         // Takes the name, so that of two requests at a time one fails.
         try proxies.withLock { proxies throws(ControlError) in
             guard proxies[proxy.name] == nil else { throw .proxyExists(proxy.name) }
@@ -117,6 +108,8 @@ public final class ProxyManager: Sendable {
             try await proxy.update(isEnabled: definition.isEnabled)
         } catch {
             proxies.withLock { _ = $0.removeValue(forKey: proxy.name) }
+            // Somebody may have seen it meanwhile.
+            context.journal.noteChange()
             throw error
         }
         context.journal.noteChange()
@@ -129,6 +122,14 @@ public final class ProxyManager: Sendable {
         guard let removed else { throw .proxyNotFound(name) }
         await removed.end()
         context.journal.noteChange()
+    }
+
+    /// Puts proxies in the place of all there are, without starting or stopping any; returns those before.
+    func exchange(for others: [String: ManagedProxy]) -> [String: ManagedProxy] {
+        proxies.withLock { proxies in
+            defer { proxies = others }
+            return proxies
+        }
     }
 
     /// Puts a proxy in the place of another one of its name, which is stopped.

@@ -1,4 +1,5 @@
 import FaultProfile
+import Units
 
 /// Reads JSON objects by the rules of Go's encoding/json, which Toxiproxy's clients rely on: names match in any case,
 /// unknown ones are ignored, and `null` leaves a value as it is.
@@ -28,6 +29,9 @@ struct GoJSON {
             throw Failure(text: "line \(error.line), column \(error.column): \(error.what)")
         }
     }
+
+    /// The names of all members.
+    var names: [String] { members.map(\.key) }
 
     /// The value of `name`; `nil` if it is absent or null.
     func node(_ name: String) -> JSONNode? {
@@ -66,10 +70,18 @@ struct GoJSON {
     }
 
     private static func mismatch(_ node: JSONNode, _ name: String, _ wanted: String) -> Failure {
-        Failure(text: "\(name) must be \(wanted), not \(node.value.form)")
+        Failure(text: "\(name) must be \(wanted), not \(node.shown)")
+    }
+}
+
+extension JSONNode {
+    /// A number itself, and the type of another value, for messages.
+    var shown: String {
+        if case .number(let digits) = value { digits.shortened(to: 40) } else { value.form }
     }
 }
 
 extension UInt8 {
-    fileprivate var isJSONSpace: Bool { self == 32 || self == 9 || self == 10 || self == 13 }
+    /// Whether the byte is white space between JSON values.
+    var isJSONSpace: Bool { self == 32 || self == 9 || self == 10 || self == 13 }
 }

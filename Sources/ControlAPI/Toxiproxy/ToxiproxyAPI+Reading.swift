@@ -1,4 +1,5 @@
 import FaultProfile
+import Units
 
 extension ToxiproxyAPI {
     /// Runs `body`; what it can't read is the client's fault.
@@ -47,7 +48,7 @@ extension ToxiproxyAPI {
             toxicity: toxicity,
             values: Array(repeating: 0, count: type.attributes.count)
         )
-        try ToxiproxyAPI.readAttributes(&toxic, object)
+        try ToxiproxyAPI.readAttributes(&toxic, object, isStrict: isStrict)
         try ToxiproxyAPI.check(toxic, isStrict: isStrict)
         return toxic
     }
@@ -55,7 +56,7 @@ extension ToxiproxyAPI {
     /// Changes the attributes and the toxicity that `object` has. Nothing changes if one of them is wrong.
     static func update(_ toxic: inout Toxic, _ object: GoJSON, isStrict: Bool) throws(ControlError) {
         var changed = toxic
-        try readAttributes(&changed, object)
+        try readAttributes(&changed, object, isStrict: isStrict)
         if let toxicity = try read({ () throws(GoJSON.Failure) in try object.decimal("toxicity") }) {
             changed.toxicity = toxicity
         }
@@ -63,12 +64,21 @@ extension ToxiproxyAPI {
         toxic = changed
     }
 
-    private static func readAttributes(_ toxic: inout Toxic, _ object: GoJSON) throws(ControlError) {
+    /// Reads the attributes that there are. Unless `isStrict`, one that the type doesn't have is an error; Toxiproxy ignores it.
+    private static func readAttributes(
+        _ toxic: inout Toxic,
+        _ object: GoJSON,
+        isStrict: Bool
+    ) throws(ControlError) {
         guard let node = object.node("attributes") else { return }
-        let names = toxic.type.attributes
+        let (type, names) = (toxic.type.rawValue, toxic.type.attributes)
         let values = toxic.values
         toxic.values = try read { () throws(GoJSON.Failure) in
             let attributes = try GoJSON(node)
+            if !isStrict, let unknown = attributes.names.first(where: { !names.contains($0.lowercased()) }) {
+                let known = names.isEmpty ? "it has none" : "it has \(names.joined(separator: ", "))"
+                throw GoJSON.Failure(text: "\(type) has no attribute \(unknown.quoted): \(known)")
+            }
             var changed = values
             for (index, name) in names.enumerated() {
                 if let value = try attributes.integer(name) { changed[index] = value }
@@ -153,11 +163,7 @@ extension ToxiproxyAPI {
     /// - Returns: the first problem; `nil` if there is none.
     public func load(_ text: [UInt8], with api: V1API) async -> String? {
         do throws(ControlError) {
-            var definitions = try ToxiproxyAPI.definitions(text)
-            let lists = try toxics(text)
-            for index in definitions.indices { definitions[index].toxics = lists[index] }
-            try ToxiproxyAPI.addProfiles(to: &definitions, text, api)
-            for definition in definitions {
+            for (definition, _) in try list(text, api) {
                 do throws(ControlError) {
                     try await proxies.create(definition)
                 } catch {
@@ -168,6 +174,35 @@ extension ToxiproxyAPI {
         } catch {
             return error.text
         }
+    }
+
+    /// Makes or replaces the proxies of a text as for `load`, in order, up to the first failure. A proxy that is there
+    /// already, with the same addresses, gets the toxics and the profile that the list gives it.
+    func populate(_ text: [UInt8], with api: V1API) async throws(ControlError) -> [ManagedProxy] {
+        var done: [ManagedProxy] = []
+        for (definition, hasToxics) in try list(text, api) {
+            let proxy = try await populate(definition)
+            done.append(proxy)
+            if hasToxics {
+                try await proxy.changeFaults { state throws(ControlError) in state.toxics = definition.toxics }
+            }
+            if let base = definition.base, base != proxy.state.base {
+                try await proxy.setBase(base, definition.baseReference, restarts: true)
+            }
+        }
+        return done
+    }
+
+    /// The proxies of a list with their toxics and profiles, all of them checked, and whether the list gives toxics.
+    private func list(
+        _ text: [UInt8],
+        _ api: V1API
+    ) throws(ControlError) -> [(definition: ProxyManager.Definition, hasToxics: Bool)] {
+        var definitions = try ToxiproxyAPI.definitions(text)
+        let lists = try toxics(text)
+        for index in definitions.indices { definitions[index].toxics = lists[index] ?? [] }
+        try ToxiproxyAPI.addProfiles(to: &definitions, text, api)
+        return zip(definitions, lists).map { ($0, $1 != nil) }
     }
 
     /// Gives proxies of a list the profile that each has under `profile`: an object, or the name of one that `api` knows.
@@ -188,28 +223,33 @@ extension ToxiproxyAPI {
         }
     }
 
-    /// The toxics of each proxy of a list.
-    private func toxics(_ text: [UInt8]) throws(ControlError) -> [[Toxic]] {
+    /// The toxics of each proxy of a list; `nil` where it gives none.
+    private func toxics(_ text: [UInt8]) throws(ControlError) -> [[Toxic]?] {
         let node = try ToxiproxyAPI.read { () throws(GoJSON.Failure) in try GoJSON.value(of: text) }
         guard case .array(let nodes) = node.value else { return [] }
-        var lists: [[Toxic]] = []
+        var lists: [[Toxic]?] = []
         for node in nodes {
             let object = try ToxiproxyAPI.read { () throws(GoJSON.Failure) in try GoJSON(node) }
-            var toxics: [Toxic] = []
-            if case .array(let items)? = object.node("toxics")?.value {
-                guard items.count <= ProxyManager.toxicLimit else {
-                    throw .limit("a proxy has at most \(ProxyManager.toxicLimit) toxics")
-                }
-                for item in items {
-                    let toxic = try toxic(
-                        of: try ToxiproxyAPI.read { () throws(GoJSON.Failure) in try GoJSON(item) }
-                    )
-                    guard !toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists(toxic.name) }
-                    toxics.append(toxic)
-                }
+            guard case .array(let items)? = object.node("toxics")?.value else {
+                lists.append(nil)
+                continue
             }
-            lists.append(toxics)
+            lists.append(try toxics(items))
         }
         return lists
+    }
+
+    /// The toxics of one proxy.
+    func toxics(_ items: [JSONNode]) throws(ControlError) -> [Toxic] {
+        guard items.count <= ProxyManager.toxicLimit else {
+            throw .limit("a proxy has at most \(ProxyManager.toxicLimit) toxics")
+        }
+        var toxics: [Toxic] = []
+        for item in items {
+            let toxic = try toxic(of: try ToxiproxyAPI.read { () throws(GoJSON.Failure) in try GoJSON(item) })
+            guard !toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists(toxic.name) }
+            toxics.append(toxic)
+        }
+        return toxics
     }
 }

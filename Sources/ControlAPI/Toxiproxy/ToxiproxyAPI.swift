@@ -97,30 +97,11 @@ public struct ToxiproxyAPI: Sendable {
             }
             return APIResponse(204)
         case .reset:
-            try await reset()
+            try await proxies.reset { $0.toxics = [] }
             return APIResponse(204)
         case .populate:
             return try await populate(body)
         }
-    }
-
-    /// Enables every proxy and removes its toxics. A proxy that can't listen keeps no other from it.
-    private func reset() async throws(ControlError) {
-        var failure: ControlError?
-        // In order, so that of two proxies with one address always the same gets it.
-        for proxy in proxies.all {
-            do throws(ControlError) {
-                try await proxy.update(isEnabled: true)
-            } catch {
-                // One that is removed meanwhile is left out.
-                if case .proxyNotFound = error { continue }
-                failure = failure ?? error
-            }
-        }
-        try await proxies.changeAll { proxy throws(ControlError) in
-            try await proxy.changeFaults { state throws(ControlError) in state.toxics = [] }
-        }
-        if let failure { throw failure }
     }
 
     /// A proxy as Toxiproxy writes it.

@@ -19,7 +19,7 @@ public struct V1API: Sendable {
     /// The response to a request; `nil` if its path isn't one of the API's.
     func respond(to request: APIRequest) async -> APIResponse? {
         guard V1API.owns(request) else { return nil }
-        guard let path = request.splitPath else { return .problem(400, "invalid", "the path can't be decoded") }
+        guard let path = request.segments else { return .problem(400, "invalid", "the path can't be decoded") }
         let matches = V1API.routes.compactMap { route in route.match(path).map { (route, $0) } }
         guard !matches.isEmpty else { return .problem(404, "not-found", "there is no such path") }
         guard let (route, parameters) = matches.first(where: { $0.0.method == request.method }) else {
@@ -29,6 +29,8 @@ public struct V1API: Sendable {
             return response
         }
         do throws(ControlError) {
+            // The page's address and Prometheus' may have parameters of others.
+            if request.path.hasPrefix("/v1/") { try route.check(request.parameters) }
             return try await route.handler(self)(V1Request(request: request, parameters: parameters))
         } catch {
             return .problem(error)
@@ -41,18 +43,6 @@ public struct V1API: Sendable {
     }
 }
 
-extension APIRequest {
-    /// The segments of the path, each decoded: an encoded `/` is part of a segment. `nil` if one can't be decoded.
-    var splitPath: [String]? {
-        var segments: [String] = []
-        for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            guard let segment = APIRequest.decoded(part) else { return nil }
-            segments.append(segment)
-        }
-        return segments
-    }
-}
-
 extension APIResponse {
     /// The titles of errors by status.
     private static let titles = [
@@ -62,11 +52,14 @@ extension APIResponse {
         500: "Internal Server Error", 503: "Service Unavailable",
     ]
 
+    /// The title of an error's status.
+    static func title(of status: Int) -> String { titles[status] ?? "Error" }
+
     /// An error (RFC 9457).
     static func problem(_ status: Int, _ code: String, _ detail: String, _ problems: [Problem] = []) -> APIResponse {
         var members: [(key: String, value: JSONText)] = [
             ("type", .text("about:blank")),
-            ("title", .text(titles[status] ?? "Error")),
+            ("title", .text(title(of: status))),
             ("status", .signed(Int64(status))),
             ("detail", .text(detail)),
             ("code", .text(code)),
@@ -86,8 +79,7 @@ extension APIResponse {
             case .stopped: 503
             default: error.status
             }
-        guard case .problems(let problems) = error else { return problem(status, error.code, error.text) }
-        return problem(status, error.code, error.text, problems.problems)
+        return problem(status, error.code, error.text, error.listedProblems)
     }
 }
 

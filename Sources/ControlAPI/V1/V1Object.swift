@@ -50,7 +50,18 @@ struct V1Object {
     }
 
     private func mismatch(_ node: JSONNode, _ key: String, _ wanted: String) -> ControlError {
-        .invalid("\(key.quoted) is \(wanted), not \(node.value.form)")
+        .invalid("\(key.quoted) is \(wanted), not \(node.shown)")
+    }
+}
+
+extension V1API {
+    /// The JSON value of a document that problems call `name`.
+    static func document(_ bytes: [UInt8], _ name: String, limit: Int) throws(ControlError) -> JSONNode {
+        do throws(ProfileProblems) {
+            return try ProfileReader.document(ProfileSource(file: name, bytes: bytes), limit: limit)
+        } catch {
+            throw .malformed(error)
+        }
     }
 }
 
@@ -60,12 +71,10 @@ extension V1Request {
 
     /// The body as a JSON value.
     func document() throws(ControlError) -> JSONNode {
-        do throws(ProfileProblems) {
-            let source = ProfileSource(file: V1Request.bodyName, bytes: request.body)
-            return try ProfileReader.document(source, limit: ControlHandler.bodyLimit)
-        } catch {
-            throw .problems(error)
+        guard request.body.contains(where: { !$0.isJSONSpace }) else {
+            throw .invalid("the request has no body: send a JSON value")
         }
+        return try V1API.document(request.body, V1Request.bodyName, limit: ControlHandler.bodyLimit)
     }
 
     /// The body as an object with keys out of `keys`.

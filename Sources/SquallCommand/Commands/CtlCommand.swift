@@ -13,8 +13,9 @@ struct CtlCommand: ParsableCommand {
             Example: squall ctl create -l 127.0.0.1:5433 -u 127.0.0.1:5432 db
             """,
         subcommands: [
-            ListControl.self, InspectControl.self, CreateControl.self, ToggleControl.self, DeleteControl.self,
-            ToxicControl.self, ApplyControl.self, FaultControl.self, ConnectionsControl.self, EndControl.self,
+            ListControl.self, InspectControl.self, CreateControl.self, ToggleControl.self, DownControl.self,
+            UpControl.self, DeleteControl.self, ToxicControl.self, ApplyControl.self, FaultControl.self,
+            ConnectionsControl.self, EndControl.self,
             JournalControl.self, WaitControl.self, ProfilesControl.self, SnapshotControl.self, RestoreControl.self,
             ResetControl.self, PopulateControl.self,
         ],

@@ -26,12 +26,12 @@ enum CommandTranslation {
             if ["--version", "-version", "-v"].contains(arguments.first) {
                 return .text("toxiproxy-cli version \(toxiproxyVersion)")
             }
-            return .arguments(control(arguments))
+            return .arguments(control(arguments, isToxiproxy: true))
         default:
             let rest = Array(arguments.dropFirst())
             switch arguments.first {
             case "serve": return server(rest, isToxiproxy: false)
-            case "ctl": return .arguments(control(rest))
+            case "ctl": return .arguments(control(rest, isToxiproxy: false))
             default: return .arguments(arguments)
             }
         }
@@ -89,7 +89,7 @@ enum CommandTranslation {
         "host": "--host", "h": "--host", "listen": "--listen", "l": "--listen", "type": "--type", "t": "--type",
         "toxicName": "--toxicName", "n": "--toxicName", "toxicity": "--toxicity", "tox": "--toxicity",
         "attribute": "--attribute", "a": "--attribute", "token-file": "--token-file", "for": "--for",
-        "timeout": "--timeout", "proxy": "--proxy", "fault": "--fault",
+        "timeout": "--timeout", "proxy": "--proxy", "fault": "--fault", "baseline": "--baseline",
     ]
     /// The options without a value, by each of their spellings.
     private static let controlFlags = [
@@ -97,8 +97,12 @@ enum CommandTranslation {
         "json": "--json", "reset": "--reset", "all": "--all", "follow": "--follow", "f": "--follow", "help": "--help",
     ]
 
+    /// The commands that have `--upstream`: with a value for `create`, and without one for `toxic add`.
+    private static let upstreamCommands = ["create": true, "c": true, "new": true, "toxic": false, "t": false]
+
     /// Moves the options before the command's name to the end, and spells all with two dashes.
-    private static func control(_ arguments: [String]) -> [String] {
+    private static func control(_ arguments: [String], isToxiproxy: Bool) -> [String] {
+        let takesAddress = arguments.lazy.compactMap { upstreamCommands[$0] }.first ?? false
         var options: [String] = []
         var words: [String] = []
         var rest = arguments[...]
@@ -111,10 +115,11 @@ enum CommandTranslation {
                 words.append(word)
                 continue
             }
-            // `--upstream` has a value for `create`, and none for `toxic add`.
-            let takesAddress = ["upstream", "u"].contains(flag.name) && ["create", "c", "new"].contains(words.first)
-            if let name = takesAddress ? "--upstream" : controlValues[flag.name] {
-                let value = flag.value ?? rest.popFirst()
+            let isAddress = takesAddress && ["upstream", "u"].contains(flag.name)
+            if let name = isAddress ? "--upstream" : controlValues[flag.name] {
+                var value = flag.value ?? rest.popFirst()
+                // There a port alone is on every interface.
+                if isToxiproxy, name == "--listen", let port = value, port.hasPrefix(":") { value = "[::]\(port)" }
                 options.append(value.map { "\(name)=\($0)" } ?? name)
             } else if let name = controlFlags[flag.name] {
                 if flag.isOn { options.append(name) }

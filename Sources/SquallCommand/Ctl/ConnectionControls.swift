@@ -90,13 +90,28 @@ struct WaitControl: AsyncParsableCommand {
     )
     var timeout: Duration?
 
+    @Option(
+        help: ArgumentHelp(
+            "Count from this value of the counter, or from “now”, instead of 0; --json prints the value of a wait.",
+            valueName: "value"
+        )
+    )
+    var baseline: String?
+
     @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        guard let baseline, baseline != "now", UInt64(baseline) == nil else { return }
+        throw ValidationError("--baseline is a whole number, or “now”")
+    }
 
     func run() async throws {
         let timeout = timeout ?? .seconds(10)
-        let body = JSONText.object([
+        var members: [(key: String, value: JSONText)] = [
             ("proxy", .text(proxy)), ("until", .text(condition)), ("timeout", .text(timeout.text)),
-        ])
+        ]
+        if let baseline { members.append(("baseline", UInt64(baseline).map(JSONText.number) ?? .text(baseline))) }
+        let body = JSONText.object(members)
         let client = try control.client()
         let response: ControlClient.Response
         do throws(ControlClient.Failure) {

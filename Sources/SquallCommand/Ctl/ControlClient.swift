@@ -10,6 +10,8 @@ struct ControlClient {
         let text: String
         /// The status of the response, if there was one.
         var status: Int?
+        /// The `code` of an error of Squall.
+        var code: String?
     }
 
     /// A successful response.
@@ -129,7 +131,7 @@ struct ControlClient {
             return "\n\(place): \(problem["message"]?.cell ?? "")\(remedy)"
         }
         let words = reason.isEmpty ? "HTTP \(status)" : "HTTP \(status): \(reason)"
-        return Failure(text: words + problems.joined(), status: status)
+        return Failure(text: words + problems.joined(), status: status, code: node?["code"]?.cell)
     }
 
     /// A segment or a value of a query, percent-encoded; a colon stays, since names such as `redis:6379` are usual.

@@ -1,3 +1,4 @@
+import FaultProfile
 import FoundationEssentials
 import Units
 
@@ -38,6 +39,14 @@ enum ControlOutput {
     static func show(_ response: ControlClient.Response) {
         guard !response.body.isEmpty else { return }
         write(String(decoding: response.body, as: UTF8.self))
+    }
+
+    /// Says on standard error how many open connections of the proxies in a response the faults of HTTP messages don't reach.
+    static func tellUnreached(_ response: ControlClient.Response) {
+        guard let node = try? response.json() else { return }
+        let proxies = node["proxies"]?.elements ?? [node]
+        func sum(_ key: String) -> Int { proxies.reduce(0) { $0 + Int($1["connections"]?[key]?.number ?? 0) } }
+        Console.warnUnreached(joining: sum("joining"), unread: sum("unread"))
     }
 
     /// Prints lines as they are, escaped on a terminal.

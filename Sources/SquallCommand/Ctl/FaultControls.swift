@@ -36,6 +36,7 @@ struct ApplyControl: AsyncParsableCommand {
             try await client.send("PUT", path, body: Array(body.compact.utf8))
         }
         if control.json { return ControlOutput.show(response) }
+        ControlOutput.tellUnreached(response)
         Console.print("Applied profile \(profile) to \(proxy.map { "proxy \($0)" } ?? "all proxies")")
     }
 }
@@ -58,7 +59,8 @@ struct SetFaultControl: AsyncParsableCommand {
         discussion: """
             The fault is a JSON object as in a profile, or its members as KEY=VALUE, in which a value that isn't JSON is \
             a text.
-            """
+            """,
+        aliases: ["add"]
     )
 
     @Argument(help: "The proxy (not with --all), the name of the fault, and the fault.")
@@ -96,6 +98,7 @@ struct SetFaultControl: AsyncParsableCommand {
             )
         }
         if control.json { return ControlOutput.show(response) }
+        ControlOutput.tellUnreached(response)
         let time = lifetime.map { " for \($0.text)" } ?? ""
         Console.print("Set fault \(name) on \(proxy.map { "proxy \($0)" } ?? "all proxies")\(time)")
     }
@@ -154,7 +157,7 @@ struct RemoveFaultControl: AsyncParsableCommand {
 
 extension FaultControl {
     /// The path of a fault of a proxy, or of all.
-    fileprivate static func path(_ proxy: String?, _ name: String) -> [String] {
+    static func path(_ proxy: String?, _ name: String) -> [String] {
         proxy.map { ["v1", "proxies", $0, "faults", name] } ?? ["v1", "faults", name]
     }
 }

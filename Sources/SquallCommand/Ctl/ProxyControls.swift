@@ -105,17 +105,18 @@ struct CreateControl: AsyncParsableCommand {
     @Argument(help: "The name of the proxy.")
     var proxy: String
 
-    @Option(name: .shortAndLong, help: "The address to listen on; port 0 takes a free one.")
+    @Option(name: .shortAndLong, help: "The address to listen on: :PORT is on 127.0.0.1, and port 0 takes a free one.")
     var listen: String
 
-    @Option(name: .shortAndLong, help: "The address to forward to.")
+    @Option(name: .shortAndLong, help: "The address to forward to: :PORT is on 127.0.0.1.")
     var upstream: String
 
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
         let body = JSONText.object([
-            ("name", .text(proxy)), ("listen", .text(listen)), ("upstream", .text(upstream)), ("enabled", .flag(true)),
+            ("name", .text(proxy)), ("listen", .text(LoopbackAddress.completing(listen))),
+            ("upstream", .text(LoopbackAddress.completing(upstream))), ("enabled", .flag(true)),
         ])
         let response = try await control.client().failing("Failed to create proxy: create") {
             client throws(ControlClient.Failure) in
@@ -142,9 +143,82 @@ struct ToggleControl: AsyncParsableCommand {
     func run() async throws {
         let client = try control.client()
         let isEnabled = try await client.proxy(proxy).node["enabled"]?.isTrue != true
-        let body = JSONText.object([("enabled", .flag(isEnabled))])
-        let response = try await client.failing("Failed to toggle proxy \(proxy)") {
+        try await client.setEnabled(isEnabled, proxy, "toggle", control)
+    }
+}
+
+/// `squall ctl down`.
+struct DownControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "down",
+        abstract: "Disable a proxy, or refuse its clients for a time; open connections end.",
+        discussion: "Example: squall ctl down db --for 10s",
+        aliases: ["disable"]
+    )
+
+    @Argument(help: "The name of the proxy.")
+    var proxy: String
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("Go on after this time, by a fault “down”.", valueName: "duration"),
+        transform: ArgumentReading.duration
+    )
+    var time: Duration?
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let client = try control.client()
+        guard let time else { return try await client.setEnabled(false, proxy, "disable", control) }
+        let response = try await client.failing("Failed to disable proxy \(proxy)") {
             client throws(ControlClient.Failure) in
+            let fault = #"{"kind":"outage","how":"refuse"}"#
+            let path = FaultControl.path(proxy, "down")
+            return try await client.send("PUT", path, query: [("for", time.text)], body: Array(fault.utf8))
+        }
+        if control.json { return ControlOutput.show(response) }
+        Console.print("Proxy \(proxy) is down for \(time.text)")
+    }
+}
+
+/// `squall ctl up`.
+struct UpControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "up",
+        abstract: "Enable a proxy that is down.",
+        aliases: ["enable"]
+    )
+
+    @Argument(help: "The name of the proxy.")
+    var proxy: String
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let client = try control.client()
+        do throws(ControlClient.Failure) {
+            _ = try await client.send("DELETE", FaultControl.path(proxy, "down"))
+        } catch {
+            // Nobody has taken it down for a time, or the server is Toxiproxy.
+            guard error.status == 404 else {
+                throw CommandFailure.control("Failed to enable proxy \(proxy): \(error.text)")
+            }
+        }
+        try await client.setEnabled(true, proxy, "enable", control)
+    }
+}
+
+extension ControlClient {
+    /// Enables or disables a proxy, and prints that it is; `verb` is the word for it in a failure.
+    fileprivate func setEnabled(
+        _ isEnabled: Bool,
+        _ proxy: String,
+        _ verb: String,
+        _ control: ControlOptions
+    ) async throws(CommandFailure) {
+        let body = JSONText.object([("enabled", .flag(isEnabled))])
+        let response = try await failing("Failed to \(verb) proxy \(proxy)") { client throws(Failure) in
             try await client.send("POST", ["proxies", proxy], body: Array(body.compact.utf8))
         }
         if control.json { return ControlOutput.show(response) }

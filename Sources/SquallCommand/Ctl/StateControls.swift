@@ -78,14 +78,17 @@ struct ResetControl: AsyncParsableCommand {
         abstract: "Enable every proxy and remove every toxic."
     )
 
+    @Flag(help: "Remove profiles and added faults as well.")
+    var all = false
+
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
         let response = try await control.client().failing("Failed to reset") { client throws(ControlClient.Failure) in
-            try await client.send("POST", ["reset"])
+            try await client.send("POST", all ? ["v1", "reset"] : ["reset"])
         }
         if control.json { return ControlOutput.show(response) }
-        Console.print("Enabled every proxy and removed every toxic")
+        Console.print("Enabled every proxy and removed every toxic\(all ? ", profile and fault" : "")")
     }
 }
 
@@ -93,11 +96,15 @@ struct ResetControl: AsyncParsableCommand {
 struct PopulateControl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "populate",
-        abstract: "Create or replace the proxies of a file, and list them."
+        abstract: "Create or replace the proxies of a file, with their toxics and profiles, and list them.",
+        discussion: """
+            A proxy that is there already, with the same addresses, goes on, and gets the toxics and the profile that the \
+            file gives it. A Toxiproxy takes neither from a file.
+            """
     )
 
     @Argument(
-        help: "A JSON list of proxies with name, listen and upstream.",
+        help: "A JSON list of proxies with name, listen and upstream, as for squall serve --config.",
         completion: .file(extensions: ["json"])
     )
     var file: String
@@ -109,11 +116,31 @@ struct PopulateControl: AsyncParsableCommand {
         let body = try ControlFile.read(file, "list of proxies")
         let (response, node) = try await client.failing("Failed to populate: Populate") {
             client throws(ControlClient.Failure) in
-            let response = try await client.send("POST", ["populate"], body: body)
+            let response = try await PopulateControl.send(body, by: client)
             return (response, try response.json())
         }
         if control.json { return ControlOutput.show(response) }
         ControlOutput.show(ListControl.table(node["proxies"]?.elements ?? []), orElse: "no proxies")
+    }
+}
+
+extension PopulateControl {
+    /// Sends a list of proxies in the way that the server has.
+    private static func send(
+        _ body: [UInt8],
+        by client: ControlClient
+    ) async throws(ControlClient.Failure) -> ControlClient.Response {
+        do throws(ControlClient.Failure) {
+            return try await client.send("POST", ["v1", "populate"], body: body)
+        } catch {
+            // Toxiproxy has no such path, nor has an earlier Squall. Other errors have other codes, such as of a profile.
+            guard error.status == 404, [nil, "not-found"].contains(error.code) else { throw error }
+        }
+        let response = try await client.send("POST", ["populate"], body: body)
+        let toxics = (try? JSONReader.firstValue(of: body, name: "file"))?.elements
+            .reduce(0) { $0 + ($1["toxics"]?.elements.count ?? 0) }
+        if let toxics, toxics > 0 { Console.warn("the server takes no toxics from a file, and has left out \(toxics)") }
+        return response
     }
 }
 

@@ -112,13 +112,16 @@ actor ProfileReloader {
         generation += 1
         journal?.noteProfile(next.inJournal, digest: ProfileDigest.text(of: next.inJournal), generation: generation)
         var changes: [PlanChange] = []
+        var counts = Statistics()
         for (proxy, faults) in zip(proxies, faults) {
             do throws(ProxyError) {
                 changes.append(try await proxy.apply(faults, globalBuckets: globalBuckets))
             } catch {
                 throw CommandFailure(error)
             }
+            counts += await proxy.statistics()
         }
+        Console.warnUnreached(joining: counts.joining, unread: counts.unread)
         profile = next
         return "reloaded: profile “\(next.name)” (generation \(generation)): \(ProfileReloader.summary(of: changes))"
     }

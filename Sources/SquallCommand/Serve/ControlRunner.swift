@@ -45,11 +45,12 @@ struct ControlRunner {
         let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
         let store = ServedProfiles.store(folder: profiles) { journal.noteChange() }
         let api = V1API(proxies: proxies, profiles: store)
-        let work = try await prepare(api, toxiproxy, journal)
+        let (file, work) = try await prepare(api, toxiproxy, journal)
         let handler = ControlHandler(
             requestGuard: RequestGuard(allowedHosts: allowedHosts, token: token),
             toxiproxy: toxiproxy,
-            v1: api
+            v1: api,
+            keep: file.map { file -> ControlHandler.Keep in { await file.keep() } }
         )
         let (host, seed) = (host, seed)
         do throws(ControlServerFailure) {
@@ -83,28 +84,26 @@ struct ControlRunner {
         return server
     }
 
-    /// Makes the profiles and proxies of the files; returns the tasks that follow and keep them.
+    /// Makes the profiles and proxies of the files; returns the file of the state, and the tasks that follow the files.
     private func prepare(
         _ api: V1API,
         _ toxiproxy: ToxiproxyAPI,
         _ journal: JournalHub
-    ) async throws(CommandFailure) -> [Task<Void, Never>] {
+    ) async throws(CommandFailure) -> (state: StateFile?, work: [Task<Void, Never>]) {
         let folder = profiles.map(ProfileFolder.init)
         let watch = try await folder?.load(api)
-        let file = state.map(StateFile.init)
-        let isRestored = try await file?.restore(to: api) ?? false
-        if let config, !isRestored {
-            do throws(CommandFailure) {
-                try await populate(toxiproxy, api, from: config)
-            } catch {
-                guard startsAnyway else { throw error }
-                Console.error(lines: error.lines)
+        var file: StateFile?
+        if let state {
+            file = try await StateFile(state, api, journal) { () async throws(CommandFailure) in
+                try await populate(toxiproxy, api)
             }
+        } else {
+            try await populate(toxiproxy, api)
         }
         var work: [Task<Void, Never>] = []
         if let folder, let watch { work.append(Task { await folder.follow(api, watch) }) }
-        if let file { work.append(Task { await file.keep(api, journal) }) }
-        return work
+        if let file { work.append(Task { await file.follow() }) }
+        return (file, work)
     }
 
     private static func end(_ work: [Task<Void, Never>]) async {
@@ -114,7 +113,17 @@ struct ControlRunner {
         }
     }
 
-    /// Makes the proxies of the file.
+    /// Makes the proxies of `config`, if there is one.
+    private func populate(_ toxiproxy: ToxiproxyAPI, _ api: V1API) async throws(CommandFailure) {
+        guard let config else { return }
+        do throws(CommandFailure) {
+            try await populate(toxiproxy, api, from: config)
+        } catch {
+            guard startsAnyway else { throw error }
+            Console.error(lines: error.lines)
+        }
+    }
+
     private func populate(_ toxiproxy: ToxiproxyAPI, _ api: V1API, from path: String) async throws(CommandFailure) {
         let source: ProfileSource
         switch ProfileLibrary.read(path, "list of proxies") {

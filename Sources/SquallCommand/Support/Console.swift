@@ -63,6 +63,13 @@ enum Console {
     /// Prints a warning on standard error, prefixed with the command's name, without waiting; thread-safe.
     static func warn(_ message: String) { warn(lines: "squall: \(message.visibleLine)") }
 
+    /// Says how many open connections faults of HTTP messages don't reach yet, and how many they don't reach at all.
+    static func warnUnreached(joining: Int, unread: Int) {
+        func connections(_ count: Int) -> String { "\(count) open connection\(count == 1 ? "" : "s")" }
+        if joining > 0 { warn("faults of HTTP act on \(connections(joining)) from the next request on") }
+        if unread > 0 { warn("faults of HTTP don't act on \(connections(unread)), not read as HTTP/1") }
+    }
+
     /// Writes lines to standard error without waiting.
     static func warn(lines: String) {
         if !printAbove(wrapping: lines.visibleLines) { errors.write(lines.visibleLines) }

@@ -57,7 +57,7 @@ enum CommandWords {
         ),
         (
             "stop kill quit down disable enable",
-            "Ctrl-C ends “squall run”, and “kill” with its process id one of --detach; “squall ctl toggle PROXY” switches a proxy off and on."
+            "Ctrl-C ends “squall run”, and “kill” with its process id one of --detach; “squall ctl down PROXY” and “squall ctl up PROXY” switch a proxy off and on."
         ),
         ("validate lint verify checks parse", "“squall check PROFILE” names every problem of a profile."),
         ("download fetch curl wget pull", "“squall get URL” downloads a file."),

@@ -49,11 +49,28 @@ final class RawSocket {
                 received.removeFirst(end.upperBound)
                 return head.components(separatedBy: "\r\n")
             }
-            var buffer = [UInt8](repeating: 0, count: 4_096)
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { return nil }
-            received += buffer[..<count]
+            guard receive() else { return nil }
         }
+    }
+
+    /// The response to a request with a body of JSON; `nil` when the server has closed.
+    func response(to line: String, _ body: String = "") -> (status: Int, body: String)? {
+        let fields = "Host: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        guard send("\(line) HTTP/1.1\r\n\(fields)\(body)".utf8), let head = head() else { return nil }
+        let length = field("content-length", in: head).flatMap { Int($0) } ?? 0
+        while received.count < length { guard receive() else { return nil } }
+        defer { received.removeFirst(length) }
+        let status = Int(head[0].split(separator: " ")[1]) ?? 0
+        return (status, String(decoding: received.prefix(length), as: UTF8.self))
+    }
+
+    /// Receives more; `false` when the server has closed.
+    private func receive() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { return false }
+        received += buffer[..<count]
+        return true
     }
 }
 

@@ -1,5 +1,6 @@
 import FaultProfile
 import HTTPTypes
+import ProfileDocuments
 
 extension V1API {
     func openAPI(_ request: V1Request) async throws(ControlError) -> APIResponse { .json(OpenAPIDocument.json) }
@@ -14,7 +15,8 @@ enum OpenAPIDocument {
         let info: Members = [("title", .text("Squall's control API")), ("version", .text("1"))]
         let token: Members = [("type", .text("http")), ("scheme", .text("bearer"))]
         let components: Members = [
-            ("schemas", .object(OpenAPISchemas.all)), ("securitySchemes", .object([("token", .object(token))])),
+            ("schemas", .object(OpenAPISchemas.all + faults)),
+            ("securitySchemes", .object([("token", .object(token))])),
         ]
         // A server without a token asks for none.
         let security: [JSONText] = [.object([]), .object([("token", .array([]))])]
@@ -23,6 +25,12 @@ enum OpenAPIDocument {
             ("components", .object(components)), ("security", .array(security)),
         ])
     }
+
+    /// What stands before the name of a schema in a reference.
+    private static let prefix = "#/components/schemas/"
+
+    /// The schemas of faults and profiles, which are those of a profile's file.
+    private static let faults = ProfileSchema.definitions(of: ["fault", "profile"], under: prefix)
 
     private static var paths: Members {
         var templates: [String] = []
@@ -42,14 +50,14 @@ enum OpenAPIDocument {
             let content = content("application/json", body)
             members.append(("requestBody", .object([("required", .flag(true)), ("content", content)])))
         }
-        let error: Members = [
-            ("description", .text("An error (RFC 9457).")), ("content", content("application/problem+json", "Error")),
-        ]
-        let responses: Members = [
-            (String(route.success.status), success(route.success.content)), ("default", .object(error)),
-        ]
-        members.append(("responses", .object(responses)))
+        var responses: Members = [(String(route.success.status), success(route.success.content))]
+        for status in route.errors { responses.append((String(status), error(APIResponse.title(of: status)))) }
+        members.append(("responses", .object(responses + [("default", error("An error (RFC 9457)."))])))
         return .object(members)
+    }
+
+    private static func error(_ description: String) -> JSONText {
+        .object([("description", .text(description)), ("content", content("application/problem+json", "Error"))])
     }
 
     private static func success(_ content: String?) -> JSONText {
@@ -75,5 +83,5 @@ enum OpenAPIDocument {
     }
 
     /// A reference to a schema.
-    static func reference(_ name: String) -> JSONText { .object([("$ref", .text("#/components/schemas/\(name)"))]) }
+    static func reference(_ name: String) -> JSONText { .object([("$ref", .text(prefix + name))]) }
 }

@@ -46,6 +46,18 @@ enum OpenAPISchemas {
                 required: ["name", "upstream"]
             )
         ),
+        (
+            "Population",
+            .list(
+                .object(
+                    [
+                        ("name", .text), ("listen", .text), ("upstream", .text), ("enabled", .flag),
+                        ("profile", .named("ProfileOrName")), ("toxics", .list(.map)),
+                    ],
+                    required: ["name", "upstream"]
+                )
+            )
+        ),
         ("ProxyChange", .object([("enabled", .flag), ("listen", .text), ("upstream", .text)], required: [])),
     ]
 
@@ -53,14 +65,20 @@ enum OpenAPISchemas {
         ("name", .text), ("listen", .text), ("upstream", .text), ("enabled", .flag), ("seed", .number),
         ("profile", OpenAPIForm.full([("name", .text), ("summary", .text)]).orNull),
         ("faults", .list(.named("ListedFault"))), ("toxics", .list(.map)), ("clock", .named("Clock")),
-        ("connections", .full([("open", .number), ("accepted", .number), ("failed", .number)])),
+        (
+            "connections",
+            .full([
+                ("open", .number), ("accepted", .number), ("failed", .number), ("joining", .number),
+                ("unread", .number),
+            ])
+        ),
         ("bytes", .full([("upstream", .number), ("downstream", .number)])), ("faulted", .map),
     ])
 
     private static let profiles: Schemas = [
         ("ProfileOrName", .either([.named("Profile"), .text])),
-        ("Profile", .object([("name", .text), ("summary", .text)], required: ["name"])),
-        ("Fault", .object([("kind", .words(FaultKind.Name.allCases.map(\.rawValue)))], required: ["kind"])),
+        ("Profile", .named("profile")),
+        ("Fault", .named("fault")),
         ("ProfileList", .full([("profiles", .list(.named("ListedProfile")))])),
         (
             "ListedProfile",
@@ -76,12 +94,20 @@ enum OpenAPISchemas {
         ),
     ]
 
+    /// Every `code` of an error, in alphabetical order.
+    static let errorCodes = [
+        "cannot-listen", "conflict", "connection-not-found", "fault-not-found", "forbidden", "invalid", "limit-reached",
+        "malformed-json", "method-not-allowed", "not-durable", "not-found", "profile-not-found", "profile-problems",
+        "proxy-exists", "proxy-not-found", "stopping", "timeout", "too-large", "toxic-exists", "unauthorized",
+    ]
+
     private static let others: Schemas = [
         (
             "Error",
             .object(
                 [
-                    ("type", .text), ("title", .text), ("status", .number), ("detail", .text), ("code", .text),
+                    ("type", .text), ("title", .text), ("status", .number), ("detail", .text),
+                    ("code", .words(errorCodes)),
                     ("problems", .list(.named("Problem"))),
                 ],
                 required: ["type", "title", "status", "detail", "code"]
@@ -120,8 +146,17 @@ enum OpenAPISchemas {
                 ("faults", .list(.text)),
             ])
         ),
-        ("Wait", .object([("proxy", .text), ("until", .text), ("timeout", .text)], required: ["until"])),
+        (
+            "Wait",
+            .object(
+                [
+                    ("proxy", .text), ("until", .text), ("timeout", .text),
+                    ("baseline", .either([.number, .words(["now"])])),
+                ],
+                required: ["until"]
+            )
+        ),
         ("WaitResult", .full([("held", .flag), ("value", .number)])),
-        ("Snapshot", .object([("proxies", .list(.map)), ("profiles", .map)], required: [])),
+        ("Snapshot", .full([("proxies", .list(.map)), ("profiles", .map)])),
     ]
 }

@@ -41,8 +41,8 @@ extension V1API {
         do throws(ControlError) {
             _ = try profile(at: try request.document())
         } catch {
-            guard case .problems(let found) = error else { throw error }
-            problems = found.problems
+            problems = error.listedProblems
+            guard !problems.isEmpty else { throw error }
         }
         return .json(.object([("problems", .array(problems.map(\.json)))]))
     }

@@ -22,7 +22,7 @@ extension ManagedProxy {
         // Only a proxy that has stopped meanwhile can fail, and it has no faults to remove.
         try? await changeFaults { state throws(ControlError) in
             let now = MonotonicClock.now
-            state.extras.removeAll { $0.until.map { $0 <= now } ?? false }
+            state.removeExtras { $0.until.map { $0 <= now } ?? false }
         }
     }
 }

@@ -14,8 +14,7 @@ extension V1API {
 
     func deleteFault(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let proxy = try proxies.proxy(request["name"])
-        let name = request["fault"]
-        guard try await proxy.removeFault(name) else { throw .faultNotFound(name) }
+        try await proxy.removeFault(request["fault"])
         return .json(await json(of: proxy))
     }
 
@@ -27,8 +26,11 @@ extension V1API {
 
     func deleteFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let name = request["fault"]
-        guard proxies.all.contains(where: { $0.hasFault(name) }) else { throw .faultNotFound(name) }
-        try await proxies.changeAll { proxy throws(ControlError) in _ = try await proxy.removeFault(name) }
+        let known = proxies.all.filter { $0.state.hasHadFault(name) }
+        guard !known.isEmpty else { throw .faultNotFound(name) }
+        try await proxies.changeAll { proxy throws(ControlError) in
+            if proxy.state.hasHadFault(name) { try await proxy.removeFault(name) }
+        }
         return .json(await jsonOfAll())
     }
 
@@ -71,13 +73,31 @@ extension ManagedProxy {
         }
     }
 
-    /// Whether it has an added fault of the name.
-    func hasFault(_ name: String) -> Bool { state.extras.contains { $0.fault.name == name } }
+    /// Removes an added fault. One that has gone already, by itself or by a request, is no error.
+    ///
+    /// - Throws: `faultNotFound` if the proxy has had none of the name.
+    func removeFault(_ name: String) async throws(ControlError) {
+        try await changeFaults { state throws(ControlError) in
+            guard state.hasHadFault(name) else { throw .faultNotFound(name) }
+            state.removeExtras { $0.fault.name == name }
+        }
+    }
+}
 
-    /// Removes an added fault; `false` if there is none of the name.
-    func removeFault(_ name: String) async throws(ControlError) -> Bool {
-        guard hasFault(name) else { return false }
-        try await changeFaults { state throws(ControlError) in state.extras.removeAll { $0.fault.name == name } }
-        return true
+extension ManagedProxy.State {
+    /// The names of added faults that are gone and still known: as many as a profile may have faults.
+    static let formerLimit = ProfileLimits.faults
+
+    /// Whether the proxy has an added fault of the name, or has had one.
+    func hasHadFault(_ name: String) -> Bool {
+        extras.contains { $0.fault.name == name } || formerFaults.contains(name)
+    }
+
+    /// Removes added faults, and keeps their names.
+    mutating func removeExtras(where isOver: (ManagedProxy.ExtraFault) -> Bool) {
+        let names = extras.filter(isOver).map(\.fault.name)
+        extras.removeAll(where: isOver)
+        formerFaults.removeAll(where: names.contains)
+        formerFaults = (formerFaults + names).suffix(Self.formerLimit)
     }
 }

@@ -14,7 +14,7 @@ extension V1API {
         let object = try V1Object(try request.document(), keys: keys)
         var definition = try definition(object)
         // A snapshot may hold addresses of Toxiproxy's API, where no host means every interface.
-        definition.listen = LoopbackAddress.completing(definition.listen)
+        definition.listen = V1API.listen(definition.listen)
         definition.upstream = LoopbackAddress.completing(definition.upstream)
         // Toxiproxy's API has no such limit, so that a snapshot has none either.
         guard definition.name.unicodeScalars.count <= ProfileLimits.nameLength else {
@@ -23,6 +23,9 @@ extension V1API {
         let proxy = try await proxies.create(definition)
         return .json(await json(of: proxy), status: 201)
     }
+
+    /// An address to listen on with its host: without one it is on the loopback interface, and an empty one at a free port.
+    private static func listen(_ text: String) -> String { LoopbackAddress.completing(text.isEmpty ? ":0" : text) }
 
     /// The proxy that an object of a request's body describes.
     func definition(_ object: V1Object) throws(ControlError) -> ProxyManager.Definition {
@@ -60,11 +63,19 @@ extension V1API {
         }
     }
 
+    func populate(_ request: V1Request) async throws(ControlError) -> APIResponse {
+        var list: [JSONText] = []
+        for proxy in try await ToxiproxyAPI(proxies: proxies).populate(request.request.body, with: self) {
+            list.append(await json(of: proxy))
+        }
+        return .json(.object([("proxies", .array(list))]), status: 201)
+    }
+
     func changeProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let proxy = try proxies.proxy(request["name"])
         let object = try request.object("enabled", "listen", "upstream")
         try await proxy.update(
-            listen: try object.text("listen").map(LoopbackAddress.completing),
+            listen: try object.text("listen").map(V1API.listen),
             upstream: try object.text("upstream").map(LoopbackAddress.completing),
             isEnabled: try object.flag("enabled")
         )

@@ -32,7 +32,8 @@ extension V1API {
                 "connections",
                 .object([
                     ("open", .signed(Int64(statistics.open))), ("accepted", .number(statistics.accepted)),
-                    ("failed", .number(statistics.failed)),
+                    ("failed", .number(statistics.failed)), ("joining", .signed(Int64(statistics.joining))),
+                    ("unread", .signed(Int64(statistics.unread))),
                 ])
             ),
             (

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Units
 
 /// A route of the `/v1` API: a method and a path, its documentation and its handler.
 struct V1Route: Sendable {
@@ -17,6 +18,7 @@ struct V1Route: Sendable {
     private(set) var body: String?
     /// The status of success, and the name of the schema of its content or its media type; `nil` for none.
     private(set) var success: (status: Int, content: String?) = (200, "Proxy")
+    private var failures: Set<Int> = []
     /// The segments of `template`.
     let segments: [String]
 
@@ -49,6 +51,23 @@ struct V1Route: Sendable {
         return route
     }
 
+    /// The route with further statuses of errors; see `errors`.
+    func fails(_ statuses: Int...) -> V1Route {
+        var route = self
+        route.failures.formUnion(statuses)
+        return route
+    }
+
+    /// The statuses of errors, in order: 401 and 403 of every route, 404 with parameters, 400 with a query or a body, and 413
+    /// with a body.
+    var errors: [Int] {
+        var statuses = failures.union([401, 403])
+        if !parameters.isEmpty { statuses.insert(404) }
+        if !query.isEmpty || body != nil { statuses.insert(400) }
+        if body != nil { statuses.insert(413) }
+        return statuses.sorted()
+    }
+
     /// The names of the parameters, in order.
     var parameters: [String] { segments.compactMap(V1Route.parameter) }
 
@@ -65,6 +84,20 @@ struct V1Route: Sendable {
             }
         }
         return values
+    }
+
+    /// Throws if the query has a parameter that the route doesn't have, one twice, or a value that can't be decoded.
+    func check(_ parameters: [(name: String, value: String?)]) throws(ControlError) {
+        var seen: Set<String> = []
+        for (name, value) in parameters {
+            guard query.contains(where: { $0.name == name }) else {
+                let known = query.map(\.name).joined(separator: ", ")
+                let those = known.isEmpty ? "this request has none" : "those of this request are \(known)"
+                throw .invalid("the query parameter \(name.quoted) is unknown; \(those)")
+            }
+            guard seen.insert(name).inserted else { throw .invalid("the query parameter \(name) is there twice") }
+            guard value != nil else { throw .invalid("the value of the query parameter \(name) can't be decoded") }
+        }
     }
 
     private static func parameter(_ segment: String) -> String? {

@@ -7,17 +7,15 @@ extension V1API {
     func readSnapshot(_ request: V1Request) async throws(ControlError) -> APIResponse { .json(snapshot) }
 
     func restoreSnapshot(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        let wanted = try snapshot(at: try request.document())
-        let (definitions, stored) = try snapshot(at: try V1API.document(Array(snapshot.compact.utf8)))
-        do throws(ControlError) {
-            try await replaceAll(wanted.definitions, wanted.profiles)
-        } catch {
-            // The old proxies come back at the addresses that they had.
-            try await replaceAll(definitions, stored)
-            throw error
-        }
+        let node = try request.document()
+        let object = try V1Object(node, keys: V1API.snapshotKeys)
+        // What isn't there would be deleted.
+        for key in V1API.snapshotKeys where object[key] == nil { throw .invalid("missing required field: \(key)") }
+        try await replaceAll(by: try snapshot(at: node))
         return .json(snapshot)
     }
+
+    private static let snapshotKeys = ["proxies", "profiles"]
 
     /// Proxies with their profiles, faults and toxics, and the stored profiles. Faults with a time aren't part of it, nor are
     /// connections and counters.
@@ -29,48 +27,38 @@ extension V1API {
         ])
     }
 
-    /// The text of a snapshot, as a file.
-    public var snapshotText: String { snapshot.readable + "\n" }
+    /// The text of a snapshot, as a file; never of half a replacement of the state.
+    public var snapshotText: String {
+        get async { await proxies.replacing.withLock { snapshot.readable + "\n" } }
+    }
 
     /// Makes the proxies and profiles of a snapshot's text, in a server without proxies.
     ///
-    /// - Throws: a `SnapshotProblem`; the proxies before it stay.
+    /// - Throws: a `SnapshotProblem`; there are no proxies then.
     public func restore(_ bytes: [UInt8]) async throws(SnapshotProblem) {
-        let wanted: (definitions: [ProxyManager.Definition], profiles: [String: Profile])
+        let wanted: Wanted
         do throws(ControlError) {
-            wanted = try snapshot(at: try V1API.document(bytes))
+            wanted = try snapshot(at: try V1API.document(bytes, "snapshot", limit: V1API.snapshotLimit))
         } catch {
             throw SnapshotProblem(text: error.text, isDamaged: true)
         }
         do throws(ControlError) {
-            try await replaceAll(wanted.definitions, wanted.profiles)
+            try await replaceAll(by: wanted)
         } catch {
             throw SnapshotProblem(text: error.text, isDamaged: false)
         }
     }
 
-    private func replaceAll(
-        _ definitions: [ProxyManager.Definition],
-        _ stored: [String: Profile]
-    ) async throws(ControlError) {
-        for proxy in proxies.all { try? await proxies.remove(proxy.name) }
-        profiles.stored = stored
-        for definition in definitions { try await proxies.create(definition) }
-    }
+    private typealias Wanted = (definitions: [ProxyManager.Definition], profiles: [String: Profile])
 
-    private static func document(_ bytes: [UInt8]) throws(ControlError) -> JSONNode {
-        do throws(ProfileProblems) {
-            return try ProfileReader.document(ProfileSource(file: "snapshot", bytes: bytes), limit: snapshotLimit)
-        } catch {
-            throw .problems(error)
-        }
+    private func replaceAll(by wanted: Wanted) async throws(ControlError) {
+        try await proxies.replaceAll(with: wanted.definitions)
+        profiles.stored = wanted.profiles
     }
 
     /// The proxies and profiles of a snapshot, all of them checked.
-    private func snapshot(
-        at node: JSONNode
-    ) throws(ControlError) -> (definitions: [ProxyManager.Definition], profiles: [String: Profile]) {
-        let object = try V1Object(node, keys: ["proxies", "profiles"])
+    private func snapshot(at node: JSONNode) throws(ControlError) -> Wanted {
+        let object = try V1Object(node, keys: V1API.snapshotKeys)
         var stored: [String: Profile] = [:]
         for member in object["profiles"]?.members ?? [] {
             stored[member.key] = try profile(at: member.node, excluding: member.key)
@@ -89,21 +77,11 @@ extension V1API {
                 throw .proxyExists(definition.name)
             }
             definition.baseReference = try object.text("profileName") ?? definition.baseReference
-            definition.toxics = try toxics(object)
+            definition.toxics = try ToxiproxyAPI(proxies: proxies, isStrict: true)
+                .toxics(try object.list("toxics", limit: ProxyManager.toxicLimit))
             definitions.append(definition)
         }
         return (definitions, stored)
-    }
-
-    private func toxics(_ object: V1Object) throws(ControlError) -> [Toxic] {
-        let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: true)
-        var toxics: [Toxic] = []
-        for node in try object.list("toxics", limit: ProxyManager.toxicLimit) {
-            let toxic = try toxiproxy.toxic(of: try ToxiproxyAPI.read { () throws(GoJSON.Failure) in try GoJSON(node) })
-            guard !toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists(toxic.name) }
-            toxics.append(toxic)
-        }
-        return toxics
     }
 }
 

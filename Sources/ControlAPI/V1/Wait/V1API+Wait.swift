@@ -12,7 +12,7 @@ extension V1API {
     static let waitInterval = Duration.milliseconds(20)
 
     func wait(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        let object = try request.object("proxy", "until", "timeout")
+        let object = try request.object("proxy", "until", "timeout", "baseline")
         guard let text = try object.text("until") else { throw .invalid("missing required field: until") }
         let (condition, proxy) = (try WaitCondition(text), try object.text("proxy"))
         var limit = V1API.waitTime
@@ -22,20 +22,39 @@ extension V1API {
             }
             limit = time
         }
+        let baseline = try await baseline(object, condition, of: proxy)
         let end = MonotonicClock.now + limit
         while true {
             let value = condition.metric.value(try await statistics(of: proxy))
-            if condition.holds(value) {
+            if condition.holds(value - baseline) {
                 return .json(.object([("held", .flag(true)), ("value", .signed(value))]))
             }
             let left = end - MonotonicClock.now
             guard left > .zero else {
                 let name = condition.metric.rawValue
-                throw .waitedInVain("“\(text)” didn't hold within \(limit.text): \(name) is \(value)")
+                let since = baseline > 0 ? ", \(value - baseline) of it since the baseline" : ""
+                throw .waitedInVain("“\(text)” didn't hold within \(limit.text): \(name) is \(value)\(since)")
             }
             guard !journal.notices.isStopped, !Task.isCancelled else { throw .stopped }
             try? await Task.sleep(for: min(left, V1API.waitInterval))
         }
+    }
+
+    /// The value of the counter from which a condition counts: a number, or the value now.
+    private func baseline(
+        _ object: V1Object,
+        _ condition: WaitCondition,
+        of proxy: String?
+    ) async throws(ControlError) -> Int64 {
+        guard let node = object["baseline"] else { return 0 }
+        guard condition.metric.onlyGrows else {
+            throw .invalid("\(condition.metric.rawValue) goes up and down, so it has no baseline")
+        }
+        if case .text("now") = node.value { return condition.metric.value(try await statistics(of: proxy)) }
+        guard case .number(let digits) = node.value, let number = Int64(digits), number >= 0 else {
+            throw .invalid("baseline is a value of the counter, from 0 on, or “now”; not \(node.shown)")
+        }
+        return number
     }
 
     /// The counters of a proxy, or of all together.

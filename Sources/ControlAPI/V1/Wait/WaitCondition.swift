@@ -19,6 +19,14 @@ struct WaitCondition: Hashable, Sendable {
         /// Bytes passed on, in both directions.
         case bytes
 
+        /// Whether the counter never falls.
+        var onlyGrows: Bool {
+            switch self {
+            case .connections, .open: false
+            case .accepted, .failed, .faults, .bytes: true
+            }
+        }
+
         /// The counter's value.
         func value(_ statistics: Statistics) -> Int64 {
             switch self {

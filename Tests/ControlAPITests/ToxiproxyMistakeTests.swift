@@ -1,0 +1,67 @@
+import ControlAPI
+import EventLoop
+import HTTPTypes
+import Testing
+
+/// Mistakes in requests to Toxiproxy's API, and names that need an encoding.
+@Suite(.timeLimit(.minutes(2))) struct ToxiproxyMistakeTests {
+    private static func toxic(_ type: String, _ attributes: String) -> String {
+        #"{"type":"\#(type)","attributes":\#(attributes)}"#
+    }
+
+    @Test(arguments: [
+        (toxic("latency", #"{"latency":1.5}"#), "latency must be a whole number, not 1.5"),
+        (toxic("latency", #"{"latency":"10"}"#), "latency must be a whole number, not a text"),
+        (toxic("latency", #"{"latncy":100}"#), "latency has no attribute “latncy”: it has latency, jitter"),
+        (toxic("noop", #"{"rate":1}"#), "noop has no attribute “rate”: it has none"),
+    ])
+    func `a wrong attribute is named`(body: String, text: String) async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            let answer = try await api.send(.post, "/proxies/a/toxics", body)
+            #expect(answer.status == 400 && answer.string("error") == "bad request body: \(text)")
+        }
+    }
+
+    @Test func `attributes match in any case, and a change with an unknown one changes nothing`() async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            let body = #"{"type":"latency","name":"t","attributes":{"Latency":5}}"#
+            #expect(try await api.send(.post, "/proxies/a/toxics", body).status == 200)
+            let wrong = try await api.send(.patch, "/proxies/a/toxics/t", #"{"attributes":{"latency":7,"jiter":1}}"#)
+            #expect(wrong.status == 400)
+            #expect(try await api.send(.get, "/proxies/a/toxics/t").number("attributes.latency") == 5)
+        }
+    }
+
+    @Test func `in strict mode an unknown attribute is left out, as by Toxiproxy`() async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            let strict = ToxiproxyAPI(proxies: api.proxies, isStrict: true)
+            let body = Array(ToxiproxyMistakeTests.toxic("latency", #"{"latncy":100}"#).utf8)
+            let response = await strict.respond(to: APIRequest(method: .post, path: "/proxies/a/toxics", body: body))
+            #expect(response?.status == 200)
+        }
+    }
+
+    @Test func `names with a slash are reached by its encoding`() async throws {
+        try await withV1 { api in
+            try await api.create("a/b")
+            let body = #"{"type":"noop","name":"c/d"}"#
+            #expect(try await api.send(.post, "/proxies/a%2Fb/toxics", body).status == 200)
+            #expect(try await api.send(.get, "/proxies/a%2fb/toxics/c%2Fd").status == 200)
+            #expect(try await api.send(.delete, "/proxies/a%2Fb/toxics/c%2Fd").status == 204)
+            #expect(try await api.send(.delete, "/proxies/a%2Fb").status == 204)
+        }
+    }
+
+    @Test func `an upstream without a host is on this machine`() async throws {
+        try await withV1 { api in
+            let port = try #require(Endpoint(api.upstream)?.port)
+            let body = #"{"name":"a","listen":"127.0.0.1:0","upstream":":\#(port)"}"#
+            let made = try await api.send(.post, "/proxies", body)
+            #expect(made.status == 201 && made.string("upstream") == ":\(port)")
+            try await api.client(of: "a").close()
+        }
+    }
+}

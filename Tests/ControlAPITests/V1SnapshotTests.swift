@@ -1,0 +1,94 @@
+import ControlAPI
+import HTTPTypes
+import TestSockets
+import Testing
+
+/// Replacing the whole state, or nothing of it.
+@Suite(.timeLimit(.minutes(2))) struct V1SnapshotTests {
+    @Test(arguments: ["{}", #"{"proxies":[]}"#, #"{"profiles":{}}"#, #"{"proxies":null,"profiles":{}}"#])
+    func `a snapshot without one of its parts is refused`(body: String) async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            let answer = try await api.send(.put, "/v1/snapshot", body)
+            #expect(answer.status == 400 && answer.string("detail").hasPrefix("missing required field: "))
+            #expect(try await api.send(.get, "/v1/proxies").list("proxies", "name") == ["a"])
+        }
+    }
+
+    @Test func `a refused snapshot leaves every connection and profile`() async throws {
+        try await withV1 { api in
+            try await api.create("a", #","profile":"slow""#)
+            _ = try await api.send(.put, "/v1/profiles/mine", #"{"name":"mine"}"#)
+            let client = try await api.client(of: "a")
+            let (taken, address) = TestSocket.listening()
+            let more = #"{"name":"b","listen":"127.0.0.1:0","upstream":"\#(api.upstream)"}"#
+            let wrong = #"{"name":"c","listen":"\#(address)","upstream":"\#(api.upstream)"}"#
+            let body = #"{"proxies":[\#(more),\#(wrong)],"profiles":{}}"#
+            let answer = try await api.send(.put, "/v1/snapshot", body)
+            #expect(answer.status == 409 && answer.string("code") == "cannot-listen")
+            let list = try await api.send(.get, "/v1/proxies")
+            #expect(list.list("proxies", "name") == ["a"])
+            #expect(list.number("proxies.0.connections.open") == 1)
+            #expect(try await api.send(.get, "/v1/profiles/mine").status == 200)
+            try await blocking {
+                try client.send([7])
+                #expect(try client.receive(exactly: 1) == [7])
+            }
+            client.close()
+            taken.close()
+        }
+    }
+
+    @Test func `a proxy that a snapshot leaves where it is keeps its connections and gets its faults`() async throws {
+        try await withV1 { api in
+            try await api.create("a", #","profile":"slow""#)
+            try await api.create("b")
+            let before = try await api.send(.get, "/v1/snapshot")
+            _ = try await api.send(.put, "/v1/proxies/a/faults/f", #"{"kind":"latency","delay":"1 ms"}"#)
+            _ = try await api.send(.delete, "/v1/proxies/a/profile")
+            _ = try await api.send(.delete, "/v1/proxies/b")
+            try await api.create("c")
+            let client = try await api.client(of: "a")
+            let restored = try await api.send(.put, "/v1/snapshot", before.text)
+            #expect(restored.status == 200 && restored.text == before.text)
+            let list = try await api.send(.get, "/v1/proxies")
+            #expect(list.list("proxies", "name") == ["a", "b"])
+            #expect(list.list("proxies.0.faults", "name") == ["latency"])
+            #expect(list.number("proxies.0.connections.open") == 1)
+            client.close()
+        }
+    }
+
+    @Test func `proxies exchange their addresses`() async throws {
+        try await withV1 { api in
+            let first = try await api.create("a").string("listen")
+            let second = try await api.create("b").string("listen")
+            func proxy(_ name: String, _ listen: String) -> String {
+                #"{"name":"\#(name)","listen":"\#(listen)","upstream":"\#(api.upstream)"}"#
+            }
+            let body = #"{"proxies":[\#(proxy("a", second)),\#(proxy("b", first))],"profiles":{}}"#
+            let answer = try await api.send(.put, "/v1/snapshot", body)
+            #expect(answer.status == 200, "\(answer.text)")
+            let list = try await api.send(.get, "/v1/proxies")
+            #expect(list.list("proxies", "listen") == [second, first])
+            for name in ["a", "b"] { try await api.client(of: name).close() }
+        }
+    }
+
+    @Test func `if a port is wanted twice the proxies before come back`() async throws {
+        try await withV1 { api in
+            let address = try await api.create("a", #","profile":"slow""#).string("listen")
+            try await api.create("b")
+            let before = try await api.send(.get, "/v1/snapshot")
+            func proxy(_ name: String) -> String {
+                #"{"name":"\#(name)","listen":"\#(address)","upstream":"\#(api.upstream)"}"#
+            }
+            let body = #"{"proxies":[\#(proxy("c")),\#(proxy("d"))],"profiles":{}}"#
+            let answer = try await api.send(.put, "/v1/snapshot", body)
+            #expect(answer.status == 409)
+            let after = try await api.send(.get, "/v1/snapshot")
+            #expect(after.text == before.text)
+            try await api.client(of: "a").close()
+        }
+    }
+}

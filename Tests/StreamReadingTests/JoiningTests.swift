@@ -1,0 +1,106 @@
+import FaultPlan
+import FaultProfile
+import StreamReading
+import Testing
+import Units
+
+/// Connections that are read from their middle on.
+@Suite struct JoiningTests {
+    private static let answer = Fault.http(.answer(HTTPAnswer(status: 503)))
+    /// Sizes of reads that have at least a method and a target in them.
+    private static let readSizes = [7, 64, 1 << 16]
+
+    @Test(arguments: readSizes)
+    func `messages are read from the next request on`(readSize: Int) {
+        var conversation = Conversation(JoiningTests.answer, readSize: readSize, joins: true)
+        conversation.request(Sent.get("/one"))
+        conversation.respond(Sent.ok("one"))
+        #expect(conversation.reader.messages == .unneeded)
+        conversation.join()
+        #expect(conversation.reader.messages == .awaited)
+        conversation.request(Sent.get("/two"))
+        #expect(conversation.reader.messages == .read)
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
+        #expect(conversation.toServer.events.first?.place?.request == 1)
+        #expect(conversation.toServer.text == Sent.get("/one"))
+    }
+
+    @Test(arguments: readSizes)
+    func `a response that passes meanwhile is left alone, and the next one is met at its offset`(readSize: Int) {
+        var conversation = Conversation(.cut(.at(ByteCount(2)), of: .body), readSize: readSize, joins: true)
+        let (first, second) = (Sent.ok(Sent.digits), Sent.ok("abcd"))
+        conversation.request(Sent.get("/one"))
+        conversation.respond(String(first.dropLast(4)))
+        conversation.join()
+        conversation.respond(String(first.suffix(4)))
+        #expect(conversation.toClient.text == first)
+        conversation.request(Sent.get("/two"))
+        conversation.respond(second)
+        #expect(conversation.toClient.text == first + second.dropLast(2))
+        #expect(conversation.toClient.end == .cut(.reset))
+    }
+
+    @Test(arguments: readSizes)
+    func `the content after a 100 Continue is no request`(readSize: Int) {
+        var conversation = Conversation(JoiningTests.answer, readSize: readSize, joins: true)
+        let head = "PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
+        conversation.request(head)
+        conversation.join()
+        conversation.respond("HTTP/1.1 100 Continue\r\n\r\n")
+        conversation.request(Sent.digits)
+        #expect(conversation.reader.messages == .awaited)
+        conversation.respond(Sent.ok(""))
+        #expect(conversation.toServer.text == head + Sent.digits)
+        conversation.request(Sent.get)
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
+    }
+
+    @Test func `a request within what the client sends on isn't looked for`() {
+        var conversation = Conversation(JoiningTests.answer, joins: true)
+        conversation.request("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n")
+        conversation.join()
+        conversation.request("content")
+        conversation.request(Sent.get)
+        #expect(conversation.toServer.events.isEmpty)
+        #expect(conversation.reader.messages == .awaited)
+    }
+
+    @Test func `a stream without requests is given up, which is told once, and passes untouched`() {
+        var conversation = Conversation(JoiningTests.answer, joins: true)
+        conversation.request("\u{16}\u{3}")
+        conversation.respond("\u{16}\u{3}")
+        conversation.join()
+        let turns = 20
+        for _ in 0..<turns {
+            conversation.request("\u{17}\u{3}one")
+            conversation.respond("\u{17}\u{3}two")
+        }
+        #expect(conversation.reader.messages == .unreadable)
+        #expect(conversation.toServer.text == "\u{16}\u{3}" + String(repeating: "\u{17}\u{3}one", count: turns))
+        #expect(conversation.toClient.text == "\u{16}\u{3}" + String(repeating: "\u{17}\u{3}two", count: turns))
+        #expect(conversation.toServer.events.count == 1)
+        #expect(conversation.toClient.events.isEmpty)
+    }
+
+    @Test func `a server that goes on after the request was found is passed on unread`() {
+        var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body), joins: true)
+        conversation.request(Sent.get("/one") + Sent.get("/two"))
+        conversation.respond(String(Sent.ok(Sent.digits).dropLast(4)))
+        conversation.join()
+        conversation.request(Sent.get("/three"))
+        conversation.respond("6789" + Sent.ok("two") + Sent.ok("three"))
+        #expect(conversation.toClient.text == Sent.ok(Sent.digits) + Sent.ok("two") + Sent.ok("three"))
+    }
+
+    @Test func `what was read, left and is wanted again begins with the next request`() {
+        var conversation = Conversation(JoiningTests.answer, joins: true)
+        conversation.join()
+        #expect(conversation.reader.messages == .read, "no byte has passed")
+        conversation.reader.follow(StreamInterest(), upstream: 0, downstream: 0)
+        conversation.request(Sent.get("/one"))
+        conversation.respond(Sent.ok(""))
+        conversation.join()
+        conversation.request(Sent.get("/two"))
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
+    }
+}
