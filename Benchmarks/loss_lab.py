@@ -5,6 +5,7 @@
     python3 Benchmarks/loss_lab.py kernel --save kernel.jsonl.gz           only the kernel's side; needs root
     python3 Benchmarks/loss_lab.py proxy --save proxy.jsonl.gz             only Squall's
     python3 Benchmarks/loss_lab.py table kernel.jsonl.gz proxy.jsonl.gz    compares two files
+    python3 Benchmarks/loss_lab.py outages                                 links that fail, beside `tcp-backoff`; needs root
 
 Kernel's side: two network namespaces with a TUN device each, and `loss-link relay` between them. Every TCP flow has a
 link of its own in each direction: 100 Mbit/s, a drop-tail queue of 200 packets, half of the round trip. From the server
@@ -13,6 +14,8 @@ congestion control of the cell. The namespaces have no names: they end with the 
 
 Squall's side: the same client and server over loopback, and between them a proxy for each cell with `loss` downstream
 and a `latency` of half of the round trip in both directions.
+
+`outages` are 12 cells of their own: a link of 100 Mbit/s with a short queue that fails in both directions for 1 to 10 s.
 
 A cell is a sender, a loss, a round trip and a length of bursts. Half of the cells, drawn by --seed, are there to fit the
 model ("fitting"), the others to judge it ("judging").
@@ -36,13 +39,14 @@ import argparse, os, signal, sys, tempfile
 
 from losslab.cells import Amounts, Plan, all_cells, key, name
 from losslab.namespaces import Unfit, need_root
+from losslab.outages import compare
 from losslab.report import check_link, table
 from losslab.sides import measure_kernel, measure_proxy
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="all", choices=["all", "kernel", "proxy", "table"])
+    parser.add_argument("what", nargs="?", default="all", choices=["all", "kernel", "proxy", "table", "outages"])
     parser.add_argument("files", nargs="*", help="of `table`: one or two")
     parser.add_argument("--seed", type=int, default=1, help="of losses, and of the parts of cells (default: 1)")
     parser.add_argument("--minutes", type=float, default=12, help="how long all is to take, about (default: 12)")
@@ -55,6 +59,7 @@ def main():
     parser.add_argument("--only", help="cells whose name has this text, as in 'cubic    1 %%   50 ms 1'")
     parser.add_argument("--log", help="`kernel`: a file for every packet of the first cell of --only")
     parser.add_argument("--json", help="`table`: a file for the metrics")
+    parser.add_argument("--verbose", action="store_true", help="`outages`: what the kernel's timers sent, flow by flow")
     parser.add_argument("--pictures", help="a folder for pictures of both sides")
     arguments = parser.parse_args()
     if arguments.files and arguments.what != "table" or len(arguments.files) > 2:
@@ -73,6 +78,8 @@ def run(arguments, parser):
         if not arguments.files:
             parser.error("`table` takes one or two files")
         return table(arguments.files, arguments.seed, arguments.json, arguments.pictures)
+    if arguments.what == "outages":
+        return compare(arguments.flows or 5, arguments.seed, arguments.verbose)
     cells = all_cells(arguments.seed)
     if arguments.only:
         cells = [cell for cell in cells if arguments.only in name(key(cell)) and cell["part"] != "connect"]

@@ -24,8 +24,9 @@ enum GroundTruth {
     static let stallShares = [0.1, 3.5, 8.2, 19.7, 36.3]
     /// CUBIC at 50 ms and 1 % in bursts of 5, Mbit/s: the median of 24 flows of 30 s, which were between 1.5 and 9.2.
     static let burstsOfFive = 7.2
-    /// The longest gap that CUBIC's receiver saw at 50 ms, by the length of an outage, in seconds.
+    /// The longest gap that CUBIC's receiver saw at 50 ms, by the length of an outage in both directions, in seconds: 5 flows
+    /// each, with a queue of 20 packets (`loss_lab.py outages`).
     static let outages: [(length: Double, gap: ClosedRange<Double>)] = [
-        (1, 1.34...1.39), (2, 2.66...2.79), (5, 5.79...5.91), (10, 11.8...12.0),
+        (1, 2.01...2.07), (2, 4.00...4.25), (5, 8.15...8.35), (10, 16.4...16.7),
     ]
 }

@@ -78,7 +78,7 @@ struct LossComparison {
         for (length, truth) in GroundTruth.outages {
             let transfers = (1...9).map { Transfer.outage(of: length, seed: $0) }
             let gaps = transfers.map(\.longestGap).sorted()
-            if length == 5 { for gap in gaps { check(gap, 5.5...6.5) } }
+            if length == 5 { for gap in gaps { check(gap, 7.4...9.0) } }
             let range = "\(text(gaps[0], 2)) to \(text(gaps[8], 2)) s\(length == 5 ? "*" : "")"
             print("\(text(length, 0)) s  \(range) | \(truth.lowerBound) to \(truth.upperBound) s")
         }

@@ -9,6 +9,44 @@ struct Cell {
     let burst: Double
     /// Losses of SYN and SYN-ACK, each drawn by itself.
     let handshakeLoss: Double
+    /// When a flow's link fails in both directions, after its first SYN, and for how long; 0 is never.
+    let outage: (after: UInt64, length: UInt64)
+}
+
+/// A flow's link that fails for a time: packets that come meanwhile are lost, those on their way arrive.
+struct LinkOutage {
+    /// The most transmissions that are noted.
+    private static let limit = 64
+    /// A packet so long after the one before it is sent by a timer: 10 ms.
+    private static let pause: UInt64 = 10_000_000
+
+    private let begin: UInt64
+    private let end: UInt64
+    private var highest: UInt32 = 0
+    private var last: UInt64 = 0
+    /// The transmissions of the server's timers: milliseconds since the failure, and whether it sent the bytes before.
+    private(set) var attempts: [(time: Double, isAgain: Bool)] = []
+    /// Whether bytes that were sent before have got through.
+    private var isOver: Bool
+
+    init(_ cell: Cell, at now: UInt64) {
+        begin = now + cell.outage.after
+        end = begin + cell.outage.length
+        isOver = cell.outage.length == 0
+    }
+
+    func loses(at now: UInt64) -> Bool { now >= begin && now < end }
+
+    /// Notes a packet of the server with `payload` bytes from `offset` of its stream on.
+    mutating func note(offset: UInt32, payload: Int, at now: UInt64) {
+        let isAgain = offset < highest
+        if now >= begin, !isOver, now - last >= Self.pause, attempts.count < Self.limit {
+            attempts.append((Double(now - begin) / 1e6, isAgain))
+            isOver = isAgain && now >= end
+        }
+        highest = max(highest, offset &+ UInt32(payload))
+        last = now
+    }
 }
 
 /// SplitMix64.

@@ -12,7 +12,7 @@ enum LossLink {
 
         relay   carries IPv4 between two TUN devices. Each TCP flow has a link of its own in each direction.
                 A line of CELLS: PORT BITS-PER-SECOND ROUND-TRIP-MICROSECONDS QUEUE-PACKETS LOSS BURST SYN-LOSS
-                (shares, 0 to 1). An empty line ends them. Ends when standard input ends; prints a line for each flow then.
+                OUTAGE-AFTER-MILLISECONDS OUTAGE-MILLISECONDS (losses are shares, 0 to 1; an outage of 0 is none). An empty line ends them. Ends when standard input ends; prints a line for each flow then.
         serve   answers each connection. A line of PORTS: PORT CONGESTION-CONTROL. An empty line ends them.
         fetch   runs jobs and prints each result as JSON. A line of JOBS:
                 ID START-MILLISECONDS PORT KIND SECONDS

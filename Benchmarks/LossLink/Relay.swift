@@ -22,8 +22,10 @@ final class Relay {
         var overflowed = 0
         var lateness = Histogram()
         var firstSequences: [UInt32] = [0, 0]
+        var outage: LinkOutage
 
         init(port: UInt16, clientPort: UInt16, cell: Cell, generator: Generator) {
+            outage = LinkOutage(cell, at: monotonic())
             self.port = port
             self.clientPort = clientPort
             self.cell = cell
@@ -61,7 +63,7 @@ final class Relay {
         if arguments.count == 5 {
             log = PacketLog(path: arguments[3], port: number(arguments[4], within: 1...65_535, "LOG-PORT"))
         }
-        for row in readTable(fields: 7, of: "CELLS") {
+        for row in readTable(fields: 9, of: "CELLS") {
             let port: UInt16 = number(row[0], within: 1...65_535, "PORT")
             cells[port] = Cell(
                 bitsPerSecond: number(row[1], within: 1000...1e12, "BITS-PER-SECOND"),
@@ -69,7 +71,11 @@ final class Relay {
                 queuePackets: number(row[3], within: 1...100_000, "QUEUE-PACKETS"),
                 loss: number(row[4], within: 0...0.99, "LOSS"),
                 burst: number(row[5], within: 1...1000, "BURST"),
-                handshakeLoss: number(row[6], within: 0...0.99, "SYN-LOSS")
+                handshakeLoss: number(row[6], within: 0...0.99, "SYN-LOSS"),
+                outage: (
+                    number(row[7], within: 0...1_000_000, "OUTAGE-AFTER-MILLISECONDS") * 1_000_000,
+                    number(row[8], within: 0...1_000_000, "OUTAGE-MILLISECONDS") * 1_000_000
+                )
             )
         }
         for device in devices { setNonBlocking(device) }
@@ -157,6 +163,11 @@ final class Relay {
         }
         if packet.hasSYN { flow.firstSequences[direction] = packet.sequence }
         let now = monotonic()
+        if direction == 1, packet.payload > 0 {
+            let offset = packet.sequence &- flow.firstSequences[1]
+            flow.outage.note(offset: offset, payload: packet.payload, at: now)
+        }
+        if flow.outage.loses(at: now) { return false }
         let sent = flow.links[direction].accept(bytes: length, at: now, bitsPerSecond: flow.cell.bitsPerSecond)
         let isLost: Bool
         if packet.hasSYN {
@@ -219,7 +230,8 @@ final class Relay {
             flow.lost,
             flow.overflowed,
             flow.lateness.microseconds(below: 0.99),
-            Double(flow.lateness.largest) / 1000
+            Double(flow.lateness.largest) / 1000,
+            flow.outage.attempts.map { "\($0.isAgain ? "again" : "new")=\($0.time)" }.joined(separator: " ")
         )
     }
 

@@ -103,7 +103,7 @@ def measure_kernel(cells, plan, path, seed, log=None):
                     stdin=subprocess.PIPE, stdout=flows, text=True, pass_fds=[clients.tun, servers.tun], priority=2)
                 give(relay, "".join(
                     f"{cell['port']} {LINK:.0f} {cell['roundTrip'] * 1000} {QUEUE} {cell['loss'] / 100:g} {cell['burst']}"
-                    f" {cell['handshake'] / 100:g}\n" for cell in cells) + "\n")
+                    f" {cell['handshake'] / 100:g} 0 0\n" for cell in cells) + "\n")
                 start_server(programs, servers, "10.77.0.2", cells, lambda cell: cell["sender"])
                 results = fetch(programs, clients, "10.77.0.2", plan, {cell["port"]: cell["port"] for cell in cells}, folder)
                 relay.stdin.close()

@@ -37,6 +37,22 @@ extension Link {
         /// Whether the stage holds bytes.
         var holds: Bool { traits.holds }
 
+        /// Whether the stage is a delay that may fall while bytes are in it. That of a fault narrowed to messages falls with
+        /// each message, which isn't the link's matter.
+        var mayFall: Bool {
+            guard gate == nil else { return false }
+            return switch traits.delayFalls {
+            case .never: false
+            case .withFault: !isAlwaysOpen
+            case .atTimes: true
+            }
+        }
+
+        /// Whether the fault is on.
+        func isOn(at now: Moment, _ time: LinkTime, phase: Int?) -> Bool {
+            isAlwaysOpen || window.contains(at: now, age: time.age, currentPhase: phase)
+        }
+
         /// The number of positions and messages that the stage and its gate remember.
         var remembered: Int { rememberedPositions + (gate?.count ?? 0) }
 
@@ -74,11 +90,7 @@ extension Link {
         mutating func advance(_ progress: StreamProgress, isSelected: Bool, phase: Int?, _ context: inout StageContext)
             -> StreamProgress
         {
-            context.begin(
-                isActive: isSelected
-                    && (isAlwaysOpen || window.contains(at: context.now, age: context.age, currentPhase: phase)),
-                passed: passed
-            )
+            context.begin(isActive: isSelected && isOn(at: context.now, context.time, phase: phase), passed: passed)
             let output = stage.advance(progress, &context)
             passed = output.position
             rememberedPositions = context.rememberedPositions

@@ -11,8 +11,8 @@ extension LinkFaults {
         }
         for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
         // Steady rates are even for ever.
-        let isEven = slots.indices.allSatisfy { slots[$0].stage.evenness(after: opened, age: 0) == .max }
-        hasUnevenRates = paced > 1 && !isEven
+        let isEven = slots.indices.allSatisfy { slots[$0].stage.evenness(after: opened, LinkTime()) == .max }
+        hasUnevenRates = (paced > 1 || paced > 0 && hasFallingDelays) && !isEven
         delaySpread = slots.reduce(0) { $0.addingSaturated($1.traits.delaySpread) }
     }
 
@@ -20,8 +20,8 @@ extension LinkFaults {
     mutating func latenessAllowance(at now: Moment, drawingAsRuns isExact: Bool) -> Int64 {
         if isExact, delaySpread > 0 { return 0 }
         guard hasUnevenRates else { return steadyAllowance }
-        let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.evenness(after: now, age: age)) }
+        let time = time(at: now)
+        return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.evenness(after: now, time)) }
     }
 
     /// See `Link.work`.

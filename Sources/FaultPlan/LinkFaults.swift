@@ -36,6 +36,8 @@ struct LinkFaults: Sendable {
     var hasRates: Bool
     /// Whether one of the stages is off at times.
     var hasWindows: Bool
+    /// Whether one of the stages is a delay that may fall.
+    var hasFallingDelays: Bool
     /// How late a simplified link may be asked at any time, whether several uneven rates limit it further, and how far apart
     /// the delays of bytes may lie, which those that are asked for together share.
     var steadyAllowance = Int64.max
@@ -71,6 +73,7 @@ struct LinkFaults: Sendable {
         self.slots = slots
         hasRates = slots.contains { $0.traits.isRate }
         hasWindows = slots.contains { !$0.isAlwaysOpen }
+        hasFallingDelays = slots.contains { $0.mayFall }
         self.alterSlots = alterSlots
         self.messageFault = messageFault
         self.schedule = schedule
@@ -137,10 +140,16 @@ struct LinkFaults: Sendable {
         let came = min(now, max(openSince, arrival ?? now))
         arrival = nil
         var context = StageContext(now: now, arrival: came, delivered: delivered, settled: settled)
-        context.age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+        context.time = time(at: now)
         context.waiting = progress.bytesAtAvailableEnd
         context.catchUp = lateness.ask(at: now.nanoseconds)
-        var result = LinkProgress(progress)
+        var entering = progress
+        if hasFallingDelays, let moment = standstill(at: now, context.time) {
+            context.isStill = true
+            context.wake(at: moment)
+            entering.availableEnd = entering.position
+        }
+        var result = LinkProgress(entering)
         for index in slots.indices {
             if slots[index].isIdle(at: result.progress) {
                 if slots[index].holds { result.take(result.progress.availableEnd, upTo: .max, isSender: false) }

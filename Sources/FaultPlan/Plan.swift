@@ -101,6 +101,7 @@ public struct Plan: Sendable {
         let phases = phaseOfFault.map { $0.map { profile.phases[$0].name } }
         let identities =
             last.map { FaultIdentities(faults, phases: phases, after: $0) } ?? FaultIdentities(faults.count)
+        let proxyKey = RandomKey(seed: seed).adding(proxy)
         let prepared = faults.indices.map { index in
             let (fault, identity) = (faults[index], identities[index])
             var rate: BucketPair?
@@ -115,7 +116,7 @@ public struct Plan: Sendable {
                 }
             }
             let window = Window(fault.condition, phase: phaseOfFault[index], clock: schedule.clock)
-            return PreparedFault(fault, identity: identity, window: window, sharedRate: rate)
+            return PreparedFault(fault, identity: identity, window: window, sharedRate: rate, proxyKey: proxyKey)
         }
         self.faults = faults
         self.identities = identities
@@ -123,7 +124,7 @@ public struct Plan: Sendable {
         asksForHost = faults.contains { !$0.condition.hosts.isEmpty }
         self.phaseOfFault = phaseOfFault
         self.prepared = prepared
-        proxyKey = RandomKey(seed: seed).adding(proxy)
+        self.proxyKey = proxyKey
         clientRates = last?.clientRates ?? ClientBuckets()
         clientStore = clients
         triggers = TriggerFlags(faults, identities, after: last)

@@ -11,6 +11,8 @@ final class PreparedFault: Sendable {
     let window: Window
     /// The rate shared by all connections, if the fault is one.
     let sharedRate: BucketPair?
+    /// The key of its draws for all connections.
+    let key: RandomKey
     private let planned: any PlannedFault
     private let terminator: ConnectionTerminators.Cause?
     private let receiveWindow: ByteCount?
@@ -18,8 +20,9 @@ final class PreparedFault: Sendable {
     private let isGated: Bool
     private let directions: [Direction]
 
-    init(_ fault: Fault, identity: Int, window: Window, sharedRate: BucketPair?) {
+    init(_ fault: Fault, identity: Int, window: Window, sharedRate: BucketPair?, proxyKey: RandomKey) {
         self.fault = fault
+        key = proxyKey.adding(fault.name)
         self.identity = identity
         self.window = window
         self.sharedRate = sharedRate

@@ -52,3 +52,25 @@ extension RecordedFaultEvent {
         ] as [FaultEvent.Effect]).map(\.word)
     )
 }
+
+extension RecordedFaultEvent: Comparable {
+    /// The order of a sorted journal: by proxy, by connection, by direction (both, upstream, downstream), by request, by
+    /// offset, by fault, and by what it did. Lines without one of these precede those with it. Runs of one seed have their
+    /// positional events in this order, whichever machine and load they meet.
+    public static func < (first: RecordedFaultEvent, second: RecordedFaultEvent) -> Bool {
+        let (left, right) = (first.place, second.place)
+        if left.owner != right.owner { return left.owner < right.owner }
+        if left.position != right.position { return left.position < right.position }
+        return left.act < right.act
+    }
+
+    private var place: (owner: (String, UInt64, Int), position: (Int64, Int64), act: (String, String, String)) {
+        let rank =
+            switch direction {
+            case nil: 0
+            case .upstream: 1
+            case .downstream: 2
+            }
+        return ((proxy, connection ?? 0, rank), (request ?? 0, offset ?? -1), (fault, what, base.rawValue))
+    }
+}

@@ -15,7 +15,8 @@ struct Squall: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             DemoCommand.self, RunCommand.self, TestCommand.self, ServeCommand.self, CtlCommand.self,
-            ReplayCommand.self, ShrinkCommand.self, PlanCommand.self, CheckCommand.self, ProfilesCommand.self,
+            ReplayCommand.self, ShrinkCommand.self, JournalCommand.self, PlanCommand.self, CheckCommand.self,
+            ProfilesCommand.self,
             OriginCommand.self,
             GetCommand.self, PutCommand.self, GuardCommand.self,
         ]

@@ -25,6 +25,7 @@ import Testing
             "--start-at", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
             "--allow-local-targets",
         ],
+        "journal": ["--sort", "--no-times"],
         "shrink": [
             "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",
         ],

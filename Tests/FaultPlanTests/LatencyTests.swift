@@ -210,7 +210,11 @@ struct DelayLineTests {
 
     @Test
     func `remembers no more than its limit whatever comes`() {
-        var stage = LatencyStage(Latency(delay: .seconds(1), jitter: .seconds(9)), key: RandomKey(seed: 3))
+        var stage = LatencyStage(
+            Latency(delay: .seconds(1), jitter: .seconds(9)),
+            key: RandomKey(seed: 3),
+            commonKey: RandomKey(seed: 3)
+        )
         var last = StreamProgress(position: 0, availableEnd: 0, hasEnded: false)
         for index in 1...20_000 {
             let now = Moment(nanoseconds: Int64(index))

@@ -86,6 +86,7 @@ extension LinkFaults {
         alterationsLookedAt = nil
         hasRates = slots.contains { $0.traits.isRate }
         hasWindows = slots.contains { !$0.isAlwaysOpen }
+        hasFallingDelays = slots.contains { $0.mayFall }
         if !slots.contains(where: { $0.traits.isSender }) { sentLimit = .max }
         if !beginning.isEmpty { spacing.refresh() }
         // A new delay doesn't apply to bytes that came before it.

@@ -12,7 +12,7 @@ public enum GoodputModel {
     ///   - loss: the chance of a loss for each segment, above 0 and below 1.
     ///   - roundTrip: seconds, above 0.
     public static func withTimeOuts(loss: Double, roundTrip: Double) -> Double {
-        let timeOut = Double(RetransmissionTimer(roundTrip: Int64(roundTrip * 1e9)).first) / 1e9
+        let timeOut = max(0.2, 1.5 * roundTrip)
         let halved = roundTrip * (2 * loss / 3).squareRoot()
         let timedOut = timeOut * min(1, 3 * (3 * loss / 8).squareRoot()) * loss * (1 + 32 * loss * loss)
         return segment / (halved + timedOut)

@@ -15,6 +15,11 @@ struct RoundTripEstimate {
         (smoothed, variation, least) = (roundTrip, roundTrip / 2, roundTrip)
     }
 
+    /// A round trip that has been the same for long.
+    init(settled roundTrip: Int64) {
+        (smoothed, variation, least) = (roundTrip, 0, roundTrip)
+    }
+
     /// Takes a measurement (RFC 6298, section 2.3).
     mutating func take(_ sample: Int64) {
         variation += (abs(smoothed - sample) - variation) / 4

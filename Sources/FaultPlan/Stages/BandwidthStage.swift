@@ -96,7 +96,7 @@ struct BandwidthStage: FaultStage {
     }
 
     /// See `RateCurve.evenness`.
-    func evenness(after now: Moment, age: Int64) -> Int64 { curve.evenness(after: age) }
+    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { curve.evenness(after: time.age) }
 
     /// Gives up what other stages, which let bytes come to `availableEnd`, don't use, except the burst or a quantum.
     mutating func settle(at availableEnd: Int64, now: Moment) {

@@ -114,25 +114,3 @@ struct DelayDraws {
         return (-2 * log(first)).squareRoot() * cos(2 * Double.pi * second)
     }
 }
-
-/// The spikes of a latency fault, on the clock of the connection.
-struct SpikeTimes {
-    private let every: Int64
-    private let duration: Int64
-    private let extra: Int64
-    private let shift: Int64
-
-    init(_ spikes: Latency.Spikes, key: RandomKey) {
-        every = spikes.every.nanoseconds
-        duration = spikes.duration.nanoseconds
-        extra = spikes.extra.nanoseconds
-        let fraction = key.adding("spikes").bits(at: 0)
-        shift = Int64(fraction.multipliedFullWidth(by: every.magnitude).high)
-    }
-
-    /// The extra delay of a byte that comes at an age of the connection; both in nanoseconds.
-    func extra(atAge age: Int64) -> Int64 {
-        let sinceBegin = (max(0, age) % every).addingSaturated(shift) % every
-        return sinceBegin < duration ? extra : 0
-    }
-}

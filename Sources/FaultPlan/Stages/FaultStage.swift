@@ -16,7 +16,10 @@ protocol FaultStage: Sendable {
     var rememberedPositions: Int { get }
 
     /// How late the stage may be called at a given time if other stages have a rate as well.
-    func evenness(after now: Moment, age: Int64) -> Int64
+    func evenness(after now: Moment, _ time: LinkTime) -> Int64
+    /// Until when nothing may enter the link at `now`, because the delay of the stage has fallen and its bytes are still on
+    /// their way; `nil` if bytes may enter. To be called again then.
+    func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment?
     /// How far the stream has come after the stage, with `progress` in front of it.
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress
     /// Takes a position found in the stream.
@@ -39,7 +42,8 @@ extension FaultStage {
     var work: Int { 0 }
     var rememberedPositions: Int { 0 }
 
-    func evenness(after now: Moment, age: Int64) -> Int64 { .max }
+    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { .max }
+    func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? { nil }
     mutating func note(_ mark: Mark) {}
     mutating func settle(at availableEnd: Int64, now: Moment) {}
     mutating func simplify(isBesideRate: Bool) {}
@@ -68,9 +72,20 @@ struct StageTraits {
     var isPaced = false
     /// Whether the stage is a rate, which saves nothing up while other stages are slower.
     var isRate = false
+    /// Whether the stage is a delay, which may fall: always, or only as its fault goes off.
+    var delayFalls: DelayFalls = .never
     /// How far apart the delays of the stage may lie, in nanoseconds; 0 if all are the same. Bytes that come at one moment
     /// share one.
     var delaySpread: Int64 = 0
+}
+
+/// When a delay falls, so that bytes would overtake those before them if they could.
+enum DelayFalls {
+    case never
+    /// As the fault goes off.
+    case withFault
+    /// At times, and as the fault goes off.
+    case atTimes
 }
 
 /// A call to a stage of any kind.
@@ -120,8 +135,18 @@ extension Stage {
     }
 
     private enum Evenness: StageCall {
-        static func call(_ stage: inout some FaultStage, _ at: (now: Moment, age: Int64), _: inout Void) -> Int64 {
-            stage.evenness(after: at.now, age: at.age)
+        static func call(_ stage: inout some FaultStage, _ at: (now: Moment, time: LinkTime), _: inout Void) -> Int64 {
+            stage.evenness(after: at.now, at.time)
+        }
+    }
+
+    private enum Standstill: StageCall {
+        static func call(
+            _ stage: inout some FaultStage,
+            _ at: (now: Moment, time: LinkTime, isActive: Bool),
+            _: inout Void
+        ) -> Moment? {
+            stage.standstill(at: at.now, at.time, isActive: at.isActive)
         }
     }
 
@@ -175,7 +200,12 @@ extension Stage {
     mutating func simplify(isBesideRate: Bool) -> Int64 { ask(Simplify.self, isBesideRate) }
 
     /// See `FaultStage`.
-    mutating func evenness(after now: Moment, age: Int64) -> Int64 { ask(Evenness.self, (now, age)) }
+    mutating func evenness(after now: Moment, _ time: LinkTime) -> Int64 { ask(Evenness.self, (now, time)) }
+
+    /// See `FaultStage`.
+    mutating func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? {
+        ask(Standstill.self, (now, time, isActive))
+    }
 
     /// See `FaultStage`.
     mutating func work() -> Int { ask(Work.self, ()) }

@@ -25,6 +25,8 @@ struct LatencyStage: FaultStage {
     }
 
     private var draws: DelayDraws
+    /// The delay without jitter and spikes.
+    private let fixed: Int64
     private let spikes: SpikeTimes?
     /// How late an interval may leave when very many are in the line.
     private let tolerance: Int64
@@ -40,15 +42,18 @@ struct LatencyStage: FaultStage {
     private var released: Int64 = 0
     private var end: Int64 = -1
     private var lastRelease: Int64 = .min
+    /// When the last bytes are due by the delay and its spikes alone, as far as those act on the link.
+    private var settledRelease: Int64 = .min
     /// When the first part of the last interval was due.
     private var jointRelease: Int64 = .min
     private var batchStart: Int64 = 0
     private var batchTime: Int64?
     private var announcement = Announcement()
 
-    init(_ latency: Latency, key: RandomKey) {
+    init(_ latency: Latency, key: RandomKey, commonKey: RandomKey) {
         draws = DelayDraws(latency, key: key)
-        spikes = latency.spikes.map { SpikeTimes($0, key: key) }
+        fixed = latency.delay.nanoseconds
+        spikes = latency.spikes.map { SpikeTimes($0, key: key, commonKey: commonKey) }
         let progress =
             if case .quantiles(let table) = latency.distribution { table.last ?? .zero } else { latency.jitter }
         delays = latency.delay > .zero || progress > .zero || latency.spikes != nil
@@ -62,12 +67,26 @@ struct LatencyStage: FaultStage {
             decidesOnEntry: true,
             countsFromArrival: delays,
             isIdleWhenDrained: true,
+            delayFalls: spikes?.isBehind == false ? .atTimes : .withFault,
             delaySpread: spread
         )
     }
 
     /// The work so far, see `Link.work`.
     var work: Int { draws.cost / 4 }
+
+    /// How late it may be called beside a rate: until a spike begins or ends.
+    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { spikes?.change(after: time) ?? .max }
+
+    /// See `FaultStage.standstill`. Jitter doesn't count: it is the network behind the link.
+    func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? {
+        let spike = isActive ? spikes.map { $0.isBehind ? 0 : $0.extra(at: time) } ?? 0 : 0
+        let due = min(settledRelease, lastRelease)
+        let arrival = due.subtractingSaturated((isActive ? fixed : 0).addingSaturated(spike))
+        guard arrival > now.nanoseconds else { return nil }
+        let change = now.nanoseconds.addingSaturated(isActive ? spikes?.change(after: time) ?? .max : .max)
+        return Moment(nanoseconds: min(arrival, change))
+    }
 
     /// See `FaultStage.begin`.
     mutating func begin(at position: Int64) { (arrived, released, batchStart) = (position, position, position) }
@@ -93,8 +112,10 @@ struct LatencyStage: FaultStage {
         }
         if progress.position > arrived {
             if context.isActive {
-                let spike = spikes?.extra(atAge: context.age) ?? 0
+                let spike = spikes?.extra(at: context.time) ?? 0
                 let arrival = context.arrival.nanoseconds
+                let settled = spikes?.isBehind == true ? fixed : fixed.addingSaturated(spike)
+                settledRelease = max(settledRelease, arrival.addingSaturated(settled))
                 record(upTo: progress.position, isPaced: progress.isThrottled, from: arrival, at: now, spike: spike)
             } else {
                 append(end: progress.position, release: max(now, lastRelease))
@@ -166,6 +187,7 @@ struct LatencyStage: FaultStage {
 
 extension Latency: PlannedFault {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
-        (.delay, .latency(Box(LatencyStage(self, key: place.key))))
+        let stage = LatencyStage(self, key: place.key, commonKey: place.commonKey)
+        return (spikes?.isBehind == false ? .spikes : .delay, .latency(Box(stage)))
     }
 }

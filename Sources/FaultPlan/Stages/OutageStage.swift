@@ -7,24 +7,26 @@ import Units
 /// The stage closes the near end of the link, so that no rate is used and no backlog builds up, and the far end through
 /// `StageContext.isPaused`.
 struct OutageStage: FaultStage {
-    private let timer: RetransmissionTimer?
+    /// The round trip of the sender whose timer decides, in nanoseconds; `nil` if bytes continue at once.
+    private let roundTrip: Int64?
+    /// How long after the outage has begun the last acknowledgement comes, in nanoseconds.
+    private let lastAcknowledgement: Int64
+    /// The timers of the sender's kernel, with the time on its clock as bytes begin to wait.
+    private let wheel: TimerWheel
     private var announcement = Announcement()
-    /// Since when bytes have waited.
-    private var waitingSince: Moment?
+    /// Since when bytes have waited, and their sender's timer.
+    private var waiting: (since: Moment, timer: RetransmissionTimer)?
     /// When bytes continue after the outage.
     private var resumption: Moment?
 
     init(_ outage: Outage, key: RandomKey) {
         switch outage.recovery {
-        case .immediate:
-            timer = nil
-        case .tcpBackoff(let roundTrip):
-            let timer = RetransmissionTimer(roundTrip: roundTrip?.nanoseconds ?? 0)
-            // The timer has run for a part of a round trip when an outage begins. The range, 10 % less to 3 % more,
-            // makes a gap of 5.5 to 6.5 s of an outage of 5 s; 5.8 to 5.9 s were measured with CUBIC.
-            let phase = 0.9 + 0.13 * key.fraction(at: 0)
-            self.timer = RetransmissionTimer(first: Int64(Double(timer.first) * phase))
+        case .immediate: roundTrip = nil
+        case .tcpBackoff(let time): roundTrip = time?.nanoseconds ?? 0
         }
+        // Acknowledgements on their way still come, for up to a round trip: that depends on where the path fails.
+        lastAcknowledgement = Int64(Double(roundTrip ?? 0) * key.fraction(at: 0))
+        wheel = TimerWheel(start: Int64(Double(TimerWheel.turn) * key.fraction(at: 1)))
     }
 
     var traits: StageTraits { StageTraits(measuresAvailability: true) }
@@ -36,24 +38,37 @@ struct OutageStage: FaultStage {
         }
         resumption = nil
         if progress.availableEnd > context.delivered {
-            waitingSince = waitingSince ?? context.now
+            wait(for: progress.bytesAtAvailableEnd - context.delivered, from: context.now)
             if announcement.begin(at: context.delivered) { context.effect = .silences }
         }
         return silent(progress, &context)
     }
 
     private mutating func recovering(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
-        guard let timer, let since = waitingSince else { return progress }
+        guard let (since, timer) = waiting else { return progress }
         let passed = context.now.nanoseconds.subtractingSaturated(since.nanoseconds)
         let moment = resumption ?? since.advanced(byNanoseconds: timer.firing(notBefore: passed))
         guard context.now < moment else {
-            waitingSince = nil
+            waiting = nil
             resumption = nil
             return progress
         }
         resumption = moment
         context.wake(at: moment)
         return silent(progress, &context)
+    }
+
+    /// Sets the timer of a sender with `count` bytes, unless bytes wait already.
+    private mutating func wait(for count: Int64, from now: Moment) {
+        guard let roundTrip, waiting == nil else { return }
+        let isSingle = count <= VirtualSender.segment
+        let timer = RetransmissionTimer(
+            roundTrip: roundTrip,
+            isSingle: isSingle,
+            sinceLoss: isSingle ? 0 : lastAcknowledgement,
+            wheel: wheel
+        )
+        waiting = (now, timer)
     }
 
     private func silent(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
@@ -66,7 +81,7 @@ struct OutageStage: FaultStage {
 
 extension Outage: PlannedFault {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
-        (.outage, .outage(OutageStage(self, key: place.key)))
+        (.outage, .outage(Box(OutageStage(self, key: place.key))))
     }
 
     var terminator: ConnectionTerminators.Cause? { how == .silence ? nil : .outage }

@@ -33,8 +33,9 @@ extension PlannedFault {
 /// The order of stages in a link, whatever order the profile has (docs/decisions/0004-stage-order.md).
 ///
 /// End, outage, stall and slice come before the rates, so that no rate is used for bytes that can't pass, and the own rate
-/// before the shared one. Loss comes after the rates, which would hide it; then the trace; then the delay, so that a link
-/// takes in no more than is in flight; and last the late end.
+/// before the shared one. Loss comes after the rates, which would hide it; then the trace; then the delays, so that a link
+/// takes in no more than is in flight, those with spikes first, because what other delays hold can't stand still; and last
+/// the late end.
 enum StageRank: Int {
     case end
     case outage
@@ -44,6 +45,7 @@ enum StageRank: Int {
     case sharedRate
     case loss
     case trace
+    case spikes
     case delay
     case lateEnd
 }
@@ -69,6 +71,9 @@ struct StagePlace {
     }
     /// The key of the fault's draws.
     var key: RandomKey { connectionKey.adding(direction, source.fault.name) }
+
+    /// The key of the fault's draws for all connections.
+    var commonKey: RandomKey { source.key }
 
     /// Whether the fault acts on `direction`.
     func acts(on direction: Direction) -> Bool { source.fault.acts(on: direction) }

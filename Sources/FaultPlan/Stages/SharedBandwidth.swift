@@ -173,7 +173,7 @@ struct SharedBandwidthStage: FaultStage {
     }
 
     /// See `RateCurve.evenness`.
-    func evenness(after now: Moment, age: Int64) -> Int64 { bucket.evenness(after: now.nanoseconds) }
+    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { bucket.evenness(after: now.nanoseconds) }
 
     /// Leaves to other links what other stages, which let bytes come to `availableEnd`, don't use.
     mutating func settle(at availableEnd: Int64, now: Moment) {

@@ -11,7 +11,7 @@ enum Stage {
     case sharedBandwidth(Box<SharedBandwidthStage>)
     case cut(Box<CutStage>)
     case stall(Box<StallStage>)
-    case outage(OutageStage)
+    case outage(Box<OutageStage>)
     case trace(Box<TraceStage>)
     case slice(Box<SliceStage>)
     case slowReader(Box<SlowReaderStage>)
@@ -45,7 +45,7 @@ enum Stage {
             return Call.call(&stage.value, argument, &context)
         case .outage(var stage):
             defer { self = .outage(stage) }
-            return Call.call(&stage, argument, &context)
+            return Call.call(&stage.value, argument, &context)
         case .trace(var stage):
             defer { self = .trace(stage) }
             return Call.call(&stage.value, argument, &context)

@@ -1,14 +1,26 @@
 import FaultProfile
 import Units
 
+/// The clocks of a link at one moment, in nanoseconds.
+struct LinkTime {
+    /// The age of the connection.
+    var age: Int64 = 0
+    /// The time on the proxy's clock; below zero before its start.
+    var clock: Int64 = 0
+}
+
 /// The inputs of a call to the stages of a link, and their outputs beside the stream's progress.
 struct StageContext {
     /// The time.
     let now: Moment
     /// When the new bytes came, for the first stage that holds bytes; `now` for later ones. Never after `now`.
     var arrival: Moment
+    /// The time on the clocks.
+    var time = LinkTime()
     /// The age of the connection, in nanoseconds.
-    var age: Int64 = 0
+    var age: Int64 { time.age }
+    /// Whether the link stands still: nothing enters it, and what a queue in it could carry meanwhile is lost.
+    var isStill = false
     /// The bytes delivered by the link.
     let delivered: Int64
     /// The bytes delivered or, with a delay line, in the delay line.

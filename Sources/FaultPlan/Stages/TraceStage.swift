@@ -20,6 +20,8 @@ struct TraceStage: FaultStage {
     private var announcement = Announcement()
     /// Whether more bytes waited then.
     private var isBusy = false
+    /// Whether the link stood still at the last call.
+    private var wasStill = false
     /// Opportunities that a late call found unused because the source had to wait.
     private var spare: Int64 = 0
     private var spareUntil = Int64.min
@@ -46,6 +48,14 @@ struct TraceStage: FaultStage {
         if wanted > context.passed, announcement.begin(at: context.passed) { context.effect = .limits }
         granted = max(granted, min(context.passed, progress.bytes))
         if context.now.nanoseconds > spareUntil || progress.isThrottled { spare = 0 }
+        if context.isStill || wasStill {
+            // The opportunities of this time are lost.
+            (base, present, counted) = (granted, wanted, past)
+            (isBusy, spare) = (false, 0)
+            wasStill = context.isStill
+            context.takeLimit = granted.addingSaturated(queue)
+            if context.isStill { return throttled(progress) }
+        }
         if past > counted {
             let isMadeUp = context.catchUp.isLate && isBusy
             let limit = limit(after: past)
@@ -72,6 +82,12 @@ struct TraceStage: FaultStage {
         if wanted <= granted { return progress }
         let wait = next(after: context.age).subtractingSaturated(context.age)
         context.wake(at: context.now.advanced(byNanoseconds: wait))
+        return throttled(progress)
+    }
+
+    /// `progress` up to what the opportunities have passed.
+    private func throttled(_ progress: StreamProgress) -> StreamProgress {
+        guard progress.bytesAtAvailableEnd > granted else { return progress }
         var output = progress
         output.clamp(to: granted)
         output.isThrottled = true
@@ -79,7 +95,7 @@ struct TraceStage: FaultStage {
     }
 
     /// How late it may be called beside a rate: an eighth of the time in which a full queue drains, at least 1 ms.
-    func evenness(after now: Moment, age: Int64) -> Int64 {
+    func evenness(after now: Moment, _ time: LinkTime) -> Int64 {
         let rate = Double(times.count) * Double(Trace.opportunitySize.bytes) / Double(period)
         return max(Self.millisecond, Int64(min(Double(queue) / rate / 8, 1e15)))
     }

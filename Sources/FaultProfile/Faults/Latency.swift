@@ -30,20 +30,41 @@ public struct Latency: Hashable, Sendable {
         case quantiles([Duration])
     }
 
-    /// Periodic times of the connection with an extra delay.
+    /// Periodic times with an extra delay.
     public struct Spikes: Hashable, Sendable {
-        /// The period. The first spike begins at a drawn age.
+        /// The period. The first spike begins at a drawn time.
         public var every: Duration
         /// The length of a spike: above zero, below `every`.
         public var duration: Duration
         /// The extra delay of bytes that come during a spike. Above zero.
         public var extra: Duration
+        /// Whether the delay lies behind the bottleneck: the bytes after a spike catch up at once, whatever the rate is. If
+        /// not, the link stands still for as long as bytes of the spike are on their way, and then goes on at its rate.
+        public var isBehind: Bool
+        /// On whose clock the spikes are.
+        public var scope: Scope
+
+        /// On whose clock spikes are.
+        public enum Scope: String, Hashable, Sendable, CaseIterable {
+            /// That of the connection, drawn for each direction.
+            case connection
+            /// That of the proxy: all connections have them at the same time, in both directions.
+            case proxy
+        }
 
         /// Makes spikes; each duration is above zero, `duration` is below `every`.
-        public init(every: Duration, duration: Duration, extra: Duration) {
+        public init(
+            every: Duration,
+            duration: Duration,
+            extra: Duration,
+            isBehind: Bool = false,
+            scope: Scope = .connection
+        ) {
             self.every = every
             self.duration = duration
             self.extra = extra
+            self.isBehind = isBehind
+            self.scope = scope
         }
     }
 
@@ -232,10 +253,13 @@ extension Latency.Spikes {
             every: from the beginning of one spike to that of the next
             for: how long a spike lasts; less than `every`
             extra: what is added to the delay of the bytes that come meanwhile
+            behind: whether the delay lies behind the bottleneck, so that later bytes catch up at once, see below
+            per: whose clock counts; with `proxy` all connections have the same spikes, in both directions
             """,
         [
             .required("every", \.every, .period), .required("for", \.duration, .positiveDuration),
-            .required("extra", \.extra, .positiveDuration),
+            .required("extra", \.extra, .positiveDuration), .optional("behind", \.isBehind, .flag, default: false),
+            .optional("per", \.scope, .choice, default: .connection),
         ]
     )
 

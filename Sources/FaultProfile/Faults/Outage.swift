@@ -21,8 +21,9 @@ public struct Outage: Hashable, Sendable {
     public enum Recovery: Hashable, Sendable {
         /// At once.
         case immediate
-        /// When the retransmission timer of a TCP sender would fire, which doubles each time (RFC 6298, section 5). It starts
-        /// at 1.5 round trips, at least 200 ms. The round trip is above zero.
+        /// When a TCP sender would transmit again: by a tail loss probe (RFC 8985, section 7), then by its retransmission
+        /// timer, which doubles each time (RFC 6298, section 5) and starts at the round trip and 200 ms. The round trip, its
+        /// queue included, is above zero.
         case tcpBackoff(roundTrip: Duration?)
     }
 
@@ -43,7 +44,7 @@ extension Outage: FaultDefinition {
         texts: """
             how: clients are refused, receive nothing, or are reset
             recovery: after a silence, transfers resume at once, or at the next retry of a TCP sender
-            rtt: with `tcp-backoff`: the first retry is due after 1.5 of it, or 200 ms
+            rtt: with `tcp-backoff`: the round trip with its queue; the sender's timer starts at it and 200 ms
             """,
         rules: [("if", .has(["how": "silence"])), ("else", .has(["recovery": "immediate", "stream": "both"]))],
         [

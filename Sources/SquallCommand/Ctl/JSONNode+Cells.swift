@@ -30,6 +30,11 @@ extension JSONNode {
     /// The value as compact JSON.
     var compactText: String { jsonText.compact }
 
+    /// An object as compact JSON without the member of a key.
+    func compactText(without key: String) -> String {
+        JSONText.object(members.filter { $0.key != key }.map { ($0.key, $0.node.jsonText) }).compact
+    }
+
     private var jsonText: JSONText {
         switch value {
         case .object(let members): .object(members.map { ($0.key, $0.node.jsonText) })

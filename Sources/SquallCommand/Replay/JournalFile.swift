@@ -64,7 +64,7 @@ struct JournalFile {
     }
 
     /// A non-blank line.
-    private struct Line {
+    struct Line {
         /// The line number, from 1.
         let number: Int
         let text: Data
@@ -83,7 +83,7 @@ struct JournalFile {
         guard let first = lines.first, let head = try? JSONDecoder().decode(Head.self, from: first.text),
             head.event == "journal"
         else {
-            throw .wrongInput("“\(path)” doesn't begin with a journal's header: write it with squall run --journal")
+            throw noHeader(path)
         }
         let own: Profile
         do {
@@ -186,7 +186,7 @@ struct JournalFile {
     }
 
     /// The non-blank lines of the journal at `path`: all of them, or one more than the limit.
-    private static func lines(_ path: String) throws(CommandFailure) -> [Line] {
+    static func lines(_ path: String) throws(CommandFailure) -> [Line] {
         let bytes: [UInt8]
         do throws(RegularFileProblem) {
             bytes = try RegularFile.bytes(of: path, limit: maximumSize + 1)
@@ -219,10 +219,7 @@ struct JournalFile {
         _ header: JournalHeader,
         _ path: String
     ) throws(CommandFailure) -> (events: [RecordedFaultEvent], times: [String?]) {
-        guard lines.count <= ReplayPlan.eventLimit else {
-            let limit = ReplayPlan.eventLimit
-            throw .wrongInput("the journal “\(path)” has more than \(limit) lines: delete those that it can do without")
-        }
+        try checkCount(of: lines, path)
         let reader = JournalLineReader(header)
         var events: [RecordedFaultEvent] = []
         var times: [String?] = []
@@ -255,7 +252,19 @@ struct JournalFile {
         return (events, times)
     }
 
-    private static func failure(_ problem: JournalProblem, at line: Line, _ path: String) -> CommandFailure {
+    static func failure(_ problem: JournalProblem, at line: Line, _ path: String) -> CommandFailure {
         .problems("\(path.visibleLine):\(line.number): \(problem.what) (\(problem.remedy))")
+    }
+
+    /// Throws if there are more lines after the header than a journal may have.
+    static func checkCount(of lines: ArraySlice<Line>, _ path: String) throws(CommandFailure) {
+        let limit = ReplayPlan.eventLimit
+        guard lines.count > limit else { return }
+        throw .wrongInput("the journal “\(path)” has more than \(limit) lines: delete those that it can do without")
+    }
+
+    /// The failure of a file without a header.
+    static func noHeader(_ path: String) -> CommandFailure {
+        .wrongInput("“\(path)” doesn't begin with a journal's header: write it with squall run --journal")
     }
 }

@@ -52,7 +52,7 @@ enum CommandWords {
             "“squall ctl toxic add -t latency -a latency=100 PROXY” adds one to a proxy of a running “squall serve”."
         ),
         (
-            "create inspect toggle delete remove update populate reset apply fault connections journal snapshot cli",
+            "create inspect toggle delete remove update populate reset apply fault connections snapshot cli",
             "“squall ctl” changes a running “squall serve”; see “squall help ctl”."
         ),
         (
@@ -83,6 +83,7 @@ enum CommandWords {
             "stage chaos ci",
             "“squall test --profile PROFILE --upstream HOST:PORT -- COMMAND” runs a command."
         ),
+        ("diff compare sort journals", "“squall journal --sort --no-times JOURNAL” prints a journal for diff."),
         ("minimize reduce bisect", "“squall shrink JOURNAL --upstream HOST:PORT -- COMMAND” finds the fewest faults."),
         (
             "rerun repeat again reproduce record",

@@ -107,6 +107,16 @@ struct RandomProfile {
         return kind(name, kinds)
     }
 
+    private static func spikes(isBehind: Bool) -> Latency.Spikes {
+        Latency.Spikes(
+            every: .milliseconds(100),
+            duration: .milliseconds(9),
+            extra: .milliseconds(20),
+            isBehind: isBehind,
+            scope: isBehind ? .connection : .proxy
+        )
+    }
+
     private mutating func kind(_ name: FaultKind.Name, _ kinds: Kinds) -> FaultKind {
         switch name.rawValue {
         case "outage":
@@ -122,7 +132,7 @@ struct RandomProfile {
                     jitter: pick([.zero, .milliseconds(10)]),
                     distribution: pick(Latency.Distribution.words + [.quantiles([.zero, .milliseconds(9)])]),
                     correlation: pick([.never, .always]),
-                    spikes: pick([nil, .init(every: .seconds(1), duration: .milliseconds(9), extra: .milliseconds(2))])
+                    spikes: pick([nil, Self.spikes(isBehind: false), Self.spikes(isBehind: true)])
                 )
             )
         case "bandwidth":
