@@ -8,7 +8,8 @@ import Units
             """
             { "name": "x", "faults": [
               { "kind": "latency", "delay": "40 ms", "jitter": "8 ms", "distribution": "pareto", "correlation": "25 %",
-                "minimum": "35 ms", "spikes": { "every": "10 s", "for": "500 ms", "extra": "300 ms" } },
+                "minimum": "35 ms",
+                "spikes": { "every": "10 s", "for": "500 ms", "extra": "300 ms", "behind": true, "per": "proxy" } },
               { "kind": "latency", "delay": "40 ms", "distribution": "log-normal" },
               { "kind": "latency", "quantiles": ["20 ms", "30 ms", "90 ms"] } ] }
             """
@@ -19,7 +20,13 @@ import Units
             distribution: .pareto,
             correlation: try #require(Probability(0.25)),
             minimum: .milliseconds(35),
-            spikes: .init(every: .seconds(10), duration: .milliseconds(500), extra: .milliseconds(300))
+            spikes: .init(
+                every: .seconds(10),
+                duration: .milliseconds(500),
+                extra: .milliseconds(300),
+                isBehind: true,
+                scope: .proxy
+            )
         )
         let table: [Duration] = [.milliseconds(20), .milliseconds(30), .milliseconds(90)]
         #expect(
@@ -98,7 +105,7 @@ import Units
             #""delay": "1 s", "spikes": { "every": "1 s", "extra": "1 s", "long": 1 }"#,
             [
                 "“spikes” needs the key “for” (add “\"for\": \"250 ms\"”)",
-                "“spikes” has no key “long” (its keys are “every”, “for”, “extra”)",
+                "“spikes” has no key “long” (its keys are “every”, “for”, “extra”, “behind”, “per”)",
             ]
         ),
     ])
