@@ -117,7 +117,7 @@ let package = Package(
         .target(
             name: "ControlServer",
             dependencies: [
-                "ControlAPI", "HTTPSemantics",
+                "ControlAPI",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Control"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Control"])),
@@ -527,7 +527,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "squall", "SquallCommand",
+                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "ProxyEngine", "squall", "SquallCommand",
                 "TestProtocols", "TestSockets", "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
             ],
             swiftSettings: strict

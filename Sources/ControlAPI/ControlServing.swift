@@ -3,15 +3,23 @@ public protocol ControlServing: Sendable {
     /// Listens on `host` and `port`, and serves responses of `handler` until `stop` returns; then open responses have 2 s to
     /// end.
     ///
-    /// - Parameter ready: called once with the port.
+    /// - Parameters:
+    ///   - connectionLimit: The most connections at a time; more wait.
+    ///   - report: Called with errno when connections can't be accepted, as often as that is tried.
+    ///   - ready: Called once with the port.
     func run(
         _ handler: ControlHandler,
         host: String,
         port: Int,
+        connectionLimit: Int,
+        report: @escaping @Sendable (CInt) -> Void,
         ready: @escaping @Sendable (Int) async -> Void,
         until stop: @escaping @Sendable () async -> Void
     ) async throws(ControlServerFailure)
 }
+
+/// The most connections to a control server at a time, unless fewer are given: 1,024.
+public let controlConnectionLimit = 1_024
 
 /// Why the server of the control API ended, or didn't start.
 public struct ControlServerFailure: Error, Sendable {

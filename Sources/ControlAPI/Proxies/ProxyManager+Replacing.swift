@@ -166,6 +166,7 @@ extension ProxyManager.Definition {
             listenPermissions: listenPermissions,
             upstream: upstream,
             isEnabled: isEnabled,
+            closesUnreached: closesUnreached,
             seed: seed ?? general,
             toxics: toxics,
             base: base,

@@ -55,7 +55,14 @@ final class DemoPage: DemoNetwork {
         )
         let outcome = Mutex<Result<Void, CommandFailure>>(.success(()))
         do throws(ControlServerFailure) {
-            try await server.run(handler, host: DemoPage.host, port: port) { port in
+            try await server.run(
+                handler,
+                host: DemoPage.host,
+                port: port,
+                connectionLimit: controlConnectionLimit
+            ) { _ in
+                // A page that can't be loaded says so itself.
+            } ready: { port in
                 ready("http://\(DemoPage.host):\(port)/")
             } until: {
                 let watch = Task {

@@ -28,7 +28,9 @@ struct ControlRunner {
     /// Runs until a signal.
     func run() async throws(CommandFailure) {
         let server = try ControlRunner.server()
-        ProcessLimits.raiseOpenFiles()
+        // The control server has a part of the descriptors that no proxy takes.
+        let connections = min(controlConnectionLimit, ProcessLimits.raiseOpenFiles() / 4)
+        ProcessLimits.reserveOpenFiles(connections)
         let loops: EventLoopGroup
         let interrupt: Interrupt
         do throws(SystemError) {
@@ -39,9 +41,13 @@ struct ControlRunner {
         }
         let warnings = Warnings()
         let journal = JournalHub()
-        let proxies = ProxyManager(loops: loops, seed: seed, clockStart: clockStart, journal: journal) { _, event in
-            warnings.report(event)
-        }
+        let proxies = ProxyManager(
+            loops: loops,
+            seed: seed,
+            clockStart: clockStart,
+            isStrict: isStrict,
+            journal: journal
+        ) { _, event in warnings.report(event) }
         let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
         let store = ServedProfiles.store(folder: profiles) { journal.noteChange() }
         let api = V1API(proxies: proxies, profiles: store)
@@ -54,7 +60,9 @@ struct ControlRunner {
         )
         let (host, seed) = (host, seed)
         do throws(ControlServerFailure) {
-            try await server.run(handler, host: host, port: port) { port in
+            try await server.run(handler, host: host, port: port, connectionLimit: connections) { code in
+                warnings.report(.cannotAccept(SystemError(call: "accept", code: code)))
+            } ready: { port in
                 let shown = host.contains(":") ? "[\(host)]" : host
                 Console.print("ready: http://\(shown):\(port) (Toxiproxy's API, seed \(seed))")
                 DetachedProgram.tellReady()

@@ -1,6 +1,5 @@
 import EventLoop
 import FaultProfile
-import ProxyEngine
 import Units
 
 extension V1API {
@@ -8,13 +7,12 @@ extension V1API {
     static let waitTime = Duration.seconds(10)
     /// The longest time limit of a wait: 10 min.
     static let longestWait = Duration.seconds(600)
-    /// The time between two looks at the counters: 20 ms.
-    static let waitInterval = Duration.milliseconds(20)
 
     func wait(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let object = try request.object("proxy", "until", "timeout", "baseline")
         guard let text = try object.text("until") else { throw .invalid("missing required field: until") }
-        let (condition, proxy) = (try WaitCondition(text), try object.text("proxy"))
+        var condition = try WaitCondition(text)
+        let proxy = try object.text("proxy")
         var limit = V1API.waitTime
         if let text = try object.text("timeout") {
             guard let time = try? Duration(parsing: text), time <= V1API.longestWait else {
@@ -22,21 +20,18 @@ extension V1API {
             }
             limit = time
         }
-        let baseline = try await baseline(object, condition, of: proxy)
+        condition.baseline = try await baseline(object, condition, of: proxy)
+        let client = request.request.client
         let end = MonotonicClock.now + limit
-        while true {
-            let value = condition.metric.value(try await statistics(of: proxy))
-            if condition.holds(value - baseline) {
-                return .json(.object([("held", .flag(true)), ("value", .signed(value))]))
-            }
-            let left = end - MonotonicClock.now
-            guard left > .zero else {
-                let name = condition.metric.rawValue
-                let since = baseline > 0 ? ", \(value - baseline) of it since the baseline" : ""
-                throw .waitedInVain("“\(text)” didn't hold within \(limit.text): \(name) is \(value)\(since)")
-            }
-            guard !journal.notices.isStopped, !Task.isCancelled else { throw .stopped }
-            try? await Task.sleep(for: min(left, V1API.waitInterval))
+        switch await waits.wait(for: condition, of: proxy, until: end, client: client) {
+        case .held(let value):
+            return .json(.object([("held", .flag(true)), ("value", .signed(value))]))
+        case .late(let value):
+            let name = condition.metric.rawValue
+            let since = condition.baseline > 0 ? ", \(value - condition.baseline) of it since the baseline" : ""
+            throw .waitedInVain("“\(text)” didn't hold within \(limit.text): \(name) is \(value)\(since)")
+        case .noProxy: throw .proxyNotFound(proxy ?? "")
+        case .over: throw .stopped
         }
     }
 

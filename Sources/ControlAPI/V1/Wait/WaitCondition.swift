@@ -64,6 +64,8 @@ struct WaitCondition: Hashable, Sendable {
     let metric: Metric
     let comparison: Comparison
     let number: Int64
+    /// The value from which the counter counts.
+    var baseline: Int64 = 0
 
     /// Reads a counter, a comparison and a whole number, with spaces between them or not.
     init(_ text: String) throws(ControlError) {
@@ -85,7 +87,7 @@ struct WaitCondition: Hashable, Sendable {
     }
 
     /// Whether the condition holds for a value.
-    func holds(_ value: Int64) -> Bool { comparison.holds(value, number) }
+    func holds(_ value: Int64) -> Bool { comparison.holds(value - baseline, number) }
 }
 
 extension StringProtocol {
