@@ -31,8 +31,8 @@ struct GoJSON {
         }
     }
 
-    /// The names of all members.
-    var names: [String] { members.map(\.key) }
+    /// The names of all members, sorted.
+    var names: [String] { values.keys.sorted() }
 
     /// The value of `name`; `nil` if it is absent or null.
     func node(_ name: String) -> JSONNode? {

@@ -41,7 +41,7 @@ public struct V1API: Sendable {
 
     /// The most bytes of content that the path of a request takes: those of a profile where it takes one.
     func contentLimit(of request: APIRequest) -> Int {
-        guard V1API.owns(request), let path = request.splitPath,
+        guard V1API.owns(request), let path = request.segments,
             let route = V1API.routes.first(where: { $0.method == request.method && $0.match(path) != nil })
         else { return ControlHandler.bodyLimit }
         return route.takesProfile ? ProfileLimits.fileBytes : ControlHandler.bodyLimit

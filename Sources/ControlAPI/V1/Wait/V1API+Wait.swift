@@ -1,5 +1,6 @@
 import EventLoop
 import FaultProfile
+import ProxyEngine
 import Units
 
 extension V1API {
