@@ -36,15 +36,23 @@ public final class ProxyManager: Sendable {
     ///   - seed: the seed of every draw of a proxy that has none of its own.
     ///   - clockStart: the start of every proxy's clock, past or to come, so that proxies of several servers act together;
     ///     `nil` for the start of each proxy.
+    ///   - forwardPolicy: the policy of proxies whose clients name their targets; without it there are none.
     ///   - report: called for problems of proxies that aren't faults, with the proxy's name, on any thread.
     public init(
         loops: EventLoopGroup,
         seed: UInt64,
         clockStart: Moment? = nil,
+        forwardPolicy: ForwardPolicy? = nil,
         journal: JournalHub,
         report: @escaping @Sendable (String, ProxyEvent) -> Void
     ) {
-        context = ControlContext(loops: loops, journal: journal, clockStart: clockStart, report: report)
+        context = ControlContext(
+            loops: loops,
+            journal: journal,
+            clockStart: clockStart,
+            forwardPolicy: forwardPolicy,
+            report: report
+        )
         self.seed = seed
     }
 
