@@ -16,8 +16,11 @@ import Testing
             defer { client.close() }
             try client.send(Array("CONNECT \(api.upstream) HTTP/1.1\r\n\r\n".utf8))
             let established = "HTTP/1.1 200 Connection established\r\n\r\n"
-            guard try client.receive(exactly: established.utf8.count) == Array(established.utf8) else { return false }
-            try client.send([1])
+            // A reset may overtake the reply.
+            guard (try? client.receive(exactly: established.utf8.count)) == Array(established.utf8) else {
+                return false
+            }
+            try? client.send([1])
             return (try? client.receive(1)) == [1]
         }
     }
@@ -29,8 +32,8 @@ import Testing
             #expect(made.string("upstream") == "any host" && made.string("listen") == "\(address)")
             #expect(try await isForwarded(api, at: address))
             let cut = #"{"kind":"cut","stream":"downstream","at":"0 B","how":"reset"}"#
-            let changed = try await api.send(.post, "/v1/proxies/forward/faults", cut)
-            #expect(changed.status == 201, "\(changed.text)")
+            let changed = try await api.send(.put, "/v1/proxies/forward/faults/cut", cut)
+            #expect(changed.status < 300, "\(changed.text)")
             #expect(try await !isForwarded(api, at: address))
             let counted = try await api.send(.get, "/v1/proxies/forward")
             #expect(counted.number("faulted.cut") == 1)

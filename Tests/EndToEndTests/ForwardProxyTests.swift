@@ -159,8 +159,8 @@ import Testing
                 let url = "http://\(origin)/file.bin"
                 #expect(try await getsFile(["-x", proxy, url]))
                 let cut = #"{"kind":"cut","stream":"downstream","at":"64 KiB"}"#
-                let faults = ["-f", "-d", cut, "\(api)/v1/proxies/forward/faults"]
-                #expect(try await curl(faults).status == 0)
+                let added = try await curl(["-f", "-X", "PUT", "-d", cut, "\(api)/v1/proxies/forward/faults/cut"])
+                #expect(added.status == 0)
                 #expect(try await curl(["-o", "/dev/null", "-x", proxy, url]).status == 56)
             }
         }
