@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test readme forward page drawn terminal action acceptance databases
-#                                   stage control-fuzz transfers tools load bench allocations install deb packages image
+#     scripts/install.sh PURPOSE...     the purposes: build test readme forward clusters page drawn terminal action acceptance
+#                                   databases stage control-fuzz transfers tools load bench allocations install deb packages image
 #                                   loss-lab
 #
 # Does nothing, and needs no network, when everything is there.
@@ -96,6 +96,12 @@ for purpose in "$@"; do
         need python3-pip python3 -m pip --version
         need curl has curl
         need openssl has openssl
+        ;;
+    clusters)
+        need python3 has python3
+        need redis-server has redis-server
+        need redis-tools has redis-cli
+        need kcat has kcat
         ;;
     readme)
         need python3 has python3

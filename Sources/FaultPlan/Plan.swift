@@ -145,29 +145,23 @@ public struct Plan: Sendable {
     public func fault(_ identity: Int) -> Fault { faults[identities.place(of: identity)] }
 
     /// The plan of the next connection, accepted at `now`. `client` is the address without the port; `nil` if it is
-    /// unknown or not needed.
-    public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
+    /// unknown or not needed. `host` is the target that its client has named, if it names one.
+    public mutating func accept(at now: Moment, client: String? = nil, host: HostName? = nil) -> ConnectionPlan {
         accepted += 1
-        return plan(ofConnection: accepted, opened: now, client: client, host: nil)
+        return plan(ofConnection: accepted, opened: now, client: client, host: host)
     }
 
-    /// The number of the next connection, accepted at `now`, without faults: its plan is made by
-    /// `plan(ofConnection:opened:client:host:)` when its target is known.
-    public mutating func acceptUnplanned(at now: Moment) -> ConnectionPlan {
-        accepted += 1
-        let draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.interval(at: now).phase)
-        var plan = draft.plan(schedule: schedule, holdLimit: holdLimit)
-        plan.awaitsTarget = true
-        return plan
+    /// A connection accepted at `now` whose client hasn't named its target: it has no faults and no number until `accept`.
+    public func unnumbered(at now: Moment) -> ConnectionPlan {
+        ConnectionDraft(ordinal: 0, opened: now, phase: nil).plan(schedule: schedule, holdLimit: holdLimit)
     }
 
-    /// The plan of a connection with a number, accepted at `now`, whose client has named the target `host`. To be called
-    /// once for each.
-    public mutating func plan(
+    /// The plan of a connection with a number, accepted at `now`. To be called once for each.
+    private mutating func plan(
         ofConnection ordinal: UInt64,
         opened now: Moment,
         client: String?,
-        host: String?
+        host: HostName?
     ) -> ConnectionPlan {
         var draft = ConnectionDraft(ordinal: ordinal, opened: now, phase: schedule.interval(at: now).phase)
         if !prepared.isEmpty {

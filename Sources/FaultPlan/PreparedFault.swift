@@ -36,7 +36,7 @@ final class PreparedFault: Sendable {
     }
 
     /// Whether the fault is on the connection of this number, client and names. `key` is the key of the connection's draws.
-    func isHit(ordinal: UInt64, client: IPAddress?, names: [String], key: RandomKey) -> Bool {
+    func isHit(ordinal: UInt64, client: IPAddress?, names: [HostName], key: RandomKey) -> Bool {
         guard fault.condition.connections.contains(ordinal) else { return false }
         if fault.condition.chance < .always, !fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0)) {
             return false
@@ -45,7 +45,7 @@ final class PreparedFault: Sendable {
     }
 
     /// Whether `name` makes a difference to a connection that has the name `target`, if any.
-    func isFor(name: String, besides target: String?) -> Bool {
+    func isFor(name: HostName, besides target: HostName?) -> Bool {
         let condition = fault.condition
         return !condition.hosts.isEmpty && condition.admits(names: [name])
             && !condition.admits(names: target.map { [$0] } ?? [])

@@ -109,7 +109,7 @@ extension Condition {
 
     /// Whether the condition holds for a connection with these names, of which one is enough: the target and the name in
     /// the client's first bytes. Without a name it holds only if it is about no host.
-    func admits(names: [String]) -> Bool {
+    func admits(names: [HostName]) -> Bool {
         hosts.isEmpty || names.contains { name in hosts.contains { $0.matches(name) } }
     }
 }

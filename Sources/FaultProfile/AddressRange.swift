@@ -31,6 +31,9 @@ public struct IPAddress: Hashable, Sendable {
     /// Whether it is an IPv4 address.
     public var isIPv4: Bool { bits >> 32 == 0xFFFF }
 
+    /// The text of the address, or of the network of 64 bits that one of IPv6 is in.
+    public var network: String { isIPv4 ? text : IPAddress(bits: (bits >> 64) << 64).text }
+
     /// The bits of an address of its family: 32 or 128.
     var width: Int { isIPv4 ? 32 : 128 }
 

@@ -64,7 +64,10 @@ public enum ProfileReader {
         root: JSONNode? = nil,
         _ decoder: inout ProfileDecoder
     ) -> ProfileDraft {
-        drafts(from: source, root: root, &decoder).reversed().reduce(ProfileDraft()) { $1.extending($0) }
+        let drafts = drafts(from: source, root: root, &decoder)
+        var draft = drafts.reversed().reduce(ProfileDraft()) { $1.extending($0) }
+        draft.narrow(&decoder)
+        return draft
     }
 
     /// The drafts of the files: the profile itself first, the last base last.

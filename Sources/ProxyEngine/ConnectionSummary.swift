@@ -1,7 +1,7 @@
 import EventLoop
 import Units
 
-/// An open connection at one moment, for a list.
+/// An open connection at one moment, for a list. Connections whose clients haven't named a target aren't listed.
 public struct ConnectionSummary: Hashable, Sendable {
     /// The stage of a connection's life.
     public enum State: String, Hashable, Sendable, CaseIterable {
@@ -58,14 +58,15 @@ extension Shard {
     /// The open connections with the lowest numbers, `limit` at most, in any order.
     func summaries(limit: Int) -> [ConnectionSummary] {
         let now = loop.now
-        guard connections.count > limit else { return connections.map { $0.summary(at: now) } }
-        let first = connections.sorted { $0.ordinal < $1.ordinal }.prefix(limit)
+        let numbered = connections.filter { $0.ordinal > 0 }
+        guard numbered.count > limit else { return numbered.map { $0.summary(at: now) } }
+        let first = numbered.sorted { $0.ordinal < $1.ordinal }.prefix(limit)
         return first.map { $0.summary(at: now) }
     }
 
     /// Ends the connection with a number; `false` if it isn't here.
     func endConnection(_ number: UInt64, reset: Bool) -> Bool {
-        guard let connection = connections.first(where: { $0.ordinal == number }) else { return false }
+        guard number > 0, let connection = connections.first(where: { $0.ordinal == number }) else { return false }
         connection.abandon(reset: reset)
         return true
     }

@@ -13,6 +13,7 @@ public final class Proxy: Sendable {
     /// The moment at which its clock, and with it the first phase, began or begins at first; see `clock` for its time now.
     public let started: Moment
 
+    private let context: ProxyContext
     private let current: Mutex<Plan>
     private let counters: CounterWatch
     let listener: LoopBound<Listener>
@@ -25,6 +26,7 @@ public final class Proxy: Sendable {
         listener: LoopBound<Listener>,
         shards: [LoopBound<Shard>]
     ) {
+        self.context = context
         configuration = context.configuration
         self.addresses = addresses
         current = Mutex(plan)
@@ -81,7 +83,12 @@ public final class Proxy: Sendable {
             opened = .failure(error.isStopped ? .stopped : .cannotListen(configuration.listen, error))
         }
         if case .failure = opened { configuration.registry.remove(context.route.id) }
-        return try opened.get()
+        let proxy = try opened.get()
+        if let failure, let endpoint = configuration.destination.upstream {
+            report(.upstreamUnresolved(endpoint, failure))
+            context.awaitAddress()
+        }
+        return proxy
     }
 
     /// Replaces the profile, on live connections as well, and returns when every loop has applied it. It waits for no
@@ -116,6 +123,9 @@ public final class Proxy: Sendable {
 
     /// The current plan.
     var plan: Plan { current.withLock { $0 } }
+
+    /// The addresses to forward to now.
+    var upstreamAddresses: [SocketAddress] { context.upstreamAddresses }
 
     /// The first address of `addresses`.
     public var address: SocketAddress { addresses[0] }

@@ -13,8 +13,8 @@ public struct ProxyConfiguration: Sendable {
     public var listenPermissions = SocketPermissions.ownerOnly
     /// Where to forward to: one server, or the targets that clients name.
     public var destination: Destination
-    /// Whether the proxy starts although the upstream's name has no address. Connections are reset until a lookup finds one;
-    /// each causes a lookup, at most one a second. By default `false`: `Proxy.start` throws.
+    /// Whether the proxy starts although the upstream's name has no address. It is looked up once a second until it has one;
+    /// connections are reset until then. By default `false`: `Proxy.start` throws.
     public var startsUnresolved = false
     /// The faults.
     public var profile: Profile

@@ -10,6 +10,8 @@ final class ProxyContext: Sendable {
     let route: ProxyRoute
     /// The addresses of the only server; none where clients name their targets.
     private let upstream: UpstreamAddresses
+    /// The waits of clients after wrong passwords.
+    let passwordTries = Mutex(PasswordTries())
     /// The lookups of targets.
     let lookups = TargetLookups()
     /// The duties that find connections which lead back to the proxy.
@@ -73,6 +75,17 @@ final class ProxyContext: Sendable {
         Task {
             await lookUp(endpoint)
             upstream.endLookup()
+        }
+    }
+
+    /// Looks up an upstream's name that has no address, once in `LookupSchedule.pause`, until it has one or the proxy has
+    /// stopped.
+    func awaitAddress() {
+        Task { [weak self] in
+            while (try? await Task.sleep(for: LookupSchedule.pause)) != nil {
+                guard let self, upstream.all.isEmpty, registry.has(route.id) else { return }
+                renewUpstream(because: .unreachable, at: MonotonicClock.now)
+            }
         }
     }
 

@@ -4,6 +4,8 @@ import Units
 
 /// A problem of a proxy that isn't a fault of its profile.
 public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
+    /// The upstream's name has no address at the start of the proxy, which runs and looks it up again.
+    case upstreamUnresolved(Endpoint, SystemError)
     /// The upstream could not be connected to; the client was reset, or its stream ended, see `EndingRules`.
     case upstreamUnreachable(Endpoint, SystemError)
     /// The target that a client has named, `host:port`, could not be connected to; the client was told.
@@ -34,6 +36,9 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     /// One line for a log.
     public var description: String {
         switch self {
+        case .upstreamUnresolved(let endpoint, let error):
+            "can't find the address of “\(endpoint.host)”: \(error); trying again once a second, and clients are reset until "
+                + "then: check the spelling if it has none"
         case .upstreamUnreachable(let endpoint, let error):
             "can't reach the upstream \(endpoint): \(error); the client's connection was ended"
         case .targetUnreachable(let target, let error):
@@ -54,7 +59,7 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
         case .unacknowledgedAtReset(let connection, let bytes):
             "connection \(connection): \(bytes) bytes before the reset were not taken by the receiver in time"
         case .answersByItself:
-            "the system has no filter for a listening socket: a few clients will find themselves connected, and hear nothing"
+            "the system answers clients of a listening socket by itself: one will find itself connected, and hear nothing"
         case .cannotListenAgain(let error):
             "can't listen again after the outage: \(error); trying again every 100 ms"
         case .streamUnread(let reason):

@@ -225,6 +225,9 @@ package final class ProxyRegistry: Sendable {
         state.withLock { $0.remove(id) }
     }
 
+    /// Whether a proxy accepts connections or is about to.
+    func has(_ id: Int) -> Bool { state.withLock { $0.route(id) != nil } }
+
     /// Calls `connect`, which returns a flow, and keeps its path until `forget`. The lock is held meanwhile, so a proxy that
     /// accepts the connection finds the path.
     func keep(_ path: [Int], of connect: () throws(SystemError) -> Flow?) throws(SystemError) -> Flow? {

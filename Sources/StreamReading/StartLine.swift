@@ -181,7 +181,8 @@ struct StartLine {
         targetStart = position
         if isConnect {
             part = .authority(hasColon: false)
-            return byte != Byte.colon && StartLine.isAuthority(byte)
+            // A colon begins an IPv6 address without brackets, which some clients write.
+            return StartLine.isAuthority(byte)
         }
         switch byte {
         case Byte.slash: part = .path

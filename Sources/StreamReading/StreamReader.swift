@@ -20,6 +20,8 @@ public final class StreamReader {
     private var hasLostRequests = false
     /// The end of the only request that may be forwarded; `nil` without that limit.
     private var boundary: RequestBoundary?
+    /// Has the response to that request say that the connection ends; `nil` after its head.
+    private var closing: ClosingResponse?
     /// Whether nothing needs to be read.
     public private(set) var isIdle: Bool
     /// The messages since the last `takeResumptions` whose content begins inside its resource, if the interest is in them.
@@ -149,10 +151,28 @@ public final class StreamReader {
             && downstream.held.isEmpty && boundary == nil
     }
 
-    /// Has `admit` find the end of the only request that may be forwarded, whose head has been read.
+    /// Has `admit` find the end of the only request that may be forwarded, whose head has been read, and `announceEnd` tell
+    /// the client that no other may follow.
     public func forwardOnly(_ boundary: RequestBoundary) {
         self.boundary = boundary
+        closing = ClosingResponse()
         isIdle = false
+    }
+
+    /// Whether the server's next bytes go through `announceEnd`.
+    public var announcesEnd: Bool { closing != nil }
+
+    /// The bytes for the client in place of the server's next `bytes`, none of them held before; see `ClosingResponse`.
+    public func announceEnd(_ bytes: Span<UInt8>) -> [UInt8] {
+        guard let passed = closing?.read(bytes) else { preconditionFailure("the end is announced once") }
+        if closing?.isOver == true { closing = nil }
+        return passed
+    }
+
+    /// The unfinished head of a response whose server has ended; empty if there is none.
+    public func takeUnfinishedResponse() -> [UInt8] {
+        defer { closing = nil }
+        return closing?.takeHeld() ?? []
     }
 
     /// Whether the client has sent something after the only request that may be forwarded.

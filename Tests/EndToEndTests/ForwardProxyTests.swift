@@ -128,6 +128,63 @@ import Testing
         }
     }
 
+    @Test func `--host and "when" of a profile leave other hosts alone`() async throws {
+        let faults = #""faults": [ { "kind": "cut", "stream": "downstream", "at": "64 KiB" } ]"#
+        try await withOrigin(size: 300_000) { origin in
+            let port = try #require(origin.split(separator: ":").last)
+            let all = "{ \"name\": \"all\", \(faults) }"
+            let narrowed = "{ \"name\": \"one\", \"when\": { \"host\": \"localhost:\(port)\" }, \(faults) }"
+            for (profile, options) in [(all, ["--host", "localhost:\(port)"]), (narrowed, [])] {
+                try await withForwardProxy(profile, options) { address, _ in
+                    let url = "http://localhost:\(port)/file.bin"
+                    let cut = try await getsFile(["-x", "http://\(address)", url])
+                    #expect(!cut)
+                    let isWhole = try await getsFile(["-x", "http://\(address)", "http://\(origin)/file.bin"])
+                    #expect(isWhole)
+                }
+            }
+        }
+    }
+
+    @Test func `serve has one, whose network the API changes`() async throws {
+        try await withOrigin(size: 300_000) { origin in
+            let arguments = ["serve", "--port", "0", "--forward-proxy", ":0"]
+            try await withChild(Programs.squall, arguments) { server in
+                let ready = try await server.line(with: "ready: ")
+                let api = String(try #require(ready.firstMatch(of: /http:[^ ]*/)).output)
+                let line = try await server.line(with: "forward proxy: ")
+                #expect(line.hasSuffix(" -> any host (proxy “forward”)"))
+                let proxy = "http://\(try address(in: line))"
+                #expect(try await server.line(with: "export") == "export HTTPS_PROXY=\(proxy) http_proxy=\(proxy)")
+                let url = "http://\(origin)/file.bin"
+                #expect(try await getsFile(["-x", proxy, url]))
+                let cut = #"{"kind":"cut","stream":"downstream","at":"64 KiB"}"#
+                let added = try await curl(["-f", "-X", "PUT", "-d", cut, "\(api)/v1/proxies/forward/faults/cut"])
+                #expect(added.status == 0)
+                #expect(try await curl(["-o", "/dev/null", "-x", proxy, url]).status == 56)
+            }
+        }
+    }
+
+    @Test func `a phone's requests for its configuration take no number`() async throws {
+        let profile = """
+            { "name": "first", "faults": [
+                { "kind": "cut", "stream": "downstream", "at": "64 KiB", "when": { "connection": "1..2" } } ] }
+            """
+        try await withOrigin(size: 300_000) { origin in
+            try await withForwardProxy(profile) { address, _ in
+                for options in [[], ["--http1.0", "-H", "Host:"]] {
+                    let file = try await curl(["-f"] + options + ["http://\(address)/proxy.pac?v=1"])
+                    #expect(file.output.contains("PROXY \(address)"))
+                }
+                for isWhole in [false, false, true] {
+                    let isReceived = try await getsFile(["-x", "http://\(address)", "http://\(origin)/file.bin"])
+                    #expect(isReceived == isWhole)
+                }
+            }
+        }
+    }
+
     @Test func `a password is asked for`() async throws {
         try await withOrigin(size: 300_000) { origin in
             let url = "http://\(origin)/file.bin"

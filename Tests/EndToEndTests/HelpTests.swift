@@ -13,7 +13,7 @@ import Testing
         "run": everyday + [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
             "--journal", "--start-at", "--threads", "--watch", "--forward-proxy", "--allow-client",
-            "--proxy-password-file", "--allow-local-targets",
+            "--proxy-password-file", "--allow-local-targets", "--host",
         ],
         "plan": everyday + [
             "--journal", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until",
@@ -31,8 +31,8 @@ import Testing
         ],
         "serve": [
             "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat",
-            "--allow-host",
-            "--token-file", "--threads",
+            "--allow-host", "--token-file", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
+            "--allow-local-targets",
         ],
         "test": [
             "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",

@@ -48,7 +48,7 @@ import Testing
         ("127.0.0.1:9", "127.0.0.1:9", "the proxy “proxy” would forward to itself: "),
         ("0.0.0.0:9", "localhost:9", "the proxy “proxy” would forward to itself: "),
         ("[::]:9", "[0:0:0:0:0:0:0:1]:9", "the proxy “proxy” would forward to itself: "),
-        ("127.0.0.1:0", "nonexistent.invalid:9", "can't find the address of “nonexistent.invalid”: "),
+        ("nonexistent.invalid:0", "127.0.0.1:9", "can't find the address of “nonexistent.invalid”: "),
     ])
     func `an address that can't be right is exit 2`(listen: String, upstream: String, reason: String) async throws {
         let arguments = ["run", "slow-3g", "--listen", listen, "--upstream", upstream]
@@ -57,6 +57,21 @@ import Testing
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.hasPrefix("squall: \(reason)"))
         #expect(outcome.errorLines.count == 1)
+    }
+
+    @Test func `a server's name that has no address yet is waited for, with a warning`() async throws {
+        let arguments = ["run", "slow-3g", "--listen", ":0", "--upstream", "nonexistent.invalid:9"]
+        try await withChild(Programs.squall, arguments) { proxy in
+            let ready = try await proxy.line(with: "ready: ")
+            #expect(ready.contains(" -> nonexistent.invalid:9 "))
+            let place = try address(in: ready)
+            #expect(try await run("curl", ["-s", "http://\(place)/"]).status != 0)
+            proxy.signal(SIGINT)
+            let outcome = await proxy.finish()
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.hasPrefix("squall: can't find the address of “nonexistent.invalid”: "))
+            #expect(outcome.errors.contains("trying again once a second"))
+        }
     }
 
     @Test(arguments: [SIGINT, SIGTERM])

@@ -142,7 +142,7 @@ struct ListeningTests {
     }
 
     @Test(arguments: addresses)
-    func `where there is no filter, it says so, and who gets in all the same waits and is accepted afterwards`(
+    func `where no filter is allowed nobody is connected either, and the own connection in the queue is thrown away`(
         _ address: SocketAddress
     )
         async throws
@@ -150,27 +150,54 @@ struct ListeningTests {
         try await withListening(address) { fixture, bound in
             #expect(lockFilter(at: bound))
             let calls = Shared(0)
-            let isFiltered = try await fixture.loop.run {
-                fixture.value.whenReady = { calls.update { $0 += 1 } }
-                return fixture.value.listening?.stopAnswering()
+            try await fixture.loop.run { fixture.value.whenReady = { calls.update { $0 += 1 } } }
+            for _ in 0..<2 {
+                // The second time, the own connection of the first is still in the queue.
+                let isUnanswering = try await fixture.loop.run { fixture.value.listening?.stopAnswering() }
+                #expect(isUnanswering == true)
+                let others = (0..<5).map { _ in TestSocket.connecting(to: bound) }
+                try await fixture.loop.run {}
+                #expect(others.allSatisfy { $0.isConnecting })
+                #expect(calls.value == 0)
             }
-            #expect(isFiltered == false)
-            let slipped = try TestSocket.connected(to: bound).get()
-            let others = (0..<5).map { _ in TestSocket.connecting(to: bound) }
-            try await fixture.loop.run {}
-            #expect(slipped.isQuiet)
-            #expect(others.allSatisfy { $0.isConnecting })
-            #expect(calls.value == 0)
-            let accepted: Bool = await answer(of: fixture.loop) { reply in
-                fixture.value.whenReady = {
-                    fixture.value.whenReady = {}
-                    reply(fixture.value.acceptedAndClosed())
+            let isListening = try await fixture.loop.run {
+                // Nothing is accepted by the calls of the loop.
+                fixture.value.whenReady = { fixture.value.listening?.unwatch() }
+                return (try? fixture.value.listening?.resume()) != nil
+            }
+            #expect(isListening)
+            let client = try TestSocket.connected(to: bound).get()
+            let results = try await fixture.loop.run {
+                (0..<3).map { _ in fixture.value.listening?.accept() }.map { result in
+                    switch result {
+                    case .accepted: "client"
+                    case .gone: "own"
+                    case .none, .some(.none): "none"
+                    case .failed: "failed"
+                    }
                 }
-                do throws(SystemError) { try fixture.value.listening?.resume() } catch { reply(false) }
+            }
+            #expect(results == ["own", "client", "none"])
+            #expect(try client.receive(1).isEmpty)
+        }
+    }
+
+    @Test func `a client that waits fills the queue, and is accepted afterwards`() async throws {
+        try await withListening(ListeningTests.addresses[0]) { fixture, bound in
+            #expect(lockFilter(at: bound))
+            try await fixture.loop.run { fixture.value.listening?.unwatch() }
+            let waiting = try TestSocket.connected(to: bound).get()
+            let isUnanswering = try await fixture.loop.run { fixture.value.listening?.stopAnswering() }
+            #expect(isUnanswering == true)
+            let other = TestSocket.connecting(to: bound)
+            try await fixture.loop.run {}
+            #expect(other.isConnecting && waiting.isQuiet)
+            let accepted = try await fixture.loop.run {
+                try? fixture.value.listening?.resume()
+                return fixture.value.acceptedAndClosed()
             }
             #expect(accepted)
-            #expect(try slipped.receive(1).isEmpty)
-            #expect(throws: Never.self) { try TestSocket.connected(to: bound).get() }
+            #expect(try waiting.receive(1).isEmpty)
         }
     }
 

@@ -21,14 +21,37 @@ import Units
         var plan = try plan("*.example.com")
         #expect(plan.asksForHost)
         #expect(plan.accept(at: .zero).upstream.isTransparent)
-        let provisional = plan.acceptUnplanned(at: .seconds(1))
-        #expect(provisional.ordinal == 2 && provisional.awaitsTarget && provisional.upstream.isTransparent)
-        for (host, isOn) in [("a.example.com", true), ("example.com", false), ("a.example.org", false)] {
-            let connection = plan.plan(ofConnection: 2, opened: .seconds(1), client: nil, host: host)
+        for (index, (host, isOn)) in [("a.example.com", true), ("example.com", false), ("a.example.org", false)]
+            .enumerated()
+        {
+            let connection = plan.accept(at: .seconds(1), host: HostName(host, port: 443))
             #expect(connection.upstream.isTransparent == !isOn, "\(host)")
             #expect(connection.downstream.isTransparent)
-            #expect(connection.ordinal == 2 && connection.opened == .seconds(1) && !connection.awaitsTarget)
+            #expect(connection.ordinal == UInt64(index + 2) && connection.opened == .seconds(1))
         }
+    }
+
+    @Test func `a port narrows them further`() throws {
+        var plan = try plan("localhost:3000")
+        let ports: [UInt16?] = [3_000, 3_001, nil]
+        let isOn = ports.map { !plan.accept(at: .zero, host: HostName("localhost", port: $0)).upstream.isTransparent }
+        #expect(isOn == [true, false, false])
+        #expect(plan.hasFaults(forName: HostName("localhost", port: 3_000), besides: "127.0.0.1"))
+        #expect(!plan.hasFaults(forName: HostName("localhost", port: 3_001), besides: "127.0.0.1"))
+    }
+
+    @Test func `a connection without a target has no number and no fault, and takes no turn of a list`() {
+        let cut = FaultKind.cut(Cut(position: .inTurn([ByteCount(10), ByteCount(20)]), how: .reset))
+        let profile = Profile(name: "test", faults: [Fault(name: "cut", stream: .upstream, kind: cut)])
+        var plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
+        for _ in 0..<3 {
+            let waiting = plan.unnumbered(at: .seconds(1))
+            #expect(waiting.ordinal == 0 && waiting.upstream.isTransparent)
+            #expect(waiting.faults === ConnectionFaults.none)
+        }
+        let accepted = (1...3).map { _ in plan.accept(at: .seconds(2)).upstream.isTransparent }
+        #expect(accepted == [false, false, true])
+        #expect(plan.accept(at: .seconds(2)).ordinal == 4)
     }
 
     @Test func `an outage for some targets doesn't close the listener`() throws {
@@ -39,8 +62,8 @@ import Units
         )
         var plan = Plan(profile: Profile(name: "test", faults: [outage]), seed: 1, proxy: "p", start: .zero)
         #expect(plan.admission(at: .zero).admission == .open)
-        #expect(plan.plan(ofConnection: 1, opened: .zero, client: nil, host: "b").faults === ConnectionFaults.none)
-        let faults = plan.plan(ofConnection: 1, opened: .zero, client: nil, host: "a").faults
+        #expect(plan.accept(at: .zero, host: "b").faults === ConnectionFaults.none)
+        let faults = plan.accept(at: .zero, host: "a").faults
         #expect(faults.terminators.arePossible)
     }
 

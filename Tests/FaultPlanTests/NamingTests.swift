@@ -17,7 +17,7 @@ import Units
         Plan(profile: Profile(name: "test", faults: faults), seed: 1, proxy: "p", start: .zero)
     }
 
-    private func update(_ plan: inout Plan, target: String? = nil, name: String) -> ConnectionUpdate {
+    private func update(_ plan: inout Plan, target: HostName? = nil, name: HostName) -> ConnectionUpdate {
         plan.update(ofConnection: 1, opened: .zero, client: nil, target: target, name: name)
     }
 
@@ -108,7 +108,9 @@ import Units
     @Test func `a change of the profile acts by any of the names`() throws {
         var plan = plan()
         let change = plan.apply(Profile(name: "new", faults: [try fault(Self.cut, for: "a")]))
-        for (names, isHit) in [([], false), (["192.0.2.7", "a"], true), (["a"], true), (["192.0.2.7"], false)] {
+        for (names, isHit) in [([], false), (["192.0.2.7", "a"], true), (["a"], true), (["192.0.2.7"], false)]
+            as [([HostName], Bool)]
+        {
             #expect(change.update(connection: 1, opened: .zero, client: nil, names: names).isEmpty == !isHit)
         }
     }

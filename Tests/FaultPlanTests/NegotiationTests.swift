@@ -95,6 +95,19 @@ import Units
         #expect(state.phase == .replying(.refused, until: Self.handshakeEnd))
     }
 
+    @Test func `an answer that waits comes at its moment, and nothing is read before`() {
+        var state = machine(in: .negotiating(until: Self.handshakeEnd))
+        let moment = Self.start + .seconds(3)
+        #expect(state.handshakePaused(until: moment) == ConnectionActions(timer: moment))
+        #expect(state.ready(.client, at: Self.start + .seconds(2)) == ConnectionActions())
+        #expect(state.timerDue(at: Self.start + .seconds(2)) == ConnectionActions(timer: moment))
+        #expect(state.timerDue(at: moment) == ConnectionActions(timer: Self.handshakeEnd, .negotiate))
+        #expect(state.phase == .negotiating(until: Self.handshakeEnd))
+        #expect(state.ready(.client, at: moment).next == .negotiate)
+        var other = machine(in: .resolving(until: Self.start + .seconds(3)))
+        #expect(other.handshakePaused(until: moment) == ConnectionActions())
+    }
+
     @Test func `a late answer to a lookup changes nothing`() {
         var state = machine(in: .replying(.refused, until: Self.handshakeEnd))
         #expect(state.resolved(at: Self.start) == ConnectionActions())

@@ -18,7 +18,7 @@ import Testing
         (
             "{ \"name\": \"x\", \"teleports\": [] }",
             "1:16: a profile has no key “teleports” (its keys are “$schema”, “name”, "
-                + "“summary”, “source”, “seed”, “extends”, “proxies”, “faults”, “phases”, “repeat”)"
+                + "“summary”, “source”, “seed”, “extends”, “when”, “proxies”, “faults”, “phases”, “repeat”)"
         ),
         (
             "{ \"name\": \"x\", \"seed\": -1 }",

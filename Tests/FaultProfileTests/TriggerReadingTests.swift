@@ -64,7 +64,7 @@ import Units
         (
             #""host": "https://a""#,
             "2:43: “https://a” is not the name of a host (write one such as “example.com”, “*.example.com” or "
-                + "“192.0.2.7”, without a scheme or a port)"
+                + "“localhost:3000”, without a scheme)"
         ),
         (#""client": []"#, "2:45: “client” is an empty list (write an address, or delete the key)"),
         (

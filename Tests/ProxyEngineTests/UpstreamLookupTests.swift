@@ -211,6 +211,37 @@ import Units
         await loops.stop()
     }
 
+    @Test func `the first client after the name has an address is forwarded`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let answers = Answers([
+            .failure(SystemError(call: "getaddrinfo", code: ENOENT)), .success([server.address]),
+        ])
+        let loops = try EventLoopGroup(count: 1)
+        var configuration = ProxyConfiguration(
+            name: "test",
+            listen: Endpoint(host: "127.0.0.1", port: 0),
+            upstream: Endpoint(host: "up.test", port: 80),
+            profile: Profile(name: "plain"),
+            seed: 1
+        )
+        configuration.registry = ProxyRegistry()
+        configuration.startsUnresolved = true
+        configuration.resolve = { endpoint async throws(SystemError) in
+            endpoint.host == "up.test" ? try await answers.resolve(endpoint) : try await Resolver.resolve(endpoint)
+        }
+        let proxy = try await Proxy.start(configuration, on: loops)
+        // Nobody connects meanwhile.
+        while proxy.upstreamAddresses.isEmpty { await Task.yield() }
+        try await blocking {
+            let client = try TestSocket.connected(to: proxy.address).get()
+            try client.send([1])
+            #expect(try client.receive(1) == [1])
+        }
+        await proxy.stop()
+        await loops.stop()
+    }
+
     @Test func `a proxy that starts unresolved resets clients, tells why, and forwards once the name has an address`()
         async throws
     {
@@ -251,9 +282,9 @@ import Units
             return -1
         }
         #expect(failures > 1)
-        let event = try await blocking { try events.next() }
+        let told = try await blocking { [try events.next(), try events.next()] }
         let upstream = try #require(configuration.destination.upstream)
-        #expect(event == .upstreamUnreachable(upstream, unknown))
+        #expect(told == [.upstreamUnresolved(upstream, unknown), .upstreamUnreachable(upstream, unknown)])
         #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 3)
         await proxy.stop()
         await loops.stop()

@@ -3,14 +3,14 @@ import Testing
 
 /// The file by which a phone finds an explicit proxy.
 @Suite struct AutoConfigurationTests {
-    private func response(to request: String) -> String {
+    private func response(to request: String, reached: String? = nil) -> String {
         var handshake = ProxyHandshake(password: ProxyPassword("secret"))
-        let outcome = handshake.read(Array(request.utf8).span)
+        let outcome = handshake.read(Array(request.utf8).span) { reached.flatMap { ProxyTarget(host: $0, port: 8888) } }
         #expect(outcome == .failed)
         return String(decoding: handshake.takeReply(), as: UTF8.self)
     }
 
-    @Test(arguments: ["/proxy.pac", "/wpad.dat"])
+    @Test(arguments: ["/proxy.pac", "/wpad.dat", "/proxy.pac?v=1", "/wpad.dat?"])
     func `the file names the proxy as the client has reached it, and asks for no password`(path: String) {
         let response = response(to: "GET \(path) HTTP/1.1\r\nHost: 192.168.7.20:8888\r\n\r\n")
         #expect(response.hasPrefix("HTTP/1.1 200 OK\r\nContent-Type: application/x-ns-proxy-autoconfig\r\n"))
@@ -21,6 +21,20 @@ import Testing
     @Test func `HEAD has the length and no content`() {
         let response = response(to: "HEAD /proxy.pac HTTP/1.1\r\nHost: a:1\r\n\r\n")
         #expect(response.contains("Content-Length: 62\r\n") && response.hasSuffix("\r\n\r\n"))
+    }
+
+    @Test func `a client of HTTP/1.0 without Host gets the address that it has connected to`() {
+        let request = "GET /proxy.pac HTTP/1.0\r\n\r\n"
+        #expect(response(to: request, reached: "192.168.7.20").contains("\"PROXY 192.168.7.20:8888\";"))
+        #expect(response(to: request, reached: "2001:db8::7").contains("\"PROXY [2001:db8::7]:8888\";"))
+        #expect(response(to: request).hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+        let named = "GET /proxy.pac HTTP/1.0\r\nHost: squall.test:1\r\n\r\n"
+        #expect(response(to: named, reached: "192.168.7.20").contains("\"PROXY squall.test:1\";"))
+    }
+
+    @Test(arguments: ["/proxy.pacx", "/proxy.pac/", "/x?/proxy.pac"])
+    func `other paths are no file`(path: String) {
+        #expect(response(to: "GET \(path) HTTP/1.1\r\nHost: a:1\r\n\r\n").hasPrefix("HTTP/1.1 404 Not Found\r\n"))
     }
 
     @Test(arguments: ["", "Host: \r\n", "Host: a\"b:1\r\n", "Host: a:1\r\nHost: b:1\r\n", "Host: a:0\r\n"])

@@ -2,17 +2,18 @@
 """Sends real programs through `squall run PROFILE --forward-proxy`: Chromium, curl and pip, and then garbage.
 
     make forward                             about half a minute
-    SQUALL=.build/debug/squall python3 Tests/forward/clients.py chromium curl pip host garbage
+    SQUALL=.build/debug/squall python3 Tests/forward/clients.py chromium curl pip close host garbage
 
 chromium  a page over HTTP and one over HTTPS from local servers, through wifi-roam
 curl      HTTPS_PROXY, http_proxy and socks5h://, each file whole
 pip       a wheel from a local index, through slow-3g
+close     20 GETs by clients that keep connections, from a server that closes without saying so: no error
 host      a fault that is narrowed to one name leaves the other alone, also where the name is only in the tunnel
 garbage   10,000 handshakes of nonsense: the proxy answers afterwards, and has no more memory or descriptors
 
 Every server is one of Python's on a free port of loopback. Exits 1 if something doesn't hold.
 """
-import argparse, contextlib, functools, hashlib, http.server, json, os, random, re, select, shutil, socket, ssl, subprocess
+import argparse, contextlib, functools, hashlib, http.client, http.server, json, os, random, re, select, shutil, socket, ssl, subprocess
 import sys, tempfile, threading, time, zipfile
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
@@ -63,23 +64,30 @@ def served(folder, certificate=None):
 
 
 @contextlib.contextmanager
-def forwarding(profile, *options):
-    """`squall run` as a forward proxy on a free port: the process and its port."""
+def running(profile, *options, proxies=1):
+    """`squall run` with proxies on free ports of 127.0.0.1: the process and their ports, in order."""
     environment = {**os.environ, "SQUALL_PROFILES": os.path.join(TOP, "Profiles")}
-    process = subprocess.Popen([SQUALL, "run", profile, "--forward-proxy", "127.0.0.1:0", *options], text=True,
+    process = subprocess.Popen([SQUALL, "run", profile, *options], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
     try:
         said = ""
-        while not (ready := re.search(r"^ready: 127\.0\.0\.1:(\d+)", said, re.MULTILINE)):
+        while len(ports := re.findall(r"^ready: 127\.0\.0\.1:(\d+)", said, re.MULTILINE)) < proxies:
             line = process.stdout.readline() if select.select([process.stdout], [], [], 20)[0] else ""
             if not line:
                 raise SystemExit(f"{SQUALL} isn't ready: {said}")
             said += line
-        yield process, int(ready[1])
+        yield process, [int(port) for port in ports]
     finally:
         process.terminate()
         process.wait(10)
         process.stdout.close()
+
+
+@contextlib.contextmanager
+def forwarding(profile, *options):
+    """`squall run` as a forward proxy on a free port: the process and its port."""
+    with running(profile, "--forward-proxy", "127.0.0.1:0", *options) as (process, ports):
+        yield process, ports[0]
 
 
 def curl(*arguments, **environment):
@@ -160,6 +168,45 @@ def check_pip(folder, _):
                 f"a wheel in {took:.1f} s" + ("" if installed else f": {done.stdout[-500:]}"))
         # Two round trips of 400 ms, at the least, and some 80 KB at 500 kbit/s.
         verdict("pip", took > 2, "and the faults acted")
+
+
+def check_close(folder, _):
+    with served(folder) as plain, forwarding(quiet(folder)) as (_, port):
+        # Asked to close, Python's server does so without a word.
+        url, errors = f"http://localhost:{plain}/page.html", 0
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        for _ in range(20):
+            try:
+                client.request("GET", url)
+                client.getresponse().read()
+            except (http.client.HTTPException, OSError):
+                errors += 1
+                client.close()
+        verdict("close", errors == 0, f"http.client: {errors} errors in 20 GETs")
+        if shutil.which("node"):
+            script = """
+                const http = require("http"), agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+                const [port, path] = process.argv.slice(1);
+                const get = () => new Promise(done => http.get({ port, path, agent }, response => {
+                    response.resume().on("end", () => done(0));
+                }).on("error", () => done(1)));
+                (async () => {
+                    let errors = 0;
+                    for (let index = 0; index < 20; index += 1) errors += await get();
+                    console.log(errors);
+                    process.exit();
+                })();
+            """
+            done = subprocess.run(["node", "-e", script, str(port), url], stdout=subprocess.PIPE, text=True, timeout=60)
+            verdict("close", done.stdout.strip() == "0", f"node: {done.stdout.strip()} errors in 20 GETs")
+
+
+def quiet(folder):
+    """The path of a profile without faults."""
+    path = os.path.join(folder, "quiet.json")
+    with open(path, "w") as file:
+        json.dump({"name": "quiet"}, file)
+    return path
 
 
 def check_host(folder, certificate):
@@ -246,7 +293,8 @@ def check_garbage(folder, _):
         verdict("garbage", grown < GROWTH and left <= 0, f"{grown / (1 << 20):.1f} MiB more, {left} descriptors more")
 
 
-CHECKS = {"chromium": check_chromium, "curl": check_curl, "pip": check_pip, "host": check_host, "garbage": check_garbage}
+CHECKS = {"chromium": check_chromium, "curl": check_curl, "pip": check_pip, "close": check_close, "host": check_host,
+          "garbage": check_garbage}
 
 
 def main():
@@ -273,4 +321,5 @@ def main():
     print("all hold")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,5 @@
 import EventLoop
+import ProxyEngine
 import Units
 
 /// Addresses to listen on as Toxiproxy's clients write them.
@@ -23,8 +24,24 @@ enum ListenText {
         return addresses
     }
 
+    /// The upstream of a proxy whose clients name their targets.
+    static let anyHost = ProxyConfiguration.Destination.requested(ForwardPolicy()).description
+
+    /// Where a proxy with an upstream of this text forwards to. `policy` is that of explicit proxies, if the server may have
+    /// some.
+    static func destination(
+        _ text: String,
+        _ policy: ForwardPolicy?
+    ) throws(ControlError) -> ProxyConfiguration.Destination {
+        guard text == anyHost else { return .upstream(try upstream(text)) }
+        guard let policy else {
+            throw .invalid("upstream: “\(anyHost)” is for a server that was started with --forward-proxy")
+        }
+        return .requested(policy)
+    }
+
     /// The endpoint of an upstream. Without a host it is on this machine.
-    static func upstream(_ text: String) throws(ControlError) -> Endpoint {
+    private static func upstream(_ text: String) throws(ControlError) -> Endpoint {
         guard let endpoint = Endpoint(LoopbackAddress.completing(text)) else {
             throw .invalid("upstream: address \(text): \(reason(text))")
         }

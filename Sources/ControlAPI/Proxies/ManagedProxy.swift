@@ -78,7 +78,7 @@ final class ManagedProxy: Sendable {
             if let listen, await !ListenText.areSame(listen, old.listen) { new.listen = listen }
             new.upstream = upstream ?? old.upstream
             _ = try ListenText.endpoint(new.listen)
-            _ = try ListenText.upstream(new.upstream)
+            _ = try ListenText.destination(new.upstream, context.forwardPolicy)
             let isMoved = new.listen != old.listen || new.upstream != old.upstream
             if new.isEnabled, old.running == nil || isMoved {
                 try await restart(from: old, to: &new)
@@ -133,7 +133,7 @@ final class ManagedProxy: Sendable {
         var configuration = ProxyConfiguration(
             name: name,
             listen: try ListenText.endpoint(state.listen),
-            upstream: try ListenText.upstream(state.upstream),
+            destination: try ListenText.destination(state.upstream, context.forwardPolicy),
             profile: state.profile(of: name),
             seed: state.seed
         )
@@ -290,6 +290,8 @@ struct ControlContext: Sendable {
     var clockStart: Moment?
     /// Whether connections end as those of Toxiproxy do.
     let isStrict: Bool
+    /// The policy of explicit proxies; `nil` if there may be none.
+    var forwardPolicy: ForwardPolicy?
     /// Called for the problems of a proxy that aren't faults, with its name.
     let report: @Sendable (String, ProxyEvent) -> Void
 }

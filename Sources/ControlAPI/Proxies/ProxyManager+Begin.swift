@@ -1,3 +1,4 @@
+public import EventLoop
 public import FaultProfile
 import ProxyEngine
 
@@ -29,6 +30,33 @@ extension ProxyManager {
                 proxy = try await create(definition)
             }
             return .success(proxy.state.listen)
+        } catch {
+            return .failure(BeginError(description: error.text))
+        }
+    }
+
+    /// The name of the explicit proxy that `beginForward` makes: "forward".
+    public static let forwardName = "forward"
+
+    /// Makes the proxy whose clients name their targets, or moves it to `listen` if a state file or a list has made it.
+    ///
+    /// - Returns: the address on which it listens, or what kept it from starting.
+    public func beginForward(on listen: Endpoint) async -> Result<SocketAddress, BeginError> {
+        let name = ProxyManager.forwardName
+        do throws(ControlError) {
+            let known = try? proxy(name)
+            if let known, known.state.upstream != ListenText.anyHost {
+                throw .conflict("a proxy with an upstream has the name “\(name)” of the explicit one")
+            }
+            var definition = Definition(name: name, upstream: ListenText.anyHost)
+            definition.listen = listen.description
+            if let known {
+                try await known.update(listen: definition.listen, isEnabled: true)
+            } else {
+                try await create(definition)
+            }
+            guard let running = try proxy(name).state.running else { throw .stopped }
+            return .success(running.address)
         } catch {
             return .failure(BeginError(description: error.text))
         }

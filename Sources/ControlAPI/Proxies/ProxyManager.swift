@@ -41,12 +41,14 @@ public final class ProxyManager: Sendable {
     ///   - clockStart: the start of every proxy's clock, past or to come, so that proxies of several servers act together;
     ///     `nil` for the start of each proxy.
     ///   - isStrict: whether connections end as those of Toxiproxy do, see docs/toxiproxy.md.
+    ///   - forwardPolicy: the policy of proxies whose clients name their targets; without it there are none.
     ///   - report: called for problems of proxies that aren't faults, with the proxy's name, on any thread.
     public init(
         loops: EventLoopGroup,
         seed: UInt64,
         clockStart: Moment? = nil,
         isStrict: Bool = false,
+        forwardPolicy: ForwardPolicy? = nil,
         journal: JournalHub,
         report: @escaping @Sendable (String, ProxyEvent) -> Void
     ) {
@@ -55,6 +57,7 @@ public final class ProxyManager: Sendable {
             journal: journal,
             clockStart: clockStart,
             isStrict: isStrict,
+            forwardPolicy: forwardPolicy,
             report: report
         )
         self.seed = seed

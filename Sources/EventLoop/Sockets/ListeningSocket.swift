@@ -31,6 +31,8 @@ public final class ListeningSocket {
     private var unix: UnixListener?
     /// The last accepted descriptor.
     private var lastAccepted: Int32
+    /// The address of the own connection that fills the queue, until it is accepted; see `fillQueue`.
+    private var filler: SocketAddress?
 
     /// Binds and listens; `handler` is called when a connection waits. Port 0 takes a free port. A Unix-domain socket's file
     /// gets `permissions` before connections are possible; a stale file is replaced.
@@ -96,6 +98,11 @@ public final class ListeningSocket {
         let accepted = loop.system.accept(descriptor, last: lastAccepted)
         if accepted >= 0 {
             lastAccepted = accepted
+            if let filler, loop.system.peerAddress(of: accepted)?.canonical == filler {
+                self.filler = nil
+                loop.system.close(accepted)
+                return .gone
+            }
             return .accepted(DetachedSocket(accepted, loop.system, isUnix: unix != nil))
         }
         switch errno {
@@ -130,6 +137,7 @@ public final class ListeningSocket {
             unix?.refuse(descriptor)
             return
         }
+        filler = nil
         loop.system.suspendListening(descriptor)
     }
 
@@ -165,24 +173,38 @@ public final class ListeningSocket {
     }
 
     /// Leaves new and waiting connections unanswered until `resume`: their packets are dropped, so clients retry until they
-    /// give up.
+    /// give up. A filter drops them, or where the system allows none, as for a process without privileges, a full queue.
     ///
-    /// - Returns: `false` if the system has no such filter, as for Unix-domain sockets. Then the backlog is minimal, and one
-    ///   more client may connect without an answer.
+    /// - Returns: `false` if neither is possible, as for Unix-domain sockets. Then the backlog is minimal, and one more client
+    ///   may connect without an answer.
     @discardableResult
     public func stopAnswering() -> Bool {
         loop.preconditionOnLoop()
         loop.system.unwatch(watcher)
-        guard let unix else { return loop.system.stopAnswering(descriptor) }
+        guard let unix else { return loop.system.stopAnswering(descriptor) || fillQueue() }
         if unix.isBound { Glibc.listen(descriptor, 0) }
         return false
     }
 
-    /// Makes a system socket give no answers; `false` if unsupported.
-    static func stopAnswering(_ descriptor: Int32) -> Bool {
-        if squall_drop_packets(descriptor) == 0 { return true }
-        Glibc.listen(descriptor, 0)
-        return false
+    /// Makes a system socket give no answers; `false` if the system doesn't allow the filter.
+    static func stopAnswering(_ descriptor: Int32) -> Bool { squall_drop_packets(descriptor) == 0 }
+
+    /// Makes the queue as short as possible and fills it by a connection of the process itself, so that the kernel drops the
+    /// packets of all others. The connection is over at once, stays in the queue, and is thrown away by `accept`.
+    ///
+    /// - Returns: whether the queue is full.
+    func fillQueue() -> Bool {
+        guard Glibc.listen(descriptor, 0) == 0 else { return false }
+        // A client that waits fills it as well.
+        if SystemSocket.isReady(descriptor, POLLIN, within: 0) { return true }
+        let address = address.destination
+        guard let own = try? SystemSocket.make(family: address.family) else { return false }
+        defer { Glibc.close(own) }
+        let isConnected = address.withSystemAddress { Glibc.connect(own, $0, $1) } == 0
+        guard isConnected || errno == EINPROGRESS else { return false }
+        // The kernel answers itself during connect(2), unless it is very busy.
+        if SystemSocket.isReady(own, POLLOUT, within: 100) { filler = (try? SocketAddress.bound(to: own))?.canonical }
+        return SystemSocket.isReady(descriptor, POLLIN, within: 0)
     }
 
     /// Closes the socket, and removes its own Unix-domain file. Calling it twice is fine.

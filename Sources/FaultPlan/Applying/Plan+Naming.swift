@@ -4,7 +4,7 @@ import Units
 /// Faults for the name in a client's first bytes, which is known when the connection lives already.
 extension Plan {
     /// Whether `name` may bring faults to a connection whose client has named `target`, if it has.
-    public func hasFaults(forName name: String, besides target: String?) -> Bool {
+    public func hasFaults(forName name: HostName, besides target: HostName?) -> Bool {
         asksForHost && prepared.contains { $0.isFor(name: name, besides: target) }
     }
 
@@ -16,8 +16,8 @@ extension Plan {
         ofConnection ordinal: UInt64,
         opened: Moment,
         client: String?,
-        target: String?,
-        name: String
+        target: HostName?,
+        name: HostName
     ) -> ConnectionUpdate {
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: schedule.interval(at: opened).phase)
         let key = connectionKey(ordinal)

@@ -62,7 +62,7 @@ public struct PlanChange: Sendable {
         connection ordinal: UInt64,
         opened: Moment,
         client: String?,
-        names: [String] = []
+        names: [HostName] = []
     ) -> ConnectionUpdate {
         // Without a store, a client's rates are the connection's own.
         var plan = plan

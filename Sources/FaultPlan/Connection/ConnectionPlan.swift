@@ -3,7 +3,8 @@ import Units
 
 /// The faults of one connection: a link for each direction, and what concerns both.
 public struct ConnectionPlan: Sendable {
-    /// The connection's number, counted from 1 in the order in which the proxy accepted them.
+    /// The connection's number, counted from 1 in the order in which the proxy accepted them, or in which clients have named
+    /// their targets; 0 while the target isn't known.
     public let ordinal: UInt64
     /// The moment of its acceptance.
     public let opened: Moment
@@ -18,8 +19,6 @@ public struct ConnectionPlan: Sendable {
     public let receiveWindow: [Direction: ByteCount]
     /// The positions in the bytes that faults ask for.
     public let reading: StreamInterest
-    /// Whether the plan is made anew once the client has named its target.
-    public internal(set) var awaitsTarget = false
 }
 
 /// The faults that concern one connection as a whole: those of its beginning and of its end. Immutable.

@@ -14,6 +14,18 @@ extension ConnectionState {
         return ConnectionActions(timer: deadline, .negotiate)
     }
 
+    /// The handshake goes on at `moment`, because its answer waits until then.
+    public mutating func handshakePaused(until moment: Moment) -> ConnectionActions {
+        guard case .negotiating(let deadline, _) = phase else { return ConnectionActions() }
+        phase = .negotiating(until: deadline, pausedUntil: moment)
+        return ConnectionActions(timer: moment)
+    }
+
+    mutating func negotiateAgain(until deadline: Moment) -> ConnectionActions {
+        phase = .negotiating(until: deadline)
+        return ConnectionActions(timer: deadline, .negotiate)
+    }
+
     /// The handshake has named a target, whose name is looked up within `limit`.
     public mutating func handshakeEnded(lookupLimit limit: Duration, at now: Moment) -> ConnectionActions {
         guard case .negotiating = phase else { return ConnectionActions() }

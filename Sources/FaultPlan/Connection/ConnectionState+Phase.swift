@@ -4,8 +4,9 @@ extension ConnectionState {
     /// The phase of a connection.
     public enum Phase: Hashable, Sendable {
         case accepted
-        /// The handshake in which the client names its target is read, until the moment at most.
-        case negotiating(until: Moment)
+        /// The handshake in which the client names its target is read, until the moment at most; not before the other one,
+        /// while its answer waits.
+        case negotiating(until: Moment, pausedUntil: Moment = .zero)
         /// The name of the target is looked up, until the moment at most.
         case resolving(until: Moment)
         /// Accepted by the kernel alone: not read, and no server dialed.

@@ -92,7 +92,7 @@ public struct ConnectionState: Sendable {
     public mutating func ready(_ peer: Peer, at now: Moment) -> ConnectionActions {
         switch phase {
         case .accepted, .closed: ConnectionActions()
-        case .negotiating: ConnectionActions(.negotiate)
+        case .negotiating(_, let pause): now < pause ? ConnectionActions() : ConnectionActions(.negotiate)
         case .replying: peer == .client ? ConnectionActions(.sendReply) : ConnectionActions()
         case .hanging: hangOn(at: now)
         case .connecting where peer == .server: ConnectionActions(.finishDialing)
@@ -108,7 +108,9 @@ public struct ConnectionState: Sendable {
         switch phase {
         case .accepted, .closed:
             return ConnectionActions()
-        case .negotiating(let deadline), .resolving(let deadline), .replying(_, let deadline):
+        case .negotiating(let deadline, let pause) where pause > .zero:
+            return now < pause ? ConnectionActions(timer: pause) : negotiateAgain(until: deadline)
+        case .negotiating(let deadline, _), .resolving(let deadline), .replying(_, let deadline):
             return now < deadline ? ConnectionActions(timer: deadline) : negotiationTimedOut(at: now)
         case .hanging:
             return hangOn(at: now)

@@ -53,7 +53,8 @@ package struct ObjectShape: Sendable {
 
     /// Every object of a profile but the faults.
     package static let objects = [
-        profile, presetFile, preset, proxy, embeddedProfile, phase, condition, DutyCycle.table.shape,
+        profile, presetFile, preset, proxy, embeddedProfile, phase, condition, Condition.profileTable.shape,
+        DutyCycle.table.shape,
         HTTPCondition.table.shape,
         connectionStep,
         Latency.Spikes.table.shape, Bandwidth.Step.table.shape, Bandwidth.Wave.table.shape, HTTPAnswer.table.shape,
@@ -71,7 +72,8 @@ extension ObjectShape {
             .optional("$schema", .text), .required("name", .name), .optional("summary", .text, fallback: "empty"),
             .optional("source", .text, fallback: "empty"),
             .optional("seed", .seed, fallback: "chosen at each run, and printed"),
-            .optional("extends", .text), .optional("proxies", .proxies, fallback: "empty"),
+            .optional("extends", .text), .optional("when", .profileCondition, fallback: "always"),
+            .optional("proxies", .proxies, fallback: "empty"),
             .optional("faults", .faults, fallback: "empty"), .optional("phases", .phases, fallback: "empty"),
             .optional("repeat", .flag, fallback: "`false`"),
         ],
@@ -85,6 +87,7 @@ extension ObjectShape {
         seed: the seed of every draw: the same seed, the same faults at the same bytes. Stay below 2⁵³ if other \
         programs rewrite the file
         extends: the base, [see below](#extending-a-profile)
+        when: the connections that every fault acts on: `connection`, `client`, `host`; what a fault has of its own counts
         proxies: proxies that `squall run` starts
         faults: those that are always on
         phases: intervals with faults of their own

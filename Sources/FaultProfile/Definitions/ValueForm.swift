@@ -109,7 +109,9 @@ private enum Pattern {
         #"(0*[1-9][0-9]{6,}(\.[0-9]+)? *ns|0*[1-9][0-9]{3,}(\.[0-9]+)? *(us|\u00B5s|\u03BCs)"#
         + #"|0*[1-9][0-9]*(\.[0-9]+)? *ms|(0*[1-9][0-9]*(\.[0-9]+)?|0+\.0{0,2}[1-9][0-9]*) *s"#
         + #"|(?=.*[1-9])[0-9]+(\.[0-9]+)? *(min|h))"#
-    static let hostName = #"((\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?|(?=.*:.*:)[0-9A-Fa-f:.]{2,45})"#
+    static let hostName =
+        #"((\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:(\#(port)))?"#
+        + #"|(?=.*:.*:)[0-9A-Fa-f:.]{2,45}|\[(?=.*:.*:)[0-9A-Fa-f:.]{2,45}\]:(\#(port)))"#
     static let address =
         #"([0-9]{1,3}(\.[0-9]{1,3}){3}(/(0|[1-9]|[12][0-9]|3[0-2]))?"#
         + #"|(?=.*:.*:)[0-9A-Fa-f:.]{2,45}(/(0|[1-9][0-9]?|1[01][0-9]|12[0-8]))?)"#
@@ -211,7 +213,7 @@ extension ValueForm {
     static let hostName = ValueForm("hostName", "name of a host", "\"*.example.com\"", .string(Pattern.hostName))
     static let hosts = ValueForm(
         "hosts",
-        #"`"example.com"`, `"*.example.com"`, `"192.0.2.7"`, or a list of 1 to \#(ProfileLimits.clients) such"#,
+        #"`"example.com"`, `"*.example.com"`, `"192.0.2.7"`, `"localhost:3000"`, or a list of 1 to \#(ProfileLimits.clients) such"#,
         "\"*.example.com\"",
         .oneOf(.definition("hostName"), .list(of: "hostName", 1...ProfileLimits.clients))
     )
@@ -243,6 +245,8 @@ extension ValueForm {
     static let phases =
         ValueForm("phases", "list of [phases](#phases)", "[ … ]", .list(of: "phase", 0...ProfileLimits.phases))
     static let condition = object("condition", words: "[condition](#when)", #"{ "connection": 1 }"#)
+    static let profileCondition =
+        object("profileCondition", words: "[condition](#when)", #"{ "host": "api.example.com" }"#)
     static let duty = object("duty", words: "[object](#duty-cycles)", #"{ "on": "2 s", "off": "8 s" }"#)
     static let notes = ValueForm(
         "notes",

@@ -5,7 +5,7 @@ struct FaultDraft {
     /// The place of the name, or of the fault without one.
     let place: SourcePlace
     let stream: StreamSelection
-    let condition: Condition
+    var condition: Condition
     /// The place of the value of `after`.
     let afterPlace: SourcePlace?
     /// The places of the names in `when.proxy`.
@@ -19,7 +19,7 @@ struct PhaseDraft {
     let place: SourcePlace
     let duration: Duration?
     let jitter: Duration
-    let faults: [FaultDraft]
+    var faults: [FaultDraft]
 }
 
 /// A proxy as read from a file.
@@ -27,8 +27,8 @@ struct ProxyDraft {
     /// Its name and its addresses.
     let definition: ProxyDefinition
     /// The faults that it has in addition to the profile.
-    let faults: [FaultDraft]
-    let phases: [PhaseDraft]?
+    var faults: [FaultDraft]
+    var phases: [PhaseDraft]?
     let repeats: Bool
     /// The profile that replaces the surrounding one for this proxy.
     var profile: ProfileDraft?
@@ -50,6 +50,8 @@ struct ProfileDraft {
     var sourcePlace: SourcePlace?
     var seed: UInt64?
     var extends: (reference: String, place: SourcePlace)?
+    /// The connections that every fault is narrowed to.
+    var when: (condition: Condition, place: SourcePlace)?
     var proxies: [ProxyDraft]?
     var faults: [FaultDraft]?
     var phases: [PhaseDraft]?
@@ -66,6 +68,7 @@ struct ProfileDraft {
             sourcePlace: sourcePlace,
             seed: seed ?? base.seed,
             extends: extends,
+            when: when.map { ($0.condition.narrowed(to: base.when?.condition ?? Condition()), $0.place) } ?? base.when,
             proxies: proxies ?? base.proxies,
             faults: ProfileDraft.merged(faults ?? [], onto: base.faults ?? []),
             phases: phases ?? base.phases,

@@ -19,11 +19,10 @@ extension Condition {
             """,
         [
             .optional("proxy", \.proxies, .proxyNames, default: [], fallback: "all"),
-            .optional("connection", \.connections, .ordinals, default: .all, fallback: "all"),
+            connectionKeys[0],
             .optional("chance", \.chance, .chance, default: .always),
             .optional("age", \.age, .window("age", "an"), fallback: "at every age"),
-            .optional("client", \.clients, .clients, default: [], fallback: "all"),
-            .optional("host", \.hosts, .hosts, default: [], fallback: "all"),
+            connectionKeys[1], connectionKeys[2],
             .optional("clock", \.clock, .window("time", "a").described("as `age`"), fallback: "at all times"),
             .optional("duty", \.duty, .object(.duty, DutyCycle.table), fallback: "always on"),
             .optional("after", \.after, .faultName.described("the name of another fault"), fallback: "at once"),

@@ -13,6 +13,9 @@ extension ProfileDecoder {
         draft.name = name(object)
         _ = text(object, "$schema")
         draft.proxies = object["proxies"].flatMap { proxies($0) }
+        if let node = object["when"], let condition = Condition.profileTable.read(node, &self) {
+            draft.when = (condition, object.place(of: "when"))
+        }
         return draft
     }
 

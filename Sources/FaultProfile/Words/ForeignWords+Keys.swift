@@ -56,9 +56,10 @@ extension ForeignWords {
             )
         ),
         (
-            ["profile", "phase", "proxy", "preset"],
+            ["phase", "proxy", "preset"],
             Entry("when connection connections", "move it into each of the faults")
         ),
+        (["profile"], Entry("connection connections", "write “\"when\": { \"connection\": 1 }”")),
         (["phase"], Entry("duration length time lasts seconds until", "write “\"for\": \"5 s\"”")),
         (["proxy"], Entry("target backend destination remote server to forward", "write “upstream”")),
         (["proxy"], Entry("bind address local source port", "write “\"listen\": \"127.0.0.1:8080\"”")),

@@ -14,7 +14,7 @@ extension Connection {
         case .unreached, .lingering, .blackholed, .closed: return
         }
         // Its plan will be one of the new generation.
-        if let negotiation, negotiation.awaitsPlan { return }
+        if ordinal == 0 { return }
         // Their faults may be gone afterwards. Most have none, and a plan is costly to pass as an optional.
         if !up.link.events.isEmpty { recordEvents(of: .upstream, in: last, at: now) }
         if !down.link.events.isEmpty { recordEvents(of: .downstream, in: last, at: now) }

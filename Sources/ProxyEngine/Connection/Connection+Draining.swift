@@ -206,6 +206,7 @@ extension Connection {
     }
 
     private func report(lost bytes: Int) {
-        if bytes > 0 { shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: bytes)) }
+        // Without a number they are the reply to a failed handshake.
+        if bytes > 0, ordinal > 0 { shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: bytes)) }
     }
 }

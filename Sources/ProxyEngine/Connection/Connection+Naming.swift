@@ -11,7 +11,7 @@ extension Connection {
     func beginNaming() {
         guard shard.plan.asksForHost else { return }
         if let negotiation {
-            guard negotiation.handshake.boundary == nil, let host, IPAddress(host) != nil else { return }
+            guard negotiation.handshake.boundary == nil, let host, IPAddress(host.host) != nil else { return }
         }
         naming = Naming()
         up.isHeld = true
@@ -68,7 +68,8 @@ extension Connection {
             return true
         case .none:
             return releaseFirstBytes(naming, at: now)
-        case .name(let name):
+        case .name(let text):
+            let name = HostName(text, port: host?.port ?? shard.context.configuration.destination.upstream?.port)
             guard shard.plan.hasFaults(forName: name, besides: host) else {
                 self.name = name
                 return releaseFirstBytes(naming, at: now)
@@ -80,21 +81,20 @@ extension Connection {
     }
 
     /// Has the listener make the faults for the name.
-    private func requestFaults(for name: String) {
+    private func requestFaults(for name: HostName) {
         let bound = LoopBound(self, on: loop)
         let request = PlanRequest(
-            connection: ordinal,
             opened: opened,
             client: client.peerAddress?.host,
             target: host,
             loop: loop,
-            answer: .update(name: name) { update in bound.value.take(update, for: name) }
+            answer: .update(connection: ordinal, name: name) { update in bound.value.take(update, for: name) }
         )
         // Without a listener the proxy is stopping, and ends the connection.
         shard.context.plans.withLock { $0 }?(request)
     }
 
-    private func take(_ update: ConnectionUpdate, for name: String) {
+    private func take(_ update: ConnectionUpdate, for name: HostName) {
         guard state.isFlowing, let naming, case .awaitingFaults = naming.stage else { return }
         // Not before: a change of the profile that came in between knows nothing of the name, and these faults are of it.
         self.name = name

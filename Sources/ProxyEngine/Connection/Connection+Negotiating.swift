@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import FaultProfile
 import StreamReading
 import Units
 
@@ -8,6 +9,10 @@ extension Connection {
     /// Reads on in the handshake, as far as the client takes the replies.
     func negotiate() {
         guard let negotiation else { preconditionFailure("only a connection with a handshake negotiates") }
+        if let outcome = negotiation.pending {
+            negotiation.pending = nil
+            guard follow(outcome, negotiation) else { return }
+        }
         while true {
             switch negotiation.sendReplies(to: client) {
             case .done: break
@@ -17,18 +22,11 @@ extension Connection {
             guard client.isReadable else { return }
             switch client.receive(limit: negotiation.handshake.room) {
             case .received(let count):
-                let outcome = loop.withScratch(count) { negotiation.handshake.read($0) }
-                switch outcome {
-                case .incomplete:
-                    continue
-                case .target(let target):
-                    negotiation.target = target
-                    host = target.host
-                    let limit = shard.context.configuration.connectTimeout
-                    return perform(state.handshakeEnded(lookupLimit: limit, at: loop.now))
-                case .failed:
-                    return perform(state.handshakeRefused(at: loop.now))
+                let outcome = loop.withScratch(count) { negotiation.handshake.read($0, reached: reached) }
+                if let isRight = negotiation.handshake.takePasswordTry() {
+                    guard answersTry(isRight, outcome, negotiation) else { return }
                 }
+                guard follow(outcome, negotiation) else { return }
             case .wouldBlock:
                 return
             case .ended, .failed:
@@ -37,11 +35,65 @@ extension Connection {
         }
     }
 
-    /// Looks up the target's name, off the loop.
+    /// Goes on with what the client's bytes amount to; returns whether more are needed.
+    private func follow(_ outcome: ProxyHandshake.Outcome, _ negotiation: Negotiation) -> Bool {
+        switch outcome {
+        case .incomplete:
+            return true
+        case .target(let target):
+            negotiation.target = target
+            host = HostName(target.host, port: target.port)
+            let limit = shard.context.configuration.connectTimeout
+            perform(state.handshakeEnded(lookupLimit: limit, at: loop.now))
+        case .failed:
+            perform(state.handshakeRefused(at: loop.now))
+        }
+        return false
+    }
+
+    /// Whether a password is answered now. If not, the answer waits for its time, or the connection has ended because too many
+    /// wait.
+    private func answersTry(_ isRight: Bool, _ outcome: ProxyHandshake.Outcome, _ negotiation: Negotiation) -> Bool {
+        let (now, address) = (loop.now, client.peerAddress?.host ?? "")
+        let moment = shard.context.passwordTries.withLock { $0.answer(isRight: isRight, to: address, at: now) }
+        guard let moment else {
+            abandon(reset: true)
+            return false
+        }
+        guard moment > now else { return true }
+        negotiation.pending = outcome
+        perform(state.handshakePaused(until: moment))
+        return false
+    }
+
+    /// The address of the proxy that the client has connected to.
+    private func reached() -> ProxyTarget? {
+        client.localAddress?.canonical.target
+    }
+
+    /// Has the listener number the connection and make its faults; then its target's name is looked up.
     func resolve() {
+        guard let target = negotiation?.target else { preconditionFailure("a target is known before it is looked up") }
+        let bound = LoopBound(self, on: loop)
+        let request = PlanRequest(
+            opened: opened,
+            client: client.peerAddress?.host,
+            target: host,
+            loop: loop,
+            answer: .plan { plan in bound.value.lookUp(target, with: plan) }
+        )
+        // Without a listener the proxy is stopping, and ends the connection.
+        shard.context.plans.withLock { $0 }?(request)
+    }
+
+    /// Looks up the target's name, off the loop.
+    private func lookUp(_ target: ProxyTarget, with plan: ConnectionPlan) {
+        // The client may be gone.
+        guard case .resolving = state.phase else { return }
+        take(plan)
         let context = shard.context
-        guard let target = negotiation?.target, let policy = context.configuration.destination.policy else {
-            preconditionFailure("a target is known before its name is looked up")
+        guard let policy = context.configuration.destination.policy else {
+            preconditionFailure("only clients of an explicit proxy name targets")
         }
         let bound = LoopBound(self, on: loop)
         context.lookups.find(target, policy, for: context, on: loop) { result in
@@ -55,7 +107,7 @@ extension Connection {
         switch result {
         case .success(let addresses):
             negotiation.addresses = addresses
-            if negotiation.awaitsPlan { requestPlan(for: target) } else { perform(state.resolved(at: loop.now)) }
+            perform(state.resolved(at: loop.now))
         case .failure(let problem):
             shard.noteFailure()
             switch problem {
@@ -76,28 +128,6 @@ extension Connection {
             }
             perform(state.handshakeRefused(at: loop.now))
         }
-    }
-
-    /// Has the listener make the faults of the connection.
-    private func requestPlan(for target: ProxyTarget) {
-        let bound = LoopBound(self, on: loop)
-        let request = PlanRequest(
-            connection: ordinal,
-            opened: opened,
-            client: client.peerAddress?.host,
-            target: target.host,
-            loop: loop,
-            answer: .plan { plan in bound.value.begin(plan) }
-        )
-        // Without a listener the proxy is stopping, and ends the connection.
-        shard.context.plans.withLock { $0 }?(request)
-    }
-
-    private func begin(_ plan: ConnectionPlan) {
-        guard case .resolving = state.phase, let negotiation else { return }
-        negotiation.awaitsPlan = false
-        take(plan)
-        perform(state.resolved(at: loop.now))
     }
 
     /// Reports that the target can't be reached, or that the handshake takes too long, and tells the client.

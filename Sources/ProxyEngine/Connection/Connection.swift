@@ -26,7 +26,8 @@ final class Connection: LoopHandler {
     let client: StreamSocket
     /// Closed until the upstream is dialed.
     let server: StreamSocket
-    let ordinal: UInt64
+    /// The connection's number; 0 until the client of an explicit proxy has named its target.
+    private(set) var ordinal: UInt64
     /// The moment of acceptance.
     let opened: Moment
     var state: ConnectionState
@@ -44,11 +45,11 @@ final class Connection: LoopHandler {
     /// The handshake of a client that names its target, until the bytes flow; `nil` elsewhere.
     private(set) var negotiation: Negotiation?
     /// The host that the client has named in its handshake, if it has.
-    var host: String?
+    var host: HostName?
     /// The search for a name in the client's first bytes, until they pass; `nil` where no fault asks for it.
     var naming: Naming?
     /// The name in the client's first bytes, if it is known.
-    var name: String?
+    var name: HostName?
     /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
     private(set) var actedFaults: [String] = []
     /// The receive buffer of the socket to the server, in bytes, if a fault bounds it.
@@ -65,7 +66,7 @@ final class Connection: LoopHandler {
         server = StreamSocket(closedOn: loop)
         serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
         negotiation = shard.context.configuration.destination.policy.map { policy in
-            Negotiation(ProxyHandshake(password: policy.password), awaitsPlan: plan.awaitsTarget)
+            Negotiation(ProxyHandshake(password: policy.password))
         }
         state = ConnectionState(
             plan.faults,
@@ -87,8 +88,9 @@ final class Connection: LoopHandler {
         if plan.upstream.countsFromArrival { client.stampArrivals() }
     }
 
-    /// Takes the faults of a connection whose target is known now. No byte has passed.
+    /// Takes the number and the faults of a connection whose target is known now. No byte has passed.
     func take(_ plan: ConnectionPlan) {
+        ordinal = plan.ordinal
         serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
         closeLinks()
         up = LinkPump(plan.upstream)

@@ -36,11 +36,18 @@ extension LinkPump {
         return taken
     }
 
-    /// The number of the `count` bytes received at `offset` of the scratch buffer that may be forwarded; the others are
-    /// dropped.
+    /// The number of bytes at `offset` of the scratch buffer that may be forwarded, of the `count` received there: a client's
+    /// bytes after its only request are dropped, and the head of a server's response is changed or held.
     func admit(_ count: Int, behind offset: Int, _ reader: StreamReader, in loop: EventLoop) -> Int {
-        guard link.direction == .upstream else { return count }
-        return loop.withScratch(offset + count) { reader.admit($0.extracting(offset...)) }
+        switch link.direction {
+        case .upstream:
+            return loop.withScratch(offset + count) { reader.admit($0.extracting(offset...)) }
+        case .downstream:
+            guard reader.announcesEnd else { return count }
+            let bytes = loop.withScratch(offset + count) { reader.announceEnd($0.extracting(offset...)) }
+            loop.insertScratch(bytes, at: offset, of: offset)
+            return bytes.count
+        }
     }
 
     /// Takes `bytes` as the first of the stream, in place of the source, and passes on those that may leave.
@@ -73,11 +80,22 @@ extension LinkPump {
     mutating func end(_ ending: Ending, _ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
         var outcome: Outcome?
         if !reader.isIdle {
+            if link.direction == .downstream { outcome = passUnfinishedResponse(reader, to: sink, now: now) }
             reader.sourceEnded(link.direction)
-            outcome = release(reader, to: sink, now: now)
+            outcome = outcome ?? release(reader, to: sink, now: now)
         }
         link.sourceEnded(ending)
         return outcome
+    }
+
+    private mutating func passUnfinishedResponse(_ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome?
+    {
+        let rest = reader.takeUnfinishedResponse()
+        guard !rest.isEmpty else { return nil }
+        let offset = putHeldInFront(reader, of: sink.loop)
+        sink.loop.insertScratch(rest, at: offset, of: offset)
+        let taken = take(offset + rest.count, reader, in: sink.loop, now: now)
+        return pass(taken, available: 0, to: sink, now: now)
     }
 
     /// Alters `portion` bytes of the scratch buffer, after the first `start` of `count` bytes, as the link decides. Returns

@@ -121,13 +121,14 @@ struct LinkPump: ~Copyable {
             wake = due > 0 ? link.sinkIsFull(at: now) : decision.wake
             // Only bytes that are dropped are received past those that wait for the sink.
             if due > 0, !link.isDiscarding { return .waiting }
-            guard let limit = readLimit(decision, available: available, source: source, sink: sink) else {
+            guard var limit = readLimit(decision, available: available, source: source, sink: sink) else {
                 guard (wake - now).nanoseconds <= LinkPump.shortWait else { return .waiting }
                 while now < wake { now = source.loop.now }
                 continue
             }
             if isBulk, splices(reads: reads), hasSpliced(from: source, limit: limit) { continue }
             let offset = reads ? putHeldInFront(reader, of: sink.loop) : 0
+            if reads, reader.announcesEnd { limit = min(limit, LinkPump.mostAltered) }
             switch source.receive(limit: limit, behind: offset) {
             case .received(let count):
                 let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
@@ -147,7 +148,7 @@ struct LinkPump: ~Copyable {
                     link.bytesArrived(Int64(total))
                 }
                 var outcome = pass(taken, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
-                if admitted < count, reader.hasExcess, outcome == nil {
+                if admitted < count, link.direction == .upstream, reader.hasExcess, outcome == nil {
                     outcome = end(.finish, reader, to: sink, now: now)
                 }
                 if let outcome { return outcome }

@@ -17,13 +17,12 @@ final class Negotiation {
     var target: ProxyTarget?
     /// The addresses of the target, in the order of dialing.
     var addresses: [SocketAddress] = []
-    /// Whether the faults of the connection are made when the target is known.
-    var awaitsPlan: Bool
+    /// What the last bytes amount to, while the answer waits.
+    var pending: ProxyHandshake.Outcome?
     private var unsent: [UInt8] = []
 
-    init(_ handshake: ProxyHandshake, awaitsPlan: Bool) {
+    init(_ handshake: ProxyHandshake) {
         self.handshake = handshake
-        self.awaitsPlan = awaitsPlan
     }
 
     /// Sends the replies of the handshake that have not been sent, in order.
@@ -40,6 +39,11 @@ final class Negotiation {
         }
         return .done
     }
+}
+
+extension SocketAddress {
+    /// The address as a target; `nil` for a Unix-domain socket.
+    var target: ProxyTarget? { unix == nil ? ProxyTarget(host: host, port: port) : nil }
 }
 
 extension HandshakeFailure {

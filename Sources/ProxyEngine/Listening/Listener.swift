@@ -131,8 +131,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         if let policy = destination.policy, !policy.clients.isEmpty, !detached.isUnix {
             let peer = detached.peer
             guard policy.admits(peer) else {
-                refuse(detached)
                 context.tell(.clientNotAllowed(peer?.canonical.host ?? ""))
+                refuse(detached)
                 return
             }
         }
@@ -149,9 +149,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         context.openConnections.add(1, ordering: .relaxed)
         context.renewUpstream(because: .connection, at: loop.now)
         let client = plan.asksForClient ? detached.peer?.host : nil
-        let awaitsTarget = plan.asksForHost && destination.policy != nil
         let connectionPlan =
-            awaitsTarget ? plan.acceptUnplanned(at: loop.now) : plan.accept(at: loop.now, client: client)
+            destination.policy == nil ? plan.accept(at: loop.now, client: client) : plan.unnumbered(at: loop.now)
         let shard = shards[nextShard]
         nextShard = (nextShard + 1) % shards.count
         if shard.loop === loop {
@@ -162,20 +161,15 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         }
     }
 
-    /// The plan of a connection whose target is known.
+    /// The number and the plan of a connection whose client has named its target.
     func planConnection(_ request: PlanRequest) -> ConnectionPlan {
-        plan.plan(
-            ofConnection: request.connection,
-            opened: request.opened,
-            client: request.client,
-            host: request.target
-        )
+        plan.accept(at: request.opened, client: request.client, host: request.target)
     }
 
     /// The faults that `name`, in the first bytes of its client, brings to a connection.
-    func updateConnection(_ request: PlanRequest, _ name: String) -> ConnectionUpdate {
+    func updateConnection(_ connection: UInt64, _ request: PlanRequest, _ name: HostName) -> ConnectionUpdate {
         plan.update(
-            ofConnection: request.connection,
+            ofConnection: connection,
             opened: request.opened,
             client: request.client,
             target: request.target,

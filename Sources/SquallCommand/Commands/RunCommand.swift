@@ -1,4 +1,5 @@
 import ArgumentParser
+import FaultProfile
 
 /// `squall run`: the proxy in the foreground.
 struct RunCommand: AsyncParsableCommand {
@@ -37,6 +38,18 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var faults: FaultOptions
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Narrow every fault to this host, as the client names it: api.example.com, *.example.com or localhost:3000. Can \
+            be given again.
+            """,
+            valueName: "name"
+        ),
+        transform: ArgumentReading.hostPattern
+    )
+    var host: [HostPattern] = []
+
     @OptionGroup var proxy: ProxyOptions
 
     @OptionGroup var start: StartOptions
@@ -56,6 +69,9 @@ struct RunCommand: AsyncParsableCommand {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try faults.check(profile)
         try background.check(journal: journal)
+        guard host.count <= ProfileLimits.clients else {
+            throw ValidationError("--host is given at most \(ProfileLimits.clients) times")
+        }
         if watch, let (what, remedy) = faults.chosen(profile).reasonAgainstReload {
             throw ValidationError("--watch: \(what): \(remedy)")
         }
@@ -64,7 +80,8 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         if !faults.printProfile, try background.hasStarted("run") { return }
         let inputs = InputFiles()
-        let chosen = faults.chosen(profile)
+        var chosen = faults.chosen(profile)
+        chosen.hosts = host
         let read = try chosen.read(noting: inputs)
         if faults.printProfile { return faults.write(read, seed: proxy.seed) }
         let configurations = try proxy.configurations(for: read, clockStart: start.moment)

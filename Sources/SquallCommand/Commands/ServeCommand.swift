@@ -9,7 +9,11 @@ struct ServeCommand: AsyncParsableCommand {
             Every client library of Toxiproxy works with it. The port is reachable from this machine only, unless --host \
             says otherwise.
 
+            --forward-proxy makes a proxy called “forward”, whose clients name the hosts: the page and the API change its \
+            network while a browser or a phone uses it.
+
             Example: squall serve --config proxies.json
+            Example: squall serve --forward-proxy :8888
             """
     )
 
@@ -56,6 +60,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var start: StartOptions
 
+    @OptionGroup var forward: ForwardOptions
+
     @OptionGroup var background: DetachOptions
 
     @Flag(help: "Keep quirks of Toxiproxy that a test may rely on; see docs/toxiproxy.md.")
@@ -93,6 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
             profiles: profiles,
             seed: seed ?? UInt64.random(in: 0...0xFFFF_FFFF),
             clockStart: start.moment,
+            forward: forward,
             isStrict: strictCompat,
             allowedHosts: allowHost,
             token: try BearerToken.read(from: tokenFile),

@@ -19,6 +19,8 @@ struct ControlRunner {
     let seed: UInt64
     /// The start of every clock; `nil` for the start of each proxy.
     let clockStart: Moment?
+    /// The proxy whose clients name their targets, if there is one.
+    let forward: ForwardOptions
     let isStrict: Bool
     let allowedHosts: [String]
     let token: String?
@@ -41,17 +43,20 @@ struct ControlRunner {
         }
         let warnings = Warnings()
         let journal = JournalHub()
+        let policy = try forward.forwardProxy.map { _ throws(CommandFailure) in try forward.policy() }
         let proxies = ProxyManager(
             loops: loops,
             seed: seed,
             clockStart: clockStart,
             isStrict: isStrict,
+            forwardPolicy: policy,
             journal: journal
         ) { _, event in warnings.report(event) }
         let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
         let store = ServedProfiles.store(folder: profiles) { journal.noteChange() }
         let api = V1API(proxies: proxies, profiles: store)
         let (file, work) = try await prepare(api, toxiproxy, journal)
+        let invitation = try await beginForward(proxies, policy)
         let handler = ControlHandler(
             requestGuard: RequestGuard(allowedHosts: allowedHosts, token: token),
             toxiproxy: toxiproxy,
@@ -65,6 +70,7 @@ struct ControlRunner {
             } ready: { port in
                 let shown = host.contains(":") ? "[\(host)]" : host
                 Console.print("ready: http://\(shown):\(port) (Toxiproxy's API, seed \(seed))")
+                for line in invitation { Console.print(line) }
                 DetachedProgram.tellReady()
             } until: {
                 await interrupt.wait()
@@ -112,6 +118,22 @@ struct ControlRunner {
         if let folder, let watch { work.append(Task { await folder.follow(api, watch) }) }
         if let file { work.append(Task { await file.follow() }) }
         return (file, work)
+    }
+
+    /// Starts the explicit proxy, if there is one; returns the lines that lead clients to it.
+    private func beginForward(
+        _ proxies: ProxyManager,
+        _ policy: ForwardPolicy?
+    ) async throws(CommandFailure) -> [String] {
+        guard let listen = forward.forwardProxy else { return [] }
+        switch await proxies.beginForward(on: listen) {
+        case .success(let address):
+            let hasCode = Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
+            return ["forward proxy: \(address) -> any host (proxy “\(ProxyManager.forwardName)”)"]
+                + ForwardAnnouncement.lines(for: address, policy, hasCode: hasCode)
+        case .failure(let error):
+            throw .failed("--forward-proxy: \(error.description)")
+        }
     }
 
     private static func end(_ work: [Task<Void, Never>]) async {

@@ -41,6 +41,11 @@ enum ArgumentReading {
         try value(argument) { text throws(UnitError) in try EverydayOutage(parsing: text) }
     }
 
+    /// The name of a host, or those below a domain, such as "api.example.com", "*.example.com" or "localhost:3000".
+    static func hostPattern(_ argument: String) throws -> HostPattern {
+        try value(argument) { text throws(UnitError) in try HostPattern(parsing: text) }
+    }
+
     /// A host and port, "127.0.0.1:8080", a port on loopback, ":8080", or a Unix socket, "unix:/run/app.sock".
     static func endpoint(_ argument: String) throws -> Endpoint {
         if argument.hasPrefix("*:") {

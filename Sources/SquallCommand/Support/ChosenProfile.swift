@@ -6,9 +6,26 @@ struct ChosenProfile: Sendable {
     let reference: String?
     /// The faults in addition to it.
     let faults: EverydayFaults
+    /// The hosts that all faults are narrowed to; empty for no narrowing.
+    var hosts: [HostPattern] = []
 
-    /// Reads the profile, and adds the faults. Notes its files in `inputs`.
+    /// Reads the profile, adds the faults, and narrows them to the hosts. Notes the profile's files in `inputs`.
     func read(noting inputs: InputFiles = InputFiles()) throws(CommandFailure) -> Profile {
+        let profile = try merged(noting: inputs)
+        guard !hosts.isEmpty else { return profile }
+        if let fault = profile.allFaults.first(where: { $0.kind.countsConnections }) {
+            throw .wrongInput(
+                "--host: the fault “\(fault.name)” counts every open connection, so it can't be for some hosts: leave it out"
+            )
+        }
+        return profile.mapFaults { fault in
+            var fault = fault
+            fault.condition = fault.condition.narrowed(to: Condition(hosts: hosts))
+            return fault
+        }
+    }
+
+    private func merged(noting inputs: InputFiles) throws(CommandFailure) -> Profile {
         guard let reference else {
             try check(faults.profile)
             return faults.profile

@@ -6,13 +6,13 @@ import ProxyEngine
 import StreamReading
 import Units
 
-/// The options of the explicit proxy of `run`.
+/// The options of the explicit proxy of `run` and `serve`.
 struct ForwardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            In place of --listen and --upstream: be an HTTP and SOCKS5 proxy here, to any host. Without a host it listens \
-            on 127.0.0.1.
+            Be an HTTP and SOCKS5 proxy here, to any host; for run in place of --listen and --upstream. Without a host it \
+            listens on 127.0.0.1.
             """,
             valueName: "[host:]port"
         ),

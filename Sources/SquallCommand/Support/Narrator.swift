@@ -99,6 +99,7 @@ extension ProxyEvent {
     /// The key by which events are throttled.
     fileprivate var kind: String {
         switch self {
+        case .upstreamUnresolved(let endpoint, _): "name \(endpoint)"
         case .upstreamUnreachable(let endpoint, _): "upstream \(endpoint)"
         case .targetUnreachable: "target"
         case .targetForbidden: "forbidden"

@@ -97,6 +97,8 @@ struct ProxyOptions: ParsableArguments {
             limits.apply(to: &configuration)
             configuration.globalBuckets = globalBuckets
             configuration.clockStart = clockStart
+            // A container's name has no address before the container runs.
+            configuration.startsUnresolved = true
             return configuration
         }
     }

@@ -142,8 +142,7 @@ struct ProxyRunner {
             (index == 0 ? "(" : "") + fact + (index + 1 == facts.count ? ")" : ",")
         }
         let hasCode = journal != "-" && Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
-        let invitation = ForwardAnnouncement.invitation(for: proxy, hasCode: hasCode)
-        let whole = [ForwardAnnouncement.line(for: proxy)].compactMap(\.self) + invitation
+        let whole = ForwardAnnouncement.lines(for: proxy.address, configuration.destination.policy, hasCode: hasCode)
         for fields in [ready + fields] + whole.map({ [$0] }) {
             Console.print(fields: fields, onErrors: journal == "-")
         }

@@ -48,7 +48,7 @@ enum OptionWords {
         ),
         Entry(
             "run replay shrink test",
-            "--target --backend --to --remote --server --forward --destination --dest --host -u",
+            "--target --backend --to --remote --server --forward --destination --dest -u",
             "write --upstream HOST:PORT"
         ),
         Entry(

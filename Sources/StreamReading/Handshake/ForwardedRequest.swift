@@ -31,21 +31,17 @@ struct ForwardedRequest {
             if head[rest.lowerBound] != Byte.slash { text.append(Byte.slash) }
             for index in rest { text.append(head[index]) }
         }
-        text += " HTTP/1.\(head.text(ForwardedRequest.minorVersion(of: head, in: line)))\r\n".utf8
+        let version = head.text(line.minorVersion(in: head))
+        text += " HTTP/1.\(version)\r\n".utf8
         text += "Host: \(target.port == 80 ? target.hostText : target.description)\r\n".utf8
         let options = fields.connectionOptions(in: head)
-        for field in fields.lines {
-            let name = head.text(field.name)
-            let key = name.lowercased()
-            if key == "host" || key.hasPrefix("proxy-") || options.contains(key) { continue }
-            text += "\(name): ".utf8
-            for index in field.value { text.append(head[index]) }
-            text += "\r\n".utf8
+        text += fields.text(in: head) { name in
+            ["host", "keep-alive"].contains(name) || name.hasPrefix("proxy-") || options.contains(name)
         }
         text += "Connection: close\r\n\r\n".utf8
         self.target = target
         self.head = text
-        boundary = try ForwardedRequest.boundary(of: text)
+        boundary = try ForwardedRequest.boundary(of: text, isVersion0: version == "0")
     }
 
     /// Why a request can't be forwarded.
@@ -68,21 +64,26 @@ struct ForwardedRequest {
         return (start..<end, end..<url.upperBound)
     }
 
-    /// The digit after “HTTP/1.”.
-    private static func minorVersion(of head: Span<UInt8>, in line: StartLine) -> Range<Int> {
-        var index = line.target.upperBound
-        while head[index] == Byte.space { index += 1 }
-        index += "HTTP/1.".utf8.count
-        return index..<index + 1
-    }
-
-    private static func boundary(of head: [UInt8]) throws(Problem) -> RequestBoundary {
+    private static func boundary(of head: [UInt8], isVersion0: Bool) throws(Problem) -> RequestBoundary {
         let start = (head.firstIndex(of: Byte.lineFeed) ?? 0) + 1
+        let framing: Framing
         do throws(UnreadReason) {
-            let fields = try HeadFields(head.span, from: start, isRequest: true, keeping: [])
-            return RequestBoundary(try Framing(request: fields))
+            framing = try Framing(request: HeadFields(head.span, from: start, isRequest: true, keeping: []))
         } catch {
             throw Problem("the end of the request's content is ambiguous (RFC 9112, section 6.3)")
         }
+        // Servers differ in where such a request ends.
+        if isVersion0, framing == .chunked { throw Problem("HTTP/1.0 has no transfer codings (RFC 9112, section 6.1)") }
+        return RequestBoundary(framing)
+    }
+}
+
+extension StartLine {
+    /// The digit after “HTTP/1.” in the complete first line of a request.
+    func minorVersion(in head: Span<UInt8>) -> Range<Int> {
+        var index = target.upperBound
+        while head[index] == Byte.space { index += 1 }
+        index += "HTTP/1.".utf8.count
+        return index..<index + 1
     }
 }

@@ -25,6 +25,11 @@ struct HandshakeFields {
         return nil
     }
 
+    /// How many fields have a lower-case name.
+    func count(of name: String, in head: Span<UInt8>) -> Int {
+        lines.count { head.extracting($0.name).equalsIgnoringCase(name) }
+    }
+
     /// The value of the only field with a lower-case name; `nil` if there is none or more than one.
     func value(of name: String, in head: Span<UInt8>) -> Range<Int>? {
         var found: Range<Int>?
@@ -35,9 +40,22 @@ struct HandshakeFields {
         return found
     }
 
+    /// The lines of the fields, but those whose lower-case names `isLeftOut`.
+    func text(in head: Span<UInt8>, leavingOut isLeftOut: (String) -> Bool) -> [UInt8] {
+        var text: [UInt8] = []
+        for field in lines {
+            let name = head.text(field.name)
+            if isLeftOut(name.lowercased()) { continue }
+            text += "\(name): ".utf8
+            for index in field.value { text.append(head[index]) }
+            text += "\r\n".utf8
+        }
+        return text
+    }
+
     /// The lower-case names of the fields that are for this connection only (RFC 9110, section 7.6.1).
     func connectionOptions(in head: Span<UInt8>) -> Set<String> {
-        var options: Set<String> = ["connection", "keep-alive", "te", "upgrade"]
+        var options: Set<String> = ["connection", "te", "upgrade"]
         for line in lines where head.extracting(line.name).equalsIgnoringCase("connection") {
             var rest: Range<Int>? = line.value
             while let option = head.nextElement(of: &rest) { options.insert(head.text(option).lowercased()) }

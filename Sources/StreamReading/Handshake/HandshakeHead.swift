@@ -1,4 +1,4 @@
-/// Finds the end of the head of a proxy request, byte by byte.
+/// Finds the end of the head of a proxy request, or of the response to it, byte by byte.
 struct HandshakeHead {
     /// The progress of the head.
     enum Progress {
@@ -10,11 +10,16 @@ struct HandshakeHead {
     }
 
     /// The first line, from `start` on.
-    private(set) var line = StartLine.request
+    private(set) var line: StartLine
     /// The start of the head, after empty lines (RFC 9112, section 2.2).
     private(set) var start = 0
     private var scanned = 0
     private var lineStart = 0
+
+    /// A head that begins with `line`.
+    init(_ line: StartLine) {
+        self.line = line
+    }
 
     /// Scans further in the bytes of the handshake, given from the first.
     mutating func read(_ bytes: Span<UInt8>) -> Progress {

@@ -1,7 +1,7 @@
 /// The file that has a browser or a phone use the proxy: a function in JavaScript that gives the proxy of each URL.
 enum ProxyAutoConfiguration {
-    /// The paths of the file.
-    static let paths = ["/proxy.pac", "/wpad.dat"]
+    /// Whether `path` is a path of the file. Phones add a query, so that no cache has it.
+    static func isPath(_ path: String) -> Bool { ["/proxy.pac", "/wpad.dat"].contains(path.prefix { $0 != "?" }) }
 
     /// The response with the file, which names the proxy by the address that the client has used. The connection ends after
     /// it.

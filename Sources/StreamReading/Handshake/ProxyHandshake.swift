@@ -39,6 +39,7 @@ public struct ProxyHandshake: Sendable {
     private var bytes: [UInt8] = []
     private var total = 0
     private var reply: [UInt8] = []
+    private var passwordTry: Bool?
 
     /// The first bytes for the server: the head of a request in absolute form in its origin form, then what the client has
     /// sent along. Known with the target.
@@ -63,12 +64,21 @@ public struct ProxyHandshake: Sendable {
         return reply
     }
 
+    /// Takes the result of the last password that the client has given: whether it is right; `nil` if there is no new one.
+    public mutating func takePasswordTry() -> Bool? {
+        defer { passwordTry = nil }
+        return passwordTry
+    }
+
     /// Reads the next bytes of the client, at most `room`.
-    public mutating func read(_ next: Span<UInt8>) -> Outcome {
+    ///
+    /// - Parameter reached: the address of the proxy by which the client has reached it, if known; called only for a request
+    ///   that doesn't name it.
+    public mutating func read(_ next: Span<UInt8>, reached: () -> ProxyTarget? = { nil }) -> Outcome {
         precondition(next.count <= room, "a handshake is longer than its limit")
         total += next.count
         for index in next.indices { bytes.append(next[index]) }
-        let outcome = advance()
+        let outcome = advance(reached)
         if outcome == .incomplete, room == 0 {
             return fail(.tooLong, "the request's head has more than \(ProxyHandshake.sizeLimit) bytes")
         }
@@ -102,7 +112,7 @@ public struct ProxyHandshake: Sendable {
         return .failed
     }
 
-    private mutating func advance() -> Outcome {
+    private mutating func advance(_ reached: () -> ProxyTarget?) -> Outcome {
         switch part {
         case .start:
             guard let first = bytes.first else { return .incomplete }
@@ -115,9 +125,9 @@ public struct ProxyHandshake: Sendable {
                 part = .failed
                 return .failed
             default:
-                part = .http(HandshakeHead())
+                part = .http(HandshakeHead(.request))
             }
-            return advance()
+            return advance(reached)
         case .socks(var socks):
             return advance(&socks)
         case .http(var head):
@@ -126,7 +136,7 @@ public struct ProxyHandshake: Sendable {
             switch progress {
             case .incomplete: return .incomplete
             case .invalid: return fail(.malformed, ProxyHandshake.hint)
-            case .complete(let end): return finish(head, end: end)
+            case .complete(let end): return finish(head, end: end, reached)
             }
         case .tunnel, .request, .failed:
             preconditionFailure("nothing is read after the end of a handshake")
@@ -141,7 +151,9 @@ public struct ProxyHandshake: Sendable {
 
     private mutating func advance(_ socks: inout SOCKSHandshake) -> Outcome {
         while true {
+            let before = socks.hasRightPassword
             let result = socks.read(bytes.span)
+            if before == nil { passwordTry = socks.hasRightPassword }
             reply += socks.replies
             socks.replies = []
             part = .socks(socks)
@@ -163,7 +175,7 @@ public struct ProxyHandshake: Sendable {
 
     // MARK: HTTP
 
-    private mutating func finish(_ scan: HandshakeHead, end: Int) -> Outcome {
+    private mutating func finish(_ scan: HandshakeHead, end: Int, _ reached: () -> ProxyTarget?) -> Outcome {
         let head = Array(bytes[scan.start..<end])
         let rest = Array(bytes[end...])
         bytes = []
@@ -173,9 +185,12 @@ public struct ProxyHandshake: Sendable {
         guard let fields = HandshakeFields(span, from: line.length) else {
             return fail(.malformed, "a line of the request's head is malformed")
         }
+        guard fields.count(of: "host", in: span) < 2 else {
+            return fail(.malformed, "the request has more than one Host field (RFC 9112, section 3.2)")
+        }
         let first = head[line.target.lowerBound]
         let isTunnel = span.extracting(line.method).equals("CONNECT")
-        if !isTunnel, first == Byte.slash || first == UInt8(ascii: "*") { return ownPage(span, line, fields) }
+        if !isTunnel, first == Byte.slash || first == UInt8(ascii: "*") { return ownPage(span, line, fields, reached) }
         guard isAllowed(span, fields) else {
             return fail(.passwordNeeded, "this proxy asks for a password; any user name goes with it")
         }
@@ -199,14 +214,21 @@ public struct ProxyHandshake: Sendable {
         }
     }
 
-    private func isAllowed(_ head: Span<UInt8>, _ fields: HandshakeFields) -> Bool {
+    private mutating func isAllowed(_ head: Span<UInt8>, _ fields: HandshakeFields) -> Bool {
         guard let password else { return true }
         guard let value = fields.value(of: "proxy-authorization", in: head) else { return false }
-        return password.matches(authorization: head.extracting(value))
+        let isRight = password.matches(authorization: head.extracting(value))
+        passwordTry = isRight
+        return isRight
     }
 
     /// The response to a request in origin form, which is for the proxy itself.
-    private mutating func ownPage(_ head: Span<UInt8>, _ line: StartLine, _ fields: HandshakeFields) -> Outcome {
+    private mutating func ownPage(
+        _ head: Span<UInt8>,
+        _ line: StartLine,
+        _ fields: HandshakeFields,
+        _ reached: () -> ProxyTarget?
+    ) -> Outcome {
         let method = head.extracting(line.method)
         guard method.equals("GET") || method.equals("HEAD") else {
             return fail(
@@ -214,15 +236,19 @@ public struct ProxyHandshake: Sendable {
                 "the proxy itself only answers GET; a client that uses it sends the whole URL"
             )
         }
-        guard ProxyAutoConfiguration.paths.contains(head.text(line.target)) else {
+        guard ProxyAutoConfiguration.isPath(head.text(line.target)) else {
             return fail(
                 .noSuchPage,
                 "this is a proxy, and its only page is /proxy.pac: set it as the HTTP or SOCKS5 proxy of a client"
             )
         }
-        guard let value = fields.value(of: "host", in: head),
-            let proxy = ProxyTarget(authority: head.extracting(value), defaultPort: 80)
-        else { return fail(.malformed, "the request has no valid Host, which says how the proxy is reached") }
+        let host = fields.value(of: "host", in: head)
+        let named = host.flatMap { ProxyTarget(authority: head.extracting($0), defaultPort: 80) }
+        // HTTP/1.0 has no Host.
+        let isNameless = host == nil && head.extracting(line.minorVersion(in: head)).equals("0")
+        guard let proxy = isNameless ? reached() : named else {
+            return fail(.malformed, "the request has no valid Host, which says how the proxy is reached")
+        }
         reply += ProxyAutoConfiguration.response(proxy: proxy, toHead: method.equals("HEAD"))
         part = .failed
         return .failed

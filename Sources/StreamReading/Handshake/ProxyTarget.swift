@@ -18,6 +18,7 @@ public struct ProxyTarget: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads `host:port` or `[IPv6]:port` (RFC 9112, section 3.2.3); the port may be left out or empty if there is a default.
+    /// Where the port must be there, the last colon is in front of it, so `::1:443`, as some clients write it, is read too.
     init?(authority: Span<UInt8>, defaultPort: UInt16?) {
         var text = authority.text(0..<authority.count)[...]
         guard let first = text.first else { return nil }
@@ -28,7 +29,8 @@ public struct ProxyTarget: Hashable, Sendable, CustomStringConvertible {
             guard host.contains(":") else { return nil }
             text = text[text.index(after: end)...]
         } else {
-            host = text.prefix { $0 != ":" }
+            let colon = defaultPort == nil ? text.lastIndex(of: ":") : text.firstIndex(of: ":")
+            host = text[..<(colon ?? text.endIndex)]
             text = text[host.endIndex...]
         }
         var port = defaultPort

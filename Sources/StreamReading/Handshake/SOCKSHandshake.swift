@@ -26,6 +26,8 @@ struct SOCKSHandshake {
 
     private let password: ProxyPassword?
     private var state = State.greeting
+    /// Whether the password that the client has given is right; `nil` if none is asked for or given.
+    private(set) var hasRightPassword: Bool?
     /// The replies that have not been taken.
     var replies: [UInt8] = []
 
@@ -73,7 +75,8 @@ struct SOCKSHandshake {
         let size = start + 1 + Int(bytes[start])
         guard bytes.count >= size else { return .incomplete }
         let given = (start + 1..<size).map { bytes[$0] }
-        guard bytes[0] == 1, password?.matches(given) ?? true else {
+        hasRightPassword = password?.matches(given)
+        guard bytes[0] == 1, hasRightPassword ?? true else {
             replies += [1, 1]
             return .failed
         }

@@ -115,6 +115,7 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result)
 func withV1(
     token: String? = nil,
     story: Story? = nil,
+    forwardPolicy: ForwardPolicy? = nil,
     loops count: Int = 1,
     isStrict: Bool = false,
     _ body: @Sendable (V1Fixture) async throws -> Void
@@ -136,7 +137,13 @@ func withV1(
     defer { listener.interrupt() }
     let loops = try EventLoopGroup(count: count)
     let journal = JournalHub()
-    let proxies = ProxyManager(loops: loops, seed: 7, isStrict: isStrict, journal: journal) { _, _ in }
+    let proxies = ProxyManager(
+        loops: loops,
+        seed: 7,
+        isStrict: isStrict,
+        forwardPolicy: forwardPolicy,
+        journal: journal
+    ) { _, _ in }
     let profiles = ProfileStore(
         shipped: { [ProfileStore.Listed(name: "slow", summary: "a slow line")] },
         resolve: { reference in

@@ -134,7 +134,7 @@ import Units
                 let head = "POST http://\(server.address)/a HTTP/1.1\r\nHost: b\r\nContent-Length: 4\r\n"
                 try client.send(Array("\(head)Proxy-Connection: keep-alive\r\n\r\nbo".utf8))
                 try client.send(Array("dy".utf8))
-                let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+                let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
                 #expect(try client.receive(exactly: response.utf8.count) == Array(response.utf8))
                 try client.send(Array("GET http://other.example/ HTTP/1.1\r\n\r\n".utf8))
                 #expect(client.receiveAll().bytes == [])
@@ -159,6 +159,76 @@ import Units
                 #expect(client.receiveAll().bytes == Array("HTTP/1.0 200 OK\r\n\r\nwhole".utf8))
             }
             #expect(await fixture.becomesIdle())
+        }
+    }
+
+    @Test func `a client is told of the close that a server doesn't announce, in whatever pieces its response comes`()
+        async throws
+    {
+        let response = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"
+        let server = TestServer { socket in
+            _ = try socket.receive(1 << 16)
+            for byte in response.utf8 { try socket.send([byte]) }
+            socket.close()
+        }
+        defer { server.stop() }
+        try await withProxy(to: server.address, policy: ForwardPolicy()) { fixture in
+            let got = try await self.response(fixture, "GET http://\(server.address)/ HTTP/1.1\r\n\r\n")
+            #expect(got == "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+            #expect(await fixture.becomesIdle())
+            #expect(await fixture.proxy.statistics().downstreamBytes == Int64(got.utf8.count))
+        }
+    }
+
+    @Test func `a response that ends in its head reaches the client as far as it came`() async throws {
+        let server = TestServer { socket in
+            _ = try socket.receive(1 << 16)
+            try socket.send(Array("HTTP/1.1 200 OK\r\nContent".utf8))
+            socket.close()
+        }
+        defer { server.stop() }
+        try await withProxy(to: server.address, policy: ForwardPolicy()) { fixture in
+            let got = try await self.response(fixture, "GET http://\(server.address)/ HTTP/1.1\r\n\r\n")
+            #expect(got == "HTTP/1.1 200 OK\r\nContent")
+        }
+    }
+
+    // MARK: Numbers
+
+    @Test(arguments: [1, 2]) func `only connections that name a target have a number`(threads: Int) async throws {
+        let first = Fault(
+            name: "cut",
+            stream: .downstream,
+            condition: Condition(connections: .range(1...2)),
+            kind: .cut(Cut(position: .at(ByteCount(10)), how: .reset))
+        )
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let profile = Profile(name: "test", faults: [first])
+        try await withProxy(to: server.address, profile, threads: threads, policy: ForwardPolicy()) { fixture in
+            let file = try await response(fixture, "GET /proxy.pac HTTP/1.0\r\n\r\n")
+            #expect(file.contains("\"PROXY \(fixture.proxy.address)\";"))
+            _ = try await response(fixture, "nonsense")
+            let open = try await blocking {
+                try fixture.client().close()
+                let open = try fixture.client()
+                try open.send([5])
+                return open
+            }
+            try await blocking {
+                for count in [10, 10, 50] {
+                    let client = try fixture.client()
+                    try client.send(Array("CONNECT \(server.address) HTTP/1.1\r\n\r\n".utf8) + randomBytes(50))
+                    #expect(try client.receive(exactly: Self.established.count) == Self.established)
+                    client.endWriting()
+                    #expect(client.receiveAll().bytes.count == count)
+                }
+            }
+            #expect(fixture.journal.rest.map(\.connection) == [1, 2])
+            // The one in its handshake isn't listed, and can't be ended by a number.
+            #expect(await !fixture.proxy.connections().contains { $0.number == 0 })
+            #expect(await !fixture.proxy.endConnection(0, reset: true))
+            open.close()
         }
     }
 
@@ -292,6 +362,25 @@ import Units
             }
             #expect(fixture.events.rest == [.clientNotAllowed("127.0.0.1")])
             #expect(await fixture.proxy.statistics().refused == 1)
+        }
+    }
+
+    @Test func `after a wrong password the next answer waits, by HTTP and by SOCKS`() async throws {
+        try await withExplicitProxy(policy: ForwardPolicy(password: ProxyPassword("pw"))) { fixture, server in
+            // ":no" and ":pw".
+            let wrong = "CONNECT \(server.address) HTTP/1.1\r\nProxy-Authorization: Basic Om5v\r\n\r\n"
+            let first = try await response(fixture, wrong)
+            #expect(first.hasPrefix("HTTP/1.1 407 "))
+            try await blocking {
+                let time = try duration {
+                    let client = try fixture.client()
+                    try client.send([5, 1, 2, 1, 0, 2] + Array("pw".utf8) + socksRequest(server.address) + [7])
+                    #expect(try client.receive(exactly: 2) == [5, 2])
+                    #expect(try client.receive(exactly: 13) == [1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0, 7])
+                }
+                // Less what passed between the first answer and the second try.
+                #expect(time > .milliseconds(300))
+            }
         }
     }
 

@@ -7,6 +7,8 @@ import Testing
         arguments: [
             ("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n", "example.com:443"),
             ("CONNECT [2001:DB8:0::1]:8443 HTTP/1.0\n\n", "[2001:DB8:0::1]:8443"),
+            ("CONNECT ::1:19443 HTTP/1.1\r\nHost: ::1:19443\r\n\r\n", "[::1]:19443"),
+            ("CONNECT 2001:db8::1:443 HTTP/1.1\r\n\r\n", "[2001:db8::1]:443"),
             ("\r\n\r\nCONNECT 192.0.2.7:1 HTTP/1.1\r\nProxy-Connection: keep-alive\r\n\r\n", "192.0.2.7:1"),
         ],
         [1, 2, 7, .max]
@@ -84,6 +86,12 @@ import Testing
         ("CONNECT exa%41mple.com:1 HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("CONNECT [::1%lo]:1 HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("CONNECT [1]:1 HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        ("CONNECT ::1 HTTP/1.1\r\n\r\n", "400 Bad Request"), ("CONNECT a:1:2 HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        ("CONNECT :443 HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        ("GET http://::1:80/ HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        ("GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "400 Bad Request"),
+        ("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nhost: b:1\r\n\r\n", "400 Bad Request"),
+        ("POST http://a/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400 Bad Request"),
         ("CONNECT \(String(repeating: "a", count: 254)):1 HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("GET https://a/ HTTP/1.1\r\n\r\n", "400 Bad Request"), ("GET http:///x HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("GET http://user@a/ HTTP/1.1\r\n\r\n", "400 Bad Request"),
