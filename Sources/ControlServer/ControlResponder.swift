@@ -93,7 +93,7 @@
             _ body: @escaping @Sendable (RequestHeadHandler) -> Result
         ) async throws -> Result {
             try await eventLoop.submit {
-                body(try pipeline.syncOperations.handler(type: RequestHeadHandler.self))
+                body(try self.pipeline.syncOperations.handler(type: RequestHeadHandler.self))
             }.get()
         }
     }

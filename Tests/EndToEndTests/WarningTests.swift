@@ -2,7 +2,7 @@ import ProxyEngine
 import Testing
 import Units
 
-@testable import squall
+@testable import SquallCommand
 
 /// How often the problems of proxies are told.
 @Suite struct WarningTests {

@@ -172,7 +172,7 @@ struct ListeningTests {
                     switch result {
                     case .accepted: "client"
                     case .gone: "own"
-                    case .none, .some(.none): "none"
+                    case nil, .some(.none): "none"
                     case .failed: "failed"
                     }
                 }

@@ -1,5 +1,6 @@
 import EventLoop
 import FaultProfile
+import ProxyEngine
 
 extension ProxyManager {
     /// Puts the proxies of `definitions`, whose names differ, in the place of all there are; if that isn't possible nothing
@@ -59,7 +60,7 @@ private struct Replacement {
         var fresh: [ManagedProxy] = []
         let names = Dictionary(present.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for definition in definitions {
-            try definition.check()
+            try definition.check(manager.context.forwardPolicy)
             guard let same = names[definition.name], await same.isAt(definition, seed: manager.seed) else { continue }
             kept.append((same, definition))
             next[same.name] = same
@@ -176,11 +177,11 @@ extension ProxyManager.Definition {
     }
 
     /// Throws if no proxy can be so.
-    fileprivate func check() throws(ControlError) {
+    fileprivate func check(_ policy: ForwardPolicy?) throws(ControlError) {
         guard !name.isEmpty else { throw .invalid("missing required field: name") }
         guard !upstream.isEmpty else { throw .invalid("missing required field: upstream") }
         _ = try ListenText.endpoint(listen)
-        _ = try ListenText.upstream(upstream)
+        _ = try ListenText.destination(upstream, policy)
         guard state(seed: 0).profile(of: name).allFaults.count <= ProfileLimits.faults else {
             throw .limit("a proxy has at most \(ProfileLimits.faults) faults")
         }

@@ -68,7 +68,7 @@ final class RunRecorder: Sendable {
             case .streamUnread(let reason):
                 // Told once for each reason.
                 state.unread[index].append(reason)
-            case .upstreamUnreachable(let endpoint, let error):
+            case .upstreamUnreachable(let endpoint, let error), .upstreamUnresolved(let endpoint, let error):
                 if state.unreachable[index] == nil { state.unreachable[index] = (endpoint, error) }
             case .targetUnreachable, .targetForbidden, .clientNotAllowed, .cannotAccept, .connectionLimitReached,
                 .connectionFromItself, .upstreamLeadsBack, .unacknowledgedAtReset, .answersByItself, .cannotListenAgain,
