@@ -83,7 +83,7 @@ struct JournalFile {
         guard let first = lines.first, let head = try? JSONDecoder().decode(Head.self, from: first.text),
             head.event == "journal"
         else {
-            throw noHeader(path)
+            throw JournalFile.noHeader(path)
         }
         let own: Profile
         do {
