@@ -535,6 +535,7 @@ let package = Package(
                 "FaultPlan",
                 "FaultProfile",
                 "Forecast",
+                "ProxyEngine",
                 "TestProtocols",
                 "TestSockets",
                 "Units",

@@ -36,19 +36,27 @@ extension ProfileReader {
         of source: ProfileSource,
         resolving resolve: @escaping Resolver
     ) throws(ProfileProblems) -> [Profile] {
-        let names = PresetFile(source)?.names ?? []
         var profiles: [Profile] = []
         var problems: [Problem] = []
         var known: Set<Problem> = []
         var omitted = 0
-        for name in names.isEmpty ? [""] : names {
+        func add(_ error: ProfileProblems) {
+            problems += error.problems.filter { known.insert($0).inserted }
+            omitted += error.omitted
+        }
+        // Read once, not for each preset.
+        var syntax = ProblemList()
+        let root = root(of: source, file: syntax.addFile(source.file), &syntax)
+        if let found = syntax.result() { add(found) }
+        let names = root.flatMap { PresetFile($0)?.names.prefix(ProfileLimits.presets) } ?? []
+        // Each preset repeats the problems of the file, so one with many is enough.
+        for name in names.isEmpty ? [""] : names where root != nil && problems.count < ProfileProblems.limit {
             var source = source
             source.preset = name
             do throws(ProfileProblems) {
-                profiles.append(try profile(from: source, resolving: resolve))
+                profiles.append(try profile(from: source, root: root, resolving: resolve))
             } catch {
-                problems += error.problems.filter { known.insert($0).inserted }
-                omitted += error.omitted
+                add(error)
             }
         }
         guard problems.isEmpty else {

@@ -111,7 +111,7 @@ public enum ProfileReader {
 
     /// The root value of a file. A file that is neither JSON nor begins like a profile isn't quoted in problems, because
     /// “extends” may name any readable file.
-    private static func root(of source: ProfileSource, file: Int, _ problems: inout ProblemList) -> JSONNode? {
+    static func root(of source: ProfileSource, file: Int, _ problems: inout ProblemList) -> JSONNode? {
         let isQuotable =
             switch JSONReader.beginning(of: source.bytes) {
             case .nothing, .object(nil): true

@@ -39,7 +39,7 @@ extension Connection {
             switch state.phase {
             case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .connecting, .replying: .dialing
             case .flowing: .open
-            case .lingering, .blackholed, .closed: .draining
+            case .unreached, .lingering, .blackholed, .closed: .draining
             }
         let (upstream, downstream) = passedBytes
         return ConnectionSummary(

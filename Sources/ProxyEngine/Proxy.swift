@@ -14,6 +14,7 @@ public final class Proxy: Sendable {
     public let started: Moment
 
     private let current: Mutex<Plan>
+    private let counters: CounterWatch
     let listener: LoopBound<Listener>
     let shards: [LoopBound<Shard>]
 
@@ -27,6 +28,7 @@ public final class Proxy: Sendable {
         configuration = context.configuration
         self.addresses = addresses
         current = Mutex(plan)
+        counters = context.counters
         started = plan.schedule.start
         self.listener = listener
         self.shards = shards
@@ -155,6 +157,10 @@ public final class Proxy: Sendable {
         return await parts.reduce(into: own ?? Statistics()) { $0 += $1 }
     }
 
+    /// Calls `tell` once when a counter changes, but for those of bytes and refused clients; in the place of the closure
+    /// before. It is called on any loop and must not block. Changes before `statistics` is called are in its result.
+    package func tellOnce(_ tell: @escaping @Sendable () -> Void) { counters.arm(tell) }
+
     /// The phase that runs at `moment`, if any.
     public func phase(at moment: Moment) -> Phase? {
         current.withLock { plan in plan.schedule.interval(at: moment).phase.map { plan.profile.phases[$0] } }
@@ -198,9 +204,9 @@ public final class Proxy: Sendable {
             return Proxy(context: context, plan: plan, addresses: addresses, listener: resident, shards: shards)
         } catch {
             let endpoint = context.configuration.listen
-            let place =
-                wanted.count > 1 ? Endpoint(host: error.address.host, port: error.address.port) : endpoint
-            throw .cannotListen(place, error.error)
+            // The address that a name has, which tells more than the name.
+            let address = Endpoint(host: error.address.host, port: error.address.port)
+            throw .cannotListen(endpoint.unix == nil ? address : endpoint, error.error)
         }
     }
 }

@@ -27,6 +27,8 @@ public struct ProxyConfiguration: Sendable {
     /// The largest number of open connections; one more is accepted and reset. 16,384 by default.
     public var connectionLimit = 16_384
 
+    /// The ends of connections, where they differ from those of Toxiproxy.
+    package var endings = EndingRules()
     /// The limits of connections whose peers are gone.
     package var drainLimits = DrainLimits()
     /// The registry that finds cycles of proxies.

@@ -15,6 +15,8 @@ final class ProxyContext: Sendable {
     /// The duties that find connections which lead back to the proxy.
     let duties: ProxyRegistry.Duties
     let openConnections = Atomic<Int>(0)
+    /// Tells a watcher of the counters.
+    let counters = CounterWatch()
     /// Whether the listener refuses clients.
     let isRefusing = Atomic<Bool>(false)
     /// Whether clients wait for a connection to end.

@@ -3,7 +3,7 @@ import Units
 
 /// A problem of a proxy that isn't a fault of its profile.
 public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
-    /// The upstream could not be connected to; the client was reset.
+    /// The upstream could not be connected to; the client was reset, or its stream ended, see `EndingRules`.
     case upstreamUnreachable(Endpoint, SystemError)
     /// The target that a client has named, `host:port`, could not be connected to; the client was told.
     case targetUnreachable(String, SystemError)
@@ -32,7 +32,7 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .upstreamUnreachable(let endpoint, let error):
-            "can't reach the upstream \(endpoint): \(error); the client was reset"
+            "can't reach the upstream \(endpoint): \(error); the client's connection was ended"
         case .targetUnreachable(let target, let error):
             "can't reach \(target): \(error); the client was told"
         case .targetForbidden(let target):

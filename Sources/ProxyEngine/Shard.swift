@@ -60,6 +60,7 @@ final class Shard: LoopShutdownHandler {
             connection.trail = Trail(path, to: context.route.id, in: context.registry)
         }
         connections.append(connection)
+        context.counters.noteChange()
         drainWatch.start()
         connection.start()
     }
@@ -85,11 +86,15 @@ final class Shard: LoopShutdownHandler {
         context.record(event, of: plan, connection: connection, direction: direction, at: now)
         let fault = plan.fault(event.fault)
         past.faultEvents[fault.kind.name, default: 0] += 1
+        context.counters.noteChange()
         return fault.name
     }
 
     /// Counts a connection that could not reach the upstream.
-    func noteFailure() { past.failed += 1 }
+    func noteFailure() {
+        past.failed += 1
+        context.counters.noteChange()
+    }
 
     /// Whether a client that is reset at `now`, and reconnects at once, might find the listener open although an outage
     /// refuses connections. The listener has a loop of its own.
@@ -110,6 +115,7 @@ final class Shard: LoopShutdownHandler {
         }
         if connections.isEmpty { loop.giveBackPipes() }
         context.connectionEnded()
+        context.counters.noteChange()
     }
 
     /// Releases connections whose time by the drain policy is over; returns whether any is left.

@@ -36,6 +36,7 @@ struct Squall: AsyncParsableCommand {
             try checkHelp(arguments[...])
             try CommandWords.check(arguments)
             var command = try parseAsRoot(arguments)
+            try OpenFiles.check(for: command)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

@@ -16,6 +16,20 @@ import Testing
         try await ToxiproxyClientTests.pass("served_profiles.py")
     }
 
+    @Test func `clients without a token, clients that leave, and long documents cost the server next to nothing`()
+        async throws
+    {
+        try await ToxiproxyClientTests.pass("control_limits.py")
+    }
+
+    @Test func `every client of a proxy whose upstream is down connects, and gets the end of the stream`() async throws {
+        try await ToxiproxyClientTests.pass("unreached.py")
+    }
+
+    @Test func `every command says a sentence or serves with few descriptors, and none spins`() async throws {
+        try await ToxiproxyClientTests.pass("descriptors.py")
+    }
+
     @Test func `the published library for Python works`() async throws {
         let library = ToxiproxyClientTests.libraries.appendingPathComponent("toxiproxy").path
         try #require(

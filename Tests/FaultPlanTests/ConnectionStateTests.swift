@@ -29,6 +29,9 @@ struct ConnectionStateTests {
             _ = state.dialFailed(.queueIsFull, of: 1, at: ConnectionStateTests.start)
         case .connecting:
             _ = state.started(at: ConnectionStateTests.start)
+        case .unreached:
+            _ = state.started(at: ConnectionStateTests.start)
+            _ = state.dialFailed(.refused, of: 1, at: ConnectionStateTests.start)
         case .flowing:
             _ = state.started(at: ConnectionStateTests.start)
             _ = state.connected(at: .zero)
@@ -46,8 +49,8 @@ struct ConnectionStateTests {
     }
 
     private let reached: [ConnectionState.Phase] = [
-        .accepted, .retrying(at: .milliseconds(1_005)), .connecting(address: 0), .flowing, .lingering(.client),
-        .lingering(.server), .blackholed, .closed,
+        .accepted, .retrying(at: .milliseconds(1_005)), .connecting(address: 0),
+        .unreached(until: .milliseconds(1_050)), .flowing, .lingering(.client), .lingering(.server), .blackholed, .closed,
     ]
 
     // MARK: Beginning
@@ -80,7 +83,7 @@ struct ConnectionStateTests {
 
     @Test(
         arguments: [
-            (.refuse, ConnectionActions(client: .reset, .finish)),
+            (.refuse, ConnectionActions(timer: .milliseconds(1_050), .awaitFirstByte)),
             (.close, ConnectionActions(client: .endStream, .linger(.client, .closure))),
         ] as [(Connect.Mode, ConnectionActions)]
     )
@@ -97,8 +100,31 @@ struct ConnectionStateTests {
     @Test func `dials the next address when one fails, and then fails`() {
         var (_, state) = machine(in: .connecting(address: 0))
         #expect(state.dialFailed(.refused, of: 2, at: Self.start).next == .dial(address: 1))
-        #expect(state.dialFailed(.refused, of: 2, at: Self.start) == ConnectionActions(client: .reset, .fail))
+        let failure = state.dialFailed(.refused, of: 2, at: Self.start)
+        #expect(failure == ConnectionActions(timer: .milliseconds(1_050), .fail))
+        #expect(state.phase == .unreached(until: .milliseconds(1_050)))
+    }
+
+    @Test func `a client whose server can't be reached is reset with its first byte`() {
+        var (_, state) = machine(in: .unreached(until: .milliseconds(1_050)))
+        #expect(state.failureReported() == ConnectionActions(.awaitFirstByte))
+        #expect(state.ready(.client, at: .milliseconds(1_010)).next == .awaitFirstByte)
+        #expect(state.firstByteCame() == ConnectionActions(client: .reset, .finish))
         #expect(state.phase == .closed)
+    }
+
+    @Test func `a client whose server can't be reached, and that sends nothing, is reset after 50 ms`() {
+        var (_, state) = machine(in: .unreached(until: .milliseconds(1_050)))
+        #expect(state.timerDue(at: .milliseconds(1_049)) == ConnectionActions(timer: .milliseconds(1_050)))
+        #expect(state.timerDue(at: .milliseconds(1_050)) == ConnectionActions(client: .reset, .finish))
+    }
+
+    @Test func `a client whose server can't be reached gets the end of its stream, where the rules say so`() {
+        var state = ConnectionState(.none, opened: Self.start, rules: EndingRules(closesUnreached: true))
+        _ = state.started(at: Self.start)
+        #expect(state.dialFailed(.timedOut, of: 1, at: Self.start).next == .fail)
+        #expect(state.failureReported() == ConnectionActions(client: .endStream, .linger(.client, .closure)))
+        #expect(state.phase == .lingering(.client))
     }
 
     @Test(
@@ -139,11 +165,11 @@ struct ConnectionStateTests {
             (.downstream, .cut(.reset), ConnectionActions(server: .reset, .linger(.client, .acknowledgement))),
             (
                 .upstream, .cut(.close),
-                ConnectionActions(server: .endStream, client: .close, .linger(.server, .closure))
+                ConnectionActions(server: .endStream, client: .endStream, .linger(.server, .closure))
             ),
             (
                 .downstream, .cut(.close),
-                ConnectionActions(server: .close, client: .endStream, .linger(.client, .closure))
+                ConnectionActions(server: .endStream, client: .endStream, .linger(.client, .closure))
             ),
             (.upstream, .cut(.silence), ConnectionActions(timer: .distantFuture, .blackhole)),
         ] as [(Direction, Ending, ConnectionActions)]
@@ -151,6 +177,16 @@ struct ConnectionStateTests {
     func `passes the end of a link on`(direction: Direction, ending: Ending, expected: ConnectionActions) {
         var (plan, state) = machine(in: .flowing)
         #expect(state.linkEnded(direction, ending, isOtherFinished: false, of: plan) == expected)
+    }
+
+    @Test func `a cut that closes, closes both ends at once where the rules say so`() {
+        for direction in [Direction.upstream, .downstream] {
+            var state = ConnectionState(.none, opened: Self.start, rules: EndingRules(closesAtOnce: true))
+            _ = state.started(at: Self.start)
+            _ = state.connected(at: Self.start)
+            let end = state.linkEnded(direction, .cut(.close), isOtherFinished: false, of: Plan.of(.of([])))
+            #expect(end == ConnectionActions(server: .close, client: .close, .finish))
+        }
     }
 
     /// Of a link to the server, and one to the client, that is open, finished, or has a broken sink.
@@ -199,9 +235,8 @@ struct ConnectionStateTests {
             let both = ConnectionActions(server: .reset, client: .reset, .finish)
             switch phase {
             case .closed: #expect(actions == ConnectionActions())
-            case .lingering(.client): #expect(actions == ConnectionActions(client: .close, .finish))
-            case .lingering(.server): #expect(actions == ConnectionActions(server: .close, .finish))
-            case .accepted, .hanging, .delayed, .retrying:
+            case .lingering: #expect(actions == ConnectionActions(server: .close, client: .close, .finish))
+            case .accepted, .hanging, .delayed, .retrying, .unreached:
                 #expect(actions == ConnectionActions(client: .reset, .finish))
             case .connecting, .flowing, .blackholed: #expect(actions == both)
             case .negotiating, .resolving, .replying: Issue.record("see NegotiationTests")
@@ -219,6 +254,7 @@ struct ConnectionStateTests {
                 case .accepted, .closed: [.proceed, .proceed]
                 case .hanging, .delayed, .retrying, .blackholed: [.checkEnds, .checkEnds]
                 case .connecting: [.checkEnds, .finishDialing]
+                case .unreached: [.awaitFirstByte, .awaitFirstByte]
                 case .flowing: [.run, .run]
                 case .lingering(let peer): [.keepLingering(peer), .keepLingering(peer)]
                 // See NegotiationTests.
@@ -261,6 +297,6 @@ struct ConnectionStateTests {
         #expect(state.terminated(at: .seconds(4)) == nil)
         #expect(state.nextTermination(after: .seconds(4)) == .seconds(5))
         let end = state.terminated(at: .seconds(5))
-        #expect(end?.server == .close && end?.client == .endStream && end?.next == .linger(.client, .closure))
+        #expect(end?.server == .endStream && end?.client == .endStream && end?.next == .linger(.client, .closure))
     }
 }

@@ -190,4 +190,33 @@ import Testing
         #expect(found.description.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).count == 1)
         #expect(found.description.count < 400)
     }
+
+    /// An object with `count` members that no object has, then `more`.
+    private func unknown(_ count: Int, _ more: String = "") -> String {
+        "{" + (0..<count).map { "\"zzzzzz\($0)\": 1" }.joined(separator: ", ") + more + "}"
+    }
+
+    @Test func `64 keys are compared with those of a profile, and no more`() {
+        let near = ", \"fautls\": []"
+        #expect(problems(unknown(63, near)).contains { $0.contains("a profile has no key “fautls”") })
+        let far = problems(unknown(64, near))
+        #expect(far.count == 1 && far[0].contains("this is no profile: it has none of the keys of one"))
+        // Those that are right are found anywhere.
+        #expect(problems(unknown(1_000, ", \"faults\": []")).contains { $0.contains("needs the key “name”") })
+    }
+
+    @Test func `64 keys of a fault are looked at for what its kind was meant to be, and no more`() {
+        #expect(problems(fault: unknown(63, ", \"latency\": 1"))[0].contains("and has “latency”"))
+        #expect(problems(fault: unknown(64, ", \"latency\": 1"))[0].contains("add one of the kinds"))
+    }
+
+    @Test func `a problem of a file of presets is told once, however many presets it has`() {
+        let preset = "{ \"summary\": \"s\" }"
+        let presets = (0..<9).map { "\"p\($0)\": \(preset)" }.joined(separator: ", ")
+        let text = unknown(150, ", \"title\": \"t\", \"presets\": { \(presets) }")
+        let error = #expect(throws: ProfileProblems.self) {
+            try ProfileReader.presets(of: ProfileSource(file: "p.json", text: text), resolving: shippedTrace)
+        }
+        #expect(error?.problems.count == 100 && error?.omitted == 50)
+    }
 }

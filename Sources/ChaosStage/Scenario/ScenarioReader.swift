@@ -31,7 +31,7 @@ public enum ScenarioReader {
                 )
             }.map(\.element)
             let listed = Array(sorted.prefix(ProfileProblems.limit))
-            throw ProfileProblems(problems: listed, omitted: sorted.count - listed.count)
+            throw ProfileProblems(problems: listed, omitted: decoder.omitted + sorted.count - listed.count)
         }
         return scenario
     }
@@ -43,6 +43,11 @@ struct ScenarioDecoder {
     let resolve: ScenarioReader.Resolver
     let files: ProfileReader.Resolver
     var problems: [Problem] = []
+    /// Problems beyond `problemLimit`.
+    private(set) var omitted = 0
+
+    /// The unknown keys that are looked at for what they were meant to be, which takes long: 400.
+    private static let problemLimit = 4 * ProfileProblems.limit
 
     init(file: String, resolve: @escaping ScenarioReader.Resolver, files: @escaping ProfileReader.Resolver) {
         (self.file, self.resolve, self.files) = (file, resolve, files)
@@ -282,6 +287,10 @@ struct ScenarioDecoder {
             return nil
         }
         for member in members where !known.contains(member.key) {
+            guard problems.count < ScenarioDecoder.problemLimit else {
+                omitted += 1
+                continue
+            }
             let remedy = ScenarioWords.remedy(for: member.key, of: known)
             let what = "\(title) has no key \(member.key.quoted)"
             report(what, remedy, line: member.line, column: member.column, code: .unknownKey)

@@ -14,6 +14,8 @@ public struct APIRequest: Sendable {
     public var authority: String?
     /// The whole content.
     public var body: [UInt8]
+    /// The client, for a response that waits.
+    public var client = ClientPresence()
 
     /// Makes a request of its parts.
     public init(

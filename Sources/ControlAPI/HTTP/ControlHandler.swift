@@ -1,3 +1,4 @@
+import EventLoop
 import FaultProfile
 import HTTPTypes
 
@@ -5,6 +6,8 @@ import HTTPTypes
 public struct ControlHandler: Sendable {
     /// The most bytes of a request's body: 8 MiB.
     public static let bodyLimit = 8 << 20
+    /// The most bytes of a body whose request is handled beside others: 64 KiB.
+    private static let shortBody = 64 << 10
 
     private let requestGuard: RequestGuard
     private let toxiproxy: ToxiproxyAPI
@@ -17,8 +20,24 @@ public struct ControlHandler: Sendable {
         self.v1 = v1
     }
 
-    /// The response to a request.
-    public func respond(to request: APIRequest) async -> APIResponse {
+    /// The response to a request that is refused by its head alone, whatever its content is: because of its sender, or of
+    /// a length that its path doesn't take. `nil` for others.
+    public func refusal(of head: APIRequest) -> APIResponse? {
+        if let refusal = refusalOfSender(head) { return refusal }
+        let limit = contentLimit(of: head)
+        guard let length = head.fields[.contentLength].flatMap(Int.init), length > limit else { return nil }
+        return ControlHandler.tooLong(head, limit)
+    }
+
+    /// The most bytes of content that the path of a request takes.
+    public func contentLimit(of head: APIRequest) -> Int {
+        v1?.contentLimit(of: head) ?? ControlHandler.bodyLimit
+    }
+
+    /// Whether the response to a request may wait for something that happens, as long as its client does.
+    public func mayWait(_ head: APIRequest) -> Bool { head.path == V1API.waitPath || head.path == V1API.eventPath }
+
+    private func refusalOfSender(_ request: APIRequest) -> APIResponse? {
         switch requestGuard.refusal(of: request) {
         case .crossSite(let reason):
             return V1API.owns(request)
@@ -30,8 +49,21 @@ public struct ControlHandler: Sendable {
                 ? APIResponse.problem(401, "unauthorized", reason) : ControlHandler.error(401, reason)
             response.fields[.wwwAuthenticate] = "Bearer"
             return response
-        case nil: break
+        case nil: return nil
         }
+    }
+
+    /// The response to a request. The work of a long content is done one after the other on a thread of its own, so that
+    /// other requests don't wait for it.
+    public func respond(to request: APIRequest) async -> APIResponse {
+        if let refusal = refusalOfSender(request) { return refusal }
+        let limit = contentLimit(of: request)
+        guard request.body.count <= limit else { return ControlHandler.tooLong(request, limit) }
+        guard request.body.count > ControlHandler.shortBody else { return await answer(to: request) }
+        return await withTaskExecutorPreference(WorkThread.shared) { await answer(to: request) }
+    }
+
+    private func answer(to request: APIRequest) async -> APIResponse {
         if request.path.contains("//") { return ControlHandler.redirect(request) }
         if let response = await v1?.respond(to: request) { return response }
         if let response = await toxiproxy.respond(to: request) { return response }
@@ -40,11 +72,18 @@ public struct ControlHandler: Sendable {
 
     /// The response to a request whose body is too long, or came too slowly. `request` is without its body.
     public static func unread(_ request: APIRequest, _ status: Int, _ reason: String) -> APIResponse {
+        let codes = [408: "timeout", 413: "too-large", 503: "busy"]
         var response =
             V1API.owns(request)
-            ? APIResponse.problem(status, status == 413 ? "too-large" : "timeout", reason) : error(status, reason)
+            ? APIResponse.problem(status, codes[status] ?? "error", reason) : error(status, reason)
         response.fields[.connection] = "close"
+        if status == 503 { response.fields[.retryAfter] = "1" }
         return response
+    }
+
+    /// The response to a request whose body has more than `limit` bytes. `request` is without its body.
+    public static func tooLong(_ request: APIRequest, _ limit: Int) -> APIResponse {
+        unread(request, 413, "the body has more than \(limit) bytes")
     }
 
     private static func error(_ status: Int, _ text: String) -> APIResponse {

@@ -11,6 +11,7 @@ final class Notices: Sendable {
         var lastProblem: UInt64 = 0
         var problems: [String] = []
         var isStopped = false
+        var observers: [@Sendable () -> Void] = []
     }
 
     private let state = Mutex(State())
@@ -24,8 +25,19 @@ final class Notices: Sendable {
     /// Whether the server stops.
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
+    /// Calls `observer` after each change, and when the server stops, on any thread.
+    func observe(_ observer: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(observer) } }
+
     /// Counts a change.
-    func noteChange() { state.withLock { $0.changes += 1 } }
+    func noteChange() { tell { $0.changes += 1 } }
+
+    private func tell(_ change: (inout State) -> Void) {
+        let observers = state.withLock { state in
+            change(&state)
+            return state.observers
+        }
+        for observer in observers { observer() }
+    }
 
     /// Keeps a problem.
     func noteProblem(_ text: String) {
@@ -42,7 +54,7 @@ final class Notices: Sendable {
     }
 
     /// Ends every reader.
-    func stop() { state.withLock { $0.isStopped = true } }
+    func stop() { tell { $0.isStopped = true } }
 }
 
 extension JournalHub {

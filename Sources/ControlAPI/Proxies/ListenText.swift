@@ -2,11 +2,13 @@ import EventLoop
 
 /// Addresses to listen on as Toxiproxy's clients write them.
 enum ListenText {
-    /// The endpoint of `text`: `host:port` or `unix:path`. Without a host it is every interface; without a text as well, at
-    /// a free port.
+    /// The endpoint of `text`: `host:port` or `unix:path`. Without a host it is every interface of IPv6 and IPv4, and so it
+    /// is with `*` or `0.0.0.0`, as in Go; without a text as well, at a free port.
     static func endpoint(_ text: String) throws(ControlError) -> Endpoint {
         if text.isEmpty { return Endpoint(host: "::", port: 0) }
-        if text.hasPrefix(":"), let endpoint = Endpoint("[::]\(text)") { return endpoint }
+        let host = ["*:", "0.0.0.0:"].first { text.hasPrefix($0) }
+        let port = text.dropFirst(host.map { $0.count - 1 } ?? 0)
+        if port.hasPrefix(":"), let endpoint = Endpoint("[::]\(port)") { return endpoint }
         if let endpoint = Endpoint(text) { return endpoint }
         throw .malformedListen("listen tcp: address \(text): \(reason(text))")
     }

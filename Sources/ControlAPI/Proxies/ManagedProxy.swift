@@ -16,6 +16,8 @@ final class ManagedProxy: Sendable {
         var listenPermissions: SocketPermissions?
         var upstream: String
         var isEnabled: Bool
+        /// Whether clients get the end of the stream, and not a reset, when the upstream can't be reached.
+        var closesUnreached = false
         var seed: UInt64
         /// In the order of creation.
         var toxics: [Toxic] = []
@@ -135,6 +137,11 @@ final class ManagedProxy: Sendable {
         )
         if let permissions = state.listenPermissions { configuration.listenPermissions = permissions }
         configuration.startsUnresolved = true
+        configuration.endings = EndingRules(
+            closesUnreached: state.closesUnreached,
+            closesAtOnce: context.isStrict,
+            endsWithDiscard: context.isStrict
+        )
         configuration.clockStart = context.clockStart
         let listen = configuration.listen
         configuration.resolve = { endpoint throws(SystemError) in
@@ -221,10 +228,16 @@ final class ManagedProxy: Sendable {
     }
 
     /// The counters since the proxy was created.
-    func statistics() async -> Statistics {
+    ///
+    /// - Parameter tell: called once when a counter, but those of bytes, differs from the result; not if the proxy stops or
+    ///   starts, which the journal's notices tell.
+    func statistics(telling tell: (@Sendable () -> Void)? = nil) async -> Statistics {
         let state = state
         var total = state.past
-        if let running = state.running { total += await running.statistics() }
+        if let running = state.running {
+            if let tell { running.tellOnce(tell) }
+            total += await running.statistics()
+        }
         return total
     }
 
@@ -273,6 +286,8 @@ struct ControlContext: Sendable {
     let journal: JournalHub
     /// The start of every proxy's clock; `nil` for the start of the proxy.
     var clockStart: Moment?
+    /// Whether connections end as those of Toxiproxy do.
+    let isStrict: Bool
     /// Called for the problems of a proxy that aren't faults, with its name.
     let report: @Sendable (String, ProxyEvent) -> Void
 }

@@ -18,6 +18,8 @@ public final class ProxyManager: Sendable {
         var listenPermissions: SocketPermissions?
         var upstream: String
         var isEnabled = true
+        /// Whether clients get the end of the stream, and not a reset, when the upstream can't be reached.
+        var closesUnreached = false
         var seed: UInt64?
         var toxics: [Toxic] = []
         var base: Profile?
@@ -36,15 +38,23 @@ public final class ProxyManager: Sendable {
     ///   - seed: the seed of every draw of a proxy that has none of its own.
     ///   - clockStart: the start of every proxy's clock, past or to come, so that proxies of several servers act together;
     ///     `nil` for the start of each proxy.
+    ///   - isStrict: whether connections end as those of Toxiproxy do, see docs/toxiproxy.md.
     ///   - report: called for problems of proxies that aren't faults, with the proxy's name, on any thread.
     public init(
         loops: EventLoopGroup,
         seed: UInt64,
         clockStart: Moment? = nil,
+        isStrict: Bool = false,
         journal: JournalHub,
         report: @escaping @Sendable (String, ProxyEvent) -> Void
     ) {
-        context = ControlContext(loops: loops, journal: journal, clockStart: clockStart, report: report)
+        context = ControlContext(
+            loops: loops,
+            journal: journal,
+            clockStart: clockStart,
+            isStrict: isStrict,
+            report: report
+        )
         self.seed = seed
     }
 
@@ -60,8 +70,15 @@ public final class ProxyManager: Sendable {
     /// The results of `body` for every proxy, in the order of their names. It is called for all at the same time, since each
     /// waits for loops.
     func onAll<Result: Sendable>(_ body: @escaping @Sendable (ManagedProxy) async -> Result) async -> [Result] {
-        let all = all
-        return await withTaskGroup(of: (Int, Result).self) { group in
+        await on(all, body)
+    }
+
+    /// The results of `body` for each of `all`, in their order, see `onAll`.
+    func on<Result: Sendable>(
+        _ all: [ManagedProxy],
+        _ body: @escaping @Sendable (ManagedProxy) async -> Result
+    ) async -> [Result] {
+        await withTaskGroup(of: (Int, Result).self) { group in
             for (index, proxy) in all.enumerated() { group.addTask { (index, await body(proxy)) } }
             var results: [Result?] = Array(repeating: nil, count: all.count)
             for await (index, result) in group { results[index] = result }
@@ -98,6 +115,7 @@ public final class ProxyManager: Sendable {
             listenPermissions: definition.listenPermissions,
             upstream: definition.upstream,
             isEnabled: definition.isEnabled,
+            closesUnreached: definition.closesUnreached,
             seed: definition.seed ?? seed,
             toxics: definition.toxics,
             base: definition.base,

@@ -3,7 +3,8 @@ import FaultProfile
 /// Reads JSON objects by the rules of Go's encoding/json, which Toxiproxy's clients rely on: names match in any case,
 /// unknown ones are ignored, and `null` leaves a value as it is.
 struct GoJSON {
-    private let members: [JSONMember]
+    /// The last value of each name, in lower case.
+    private let values: [String: JSONNode]
 
     /// An error of reading, in words for the client.
     struct Failure: Error {
@@ -13,8 +14,8 @@ struct GoJSON {
     /// The object at `node`; `null` counts as an empty one.
     init(_ node: JSONNode) throws(Failure) {
         switch node.value {
-        case .object(let members): self.members = members
-        case .null: members = []
+        case .object(let members): values = Dictionary(members.map { ($0.key.lowercased(), $0.node) }) { $1 }
+        case .null: values = [:]
         default: throw Failure(text: "\(node.value.form) stands where an object is due")
         }
     }
@@ -31,7 +32,7 @@ struct GoJSON {
 
     /// The value of `name`; `nil` if it is absent or null.
     func node(_ name: String) -> JSONNode? {
-        guard let node = members.last(where: { $0.key.lowercased() == name })?.node else { return nil }
+        guard let node = values[name] else { return nil }
         if case .null = node.value { return nil }
         return node
     }

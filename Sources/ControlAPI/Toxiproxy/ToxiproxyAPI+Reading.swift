@@ -22,7 +22,8 @@ extension ToxiproxyAPI {
                 name: try object.text("name") ?? "",
                 listen: try object.text("listen") ?? "",
                 upstream: try object.text("upstream") ?? "",
-                isEnabled: try object.flag("enabled") ?? true
+                isEnabled: try object.flag("enabled") ?? true,
+                closesUnreached: true
             )
         }
     }

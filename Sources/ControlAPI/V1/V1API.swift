@@ -8,10 +8,12 @@ public struct V1API: Sendable {
     let story: Story?
     let streams = StreamSlots()
     let samples = SampleCache()
+    let waits: WaitList
 
     /// The API over `proxies`, which can have the profiles of `profiles`, with the story of a demo if there is one.
     public init(proxies: ProxyManager, profiles: ProfileStore, story: Story? = nil) {
         self.proxies = proxies
+        waits = WaitList(proxies)
         self.profiles = profiles
         self.story = story
     }
@@ -33,6 +35,14 @@ public struct V1API: Sendable {
         } catch {
             return .problem(error)
         }
+    }
+
+    /// The most bytes of content that the path of a request takes: those of a profile where it takes one.
+    func contentLimit(of request: APIRequest) -> Int {
+        guard V1API.owns(request), let path = request.splitPath,
+            let route = V1API.routes.first(where: { $0.method == request.method && $0.match(path) != nil })
+        else { return ControlHandler.bodyLimit }
+        return route.takesProfile ? ProfileLimits.fileBytes : ControlHandler.bodyLimit
     }
 
     /// Whether the path of a request is one of this API.

@@ -11,7 +11,7 @@ public final class EventLoopGroup: Sendable {
     ///
     /// - Throws: `SystemError` if a thread or a descriptor can't be created.
     public init(count: Int = 0) throws(SystemError) {
-        let wanted = count > 0 ? count : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        let wanted = count > 0 ? count : ProcessLimits.processors
         var loops: [EventLoop] = []
         for index in 0..<min(wanted, 256) { loops.append(try EventLoop(index: index)) }
         self.loops = loops

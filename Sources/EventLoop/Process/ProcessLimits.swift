@@ -20,6 +20,16 @@ public enum ProcessLimits {
         }
     }
 
+    /// The limit to which `raiseOpenFiles` raises it.
+    public static var highestOpenFiles: Int { Int(clamping: openFiles.rlim_max) }
+
+    /// The available processors, 1 or more.
+    public static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+    /// Keeps `count` descriptors from proxies, besides the 16 that are always kept, for connections of another server in
+    /// the process.
+    public static func reserveOpenFiles(_ count: Int) { DescriptorReserve.others.store(count, ordering: .relaxed) }
+
     /// Runs `body`, which starts another program, with the original limit of descriptors, because some programs fail with
     /// a high one.
     static func withInheritedOpenFiles<Result>(_ body: () -> Result) -> Result {

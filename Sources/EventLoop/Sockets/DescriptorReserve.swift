@@ -1,10 +1,16 @@
 import Glibc
+import Synchronization
 
 /// The last descriptors of the process, reserved for files and system libraries. (libdispatch opens a file in /proc once a
 /// second while work waits, and aborts the process if it can't.)
 enum DescriptorReserve {
+    /// The number of descriptors that are reserved always: 16.
+    private static let least = 16
+    /// The number of those that are reserved besides, see `ProcessLimits.reserveOpenFiles`.
+    static let others = Atomic<Int>(0)
+
     /// The number of reserved descriptors.
-    static let count = 16
+    private static var count: Int { least + others.load(ordering: .relaxed) }
 
     /// Whether `descriptor` is reserved.
     static func includes(_ descriptor: Int32) -> Bool { Int(descriptor) >= limit - count }

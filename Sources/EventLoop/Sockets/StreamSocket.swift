@@ -272,9 +272,10 @@ public final class StreamSocket {
         return failure != nil
     }
 
-    /// Ends this side's stream (FIN) after what was sent.
+    /// Ends this side's stream (FIN) after what was sent. A closed socket stays as it is.
     public func shutdownWrite() {
         loop.preconditionOnLoop()
+        guard isOpen else { return }
         loop.system.shutdownWrite(descriptor)
     }
 

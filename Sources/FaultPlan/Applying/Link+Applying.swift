@@ -5,10 +5,14 @@ extension Link {
     /// Bytes taken from the source, including those that faults removed.
     public var taken: Int64 { arrived + (faults.isEmpty ? 0 : faults[0].marks.vanished) }
 
-    /// The event of a fault that has lost bytes and that `change` ends: the stream can't go on; `nil` if there is none.
-    public func loss(endedBy change: PlanChange) -> FaultEvent? {
+    /// The event of a fault that has lost bytes and that `change` ends: the stream can't go on; `nil` if there is none. With
+    /// `isRemovalEnough` a fault that is removed counts although no byte has come to be lost.
+    public func loss(endedBy change: PlanChange, orRemoved isRemovalEnough: Bool = false) -> FaultEvent? {
         guard !isFinished, sourceEnd == nil, !faults.isEmpty else { return nil }
-        let slot = faults[0].slots.first { $0.stage.hasLostBytes && !change.isKept($0.fault) }
+        let slot = faults[0].slots.first { slot in
+            guard slot.stage.losesBytes, !change.isKept(slot.fault) else { return false }
+            return slot.stage.hasLostBytes || isRemovalEnough && change.isRemoved(slot.fault)
+        }
         return slot.map { FaultEvent(fault: $0.fault, offset: nil, effect: .cuts(.close)) }
     }
 

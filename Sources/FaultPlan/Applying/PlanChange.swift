@@ -17,6 +17,8 @@ public struct PlanChange: Sendable {
     public let asksForClient: Bool
     /// The indices of the faults that are new in the plan.
     let beginning: [Int]
+    /// The identities of the faults in `removed`.
+    private let removedIdentities: Set<Int>
     /// The cuts by a limit whose count goes on from a fault of the same name: the identity of each, and of that fault.
     let counting: [Int: Int]
 
@@ -32,7 +34,9 @@ public struct PlanChange: Sendable {
             counting[plan.identities[index]] = last.map { old.identities[$0] }
         }
         added = beginning.map { plan.faults[$0].name }.filter { !names.old.contains($0) }
-        removed = ended.map { old.faults[$0].name }.filter { !names.new.contains($0) }
+        let gone = ended.filter { !names.new.contains(old.faults[$0].name) }
+        removed = gone.map { old.faults[$0].name }
+        removedIdentities = Set(gone.map { old.identities[$0] })
         changed = beginning.map { plan.faults[$0].name }.filter { names.old.contains($0) }
         changesPhases = old.schedule != plan.schedule
         asksForClient = beginning.contains { plan.faults[$0].asksForClient }
@@ -43,11 +47,14 @@ public struct PlanChange: Sendable {
         self.plan = plan
         (added, removed, changed) = ([], [], [])
         (changesPhases, asksForClient) = (false, false)
-        (beginning, counting) = ([], [:])
+        (beginning, counting, removedIdentities) = ([], [:], [])
     }
 
     /// Whether the fault with an identity remains.
     func isKept(_ identity: Int) -> Bool { plan.identities.contains(identity) }
+
+    /// Whether the fault with an identity is gone, and none of its name has come in its place.
+    func isRemoved(_ identity: Int) -> Bool { removedIdentities.contains(identity) }
 
     /// The update of one live connection; `client` is needed if `asksForClient`, and `names` are those that are known of it:
     /// the target that its client has named, and the name in the client's first bytes.

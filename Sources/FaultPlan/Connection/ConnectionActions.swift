@@ -37,7 +37,8 @@ public struct ConnectionActions: Hashable, Sendable {
         case awaitRefusal
         /// Delivers the remaining bytes of the other end, which is gone, to this one.
         case deliverRest(to: Peer)
-        /// Closes the links and waits until the end has taken the sent bytes, see `Linger`.
+        /// Closes the links and waits until the end has taken the sent bytes, see `Linger`. For `closure` the other end is
+        /// drained as well, if its socket is open.
         case linger(Peer, Linger.Goal)
         /// Continues to linger.
         case keepLingering(Peer)
@@ -45,8 +46,10 @@ public struct ConnectionActions: Hashable, Sendable {
         case blackhole
         /// The drain policy looks at both ends.
         case checkEnds
-        /// The failure to reach the server is reported; the connection is over.
+        /// The failure to reach the server is reported, then `ConnectionState.failureReported` is called.
         case fail
+        /// `ConnectionState.firstByteCame` is called if the client has sent a byte, or is gone.
+        case awaitFirstByte
         /// The connection is over.
         case finish
     }

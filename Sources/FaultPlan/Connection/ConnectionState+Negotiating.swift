@@ -41,8 +41,8 @@ extension ConnectionState {
         switch phase {
         case .negotiating, .resolving:
             return reply(.refused, .sendReply, at: now)
-        case .accepted, .hanging, .delayed, .retrying, .connecting, .replying, .flowing, .lingering, .blackholed,
-            .closed:
+        case .accepted, .hanging, .delayed, .retrying, .connecting, .replying, .unreached, .flowing, .lingering,
+            .blackholed, .closed:
             return ConnectionActions()
         }
     }

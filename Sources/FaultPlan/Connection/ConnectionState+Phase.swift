@@ -18,9 +18,11 @@ extension ConnectionState {
         case connecting(address: Int)
         /// The client is sent the end of the handshake, until the moment at most.
         case replying(HandshakeReply, until: Moment)
+        /// The server can't be reached, or a fault refuses the client; it is reset with its first byte, at the moment at the latest.
+        case unreached(until: Moment)
         /// Bytes are forwarded.
         case flowing
-        /// One end is left, and takes the rest.
+        /// The end takes the rest; the other one is gone, or is drained as well.
         case lingering(Peer)
         /// Nothing passes any more, and neither end learns of it.
         case blackholed

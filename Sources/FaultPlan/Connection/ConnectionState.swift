@@ -15,6 +15,7 @@ import Units
 /// | delayed, retrying | the timer |
 /// | connecting | `connected`, `dialFailed`, `dialTimedOut` |
 /// | replying | `replySent`, the time limit |
+/// | unreached | the client's first byte, the timer |
 /// | flowing | the end of a link, a broken socket, a terminator |
 /// | lingering, blackholed | the drain policy |
 public struct ConnectionState: Sendable {
@@ -29,6 +30,7 @@ public struct ConnectionState: Sendable {
     public internal(set) var phase = Phase.accepted
     /// Whether the client names its target in a handshake before anything is dialed.
     let negotiates: Bool
+    let rules: EndingRules
     /// Whether a fault may end the connection. A copy, because access to `faults` is reference-counted.
     public internal(set) var mayTerminate: Bool
     private var isAnswered = false
@@ -50,9 +52,15 @@ public struct ConnectionState: Sendable {
 
     /// The state of a connection that was accepted at `opened`. With `negotiates` its client names the target in a
     /// handshake.
-    public init(_ faults: ConnectionFaults, opened: Moment, negotiates: Bool = false) {
+    public init(
+        _ faults: ConnectionFaults,
+        opened: Moment,
+        negotiates: Bool = false,
+        rules: EndingRules = EndingRules()
+    ) {
         self.faults = faults
         self.negotiates = negotiates
+        self.rules = rules
         mayTerminate = faults.terminators.arePossible
         if !hasNoFaults { watch = [FaultWatch(passed: (0, opened))] }
     }
@@ -74,7 +82,7 @@ public struct ConnectionState: Sendable {
     mutating func begin(at now: Moment) -> ConnectionActions {
         // Idleness doesn't count from before the handshake's end.
         if negotiates, !watch.isEmpty { watch[0].passed = (0, now) }
-        if let end = terminated(at: now) { return end }
+        if let end = terminated(at: now) { return resetLater(end, at: now) }
         guard let event = faults.hang.event(at: now) else { return dialLater(at: now) }
         phase = .hanging
         return ConnectionActions(event: event, timer: nextHangChange(after: now), .checkEnds)
@@ -88,6 +96,7 @@ public struct ConnectionState: Sendable {
         case .replying: peer == .client ? ConnectionActions(.sendReply) : ConnectionActions()
         case .hanging: hangOn(at: now)
         case .connecting where peer == .server: ConnectionActions(.finishDialing)
+        case .unreached: ConnectionActions(.awaitFirstByte)
         case .resolving, .delayed, .retrying, .connecting, .blackholed: ConnectionActions(.checkEnds)
         case .flowing: ConnectionActions(.run)
         case .lingering(let last): ConnectionActions(.keepLingering(last))
@@ -109,6 +118,8 @@ public struct ConnectionState: Sendable {
             return faults.connectDelay?.isFailure == true ? fail(at: now) : dial(at: now)
         case .connecting:
             return terminated(at: now) ?? ConnectionActions(timer: nextTermination(after: now))
+        case .unreached(let deadline):
+            return now < deadline ? ConnectionActions(timer: deadline) : close(both: .reset)
         case .flowing:
             return ConnectionActions(.run)
         case .lingering(let last):
@@ -178,8 +189,10 @@ public struct ConnectionState: Sendable {
             return isOtherFinished ? ConnectionActions() : ConnectionActions(sink, .endStream)
         case .reset, .cut(.reset):
             return linger(sink, .acknowledgement, after: ConnectionActions(source, .reset))
+        case .cut(.close) where rules.closesAtOnce:
+            return close(both: .close)
         case .cut(.close):
-            return linger(sink, .closure, after: ConnectionActions(source, .close).adding(sink, .endStream))
+            return linger(sink, .closure, after: ConnectionActions(source, .endStream).adding(sink, .endStream))
         case .cut(.silence):
             return blackhole()
         }
@@ -213,51 +226,6 @@ public struct ConnectionState: Sendable {
     /// The connection ends now, in any phase: by FIN, or by RST with `reset`.
     public mutating func abandoned(reset: Bool) -> ConnectionActions { close(both: reset ? .reset : .close) }
 
-    /// Ends the connection if an outage, its age or idleness has it so at `now`; `nil` if not.
-    ///
-    /// - Parameter mayReconnect: whether a client that is reset now, and reconnects at once, might find the listener still
-    ///   open although an outage refuses connections. The listener may run on another loop, so the reset waits for it.
-    public mutating func terminated(at now: Moment, mayReconnect: @autoclosure () -> Bool = false)
-        -> ConnectionActions?
-    {
-        guard mayTerminate, now >= watch[0].safeUntil else { return nil }
-        let lastPassed = watch[0].passed.moment
-        guard let (event, how) = faults.terminators.event(at: now, lastPassed: lastPassed) else {
-            watch[0].safeUntil = faults.terminators.nextChange(after: now, lastPassed: lastPassed)
-            return nil
-        }
-        if case .flowing = phase, how == .reset, mayReconnect() {
-            let pending = watch[0].resetPendingSince
-            let since = pending ?? now
-            let deadline = since.advanced(byNanoseconds: ConnectionState.refusalPatience)
-            if now < deadline {
-                watch[0].resetPendingSince = since
-                return ConnectionActions(timer: deadline, pending == nil ? .awaitRefusal : .proceed)
-            }
-        }
-        return end(how, by: event)
-    }
-
-    /// A fault that has lost bytes is gone at once, so a stream can't go on.
-    public mutating func lostBytes() -> ConnectionActions { end(.close, by: nil) }
-
-    private mutating func end(_ how: Cut.Ending, by event: FaultEvent?) -> ConnectionActions {
-        var actions: ConnectionActions
-        switch (how, phase) {
-        case (.silence, _):
-            actions = blackhole()
-        case (.close, .connecting), (.close, .replying), (.close, .flowing):
-            actions = linger(.client, .closure, after: ConnectionActions(server: .close, client: .endStream))
-        case (.close, .accepted), (.close, .negotiating), (.close, .resolving), (.close, .hanging), (.close, .delayed),
-            (.close, .retrying):
-            actions = linger(.client, .closure, after: ConnectionActions(client: .endStream))
-        case (.reset, _), (.close, .lingering), (.close, .blackholed), (.close, .closed):
-            actions = close(both: .reset)
-        }
-        actions.event = event
-        return actions
-    }
-
     /// The faults have changed; `bytes` have passed so far.
     public mutating func update(_ update: ConnectionUpdate, passed bytes: Int64, at now: Moment) {
         let resetPendingSince = watch.first?.resetPendingSince
@@ -283,7 +251,7 @@ public struct ConnectionState: Sendable {
             return terminated(at: now) ?? ConnectionActions(timer: nextTermination(after: now))
         case .flowing:
             return ConnectionActions(.runSoon)
-        case .accepted, .negotiating, .resolving, .replying, .lingering, .blackholed, .closed:
+        case .accepted, .negotiating, .resolving, .replying, .unreached, .lingering, .blackholed, .closed:
             return ConnectionActions()
         }
     }
@@ -295,16 +263,6 @@ public struct ConnectionState: Sendable {
         guard mayTerminate, bytes != watch[0].passed.bytes else { return }
         watch[0].passed = (bytes, now)
         watch[0].spacing.refresh()
-    }
-
-    /// The moment of the next look at what ends the connection; `distantFuture` when nothing can.
-    public mutating func nextTermination(after now: Moment) -> Moment {
-        guard mayTerminate else { return .distantFuture }
-        let safeUntil = watch[0].safeUntil
-        let change =
-            now < safeUntil
-            ? safeUntil : faults.terminators.nextChange(after: now, lastPassed: watch[0].passed.moment)
-        return watch[0].spacing.wake(for: change, now: now)
     }
 
     /// The request, by its number from 1, that waits for a response in the server's place; `nil` when none does.
@@ -352,12 +310,6 @@ public struct ConnectionState: Sendable {
         return ConnectionActions(timer: min(next, nextTermination(after: now)))
     }
 
-    private mutating func fail(at now: Moment) -> ConnectionActions {
-        if negotiates { return reply(.refused, .refuse, at: now) }
-        phase = .closed
-        return ConnectionActions(client: .reset, .fail)
-    }
-
     /// The connection of `peer` is broken: resets it, and the other end once that has taken everything.
     private mutating func reset(_ peer: Peer) -> ConnectionActions {
         linger(peer.other, .acknowledgement, after: ConnectionActions(peer, .reset))
@@ -372,7 +324,7 @@ public struct ConnectionState: Sendable {
         return actions
     }
 
-    private mutating func blackhole() -> ConnectionActions {
+    mutating func blackhole() -> ConnectionActions {
         phase = .blackholed
         return ConnectionActions(timer: .distantFuture, .blackhole)
     }
@@ -382,10 +334,10 @@ public struct ConnectionState: Sendable {
         switch phase {
         case .closed:
             return ConnectionActions()
-        case .lingering(let last):
-            // What the end hasn't taken is still delivered.
-            return ConnectionActions(last, .close, .finish)
-        case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying:
+        case .lingering:
+            // What an end hasn't taken is still delivered.
+            return ConnectionActions(server: .close, client: .close, .finish)
+        case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .unreached:
             return ConnectionActions(client: action, .finish)
         case .connecting, .replying, .flowing, .blackholed:
             return ConnectionActions(server: action, client: action, .finish)

@@ -76,6 +76,8 @@ public struct DrainPolicy: Hashable, Sendable {
 
     /// The time and the bytes that one end still gets to take the rest; `nil` while none has to be waited for.
     public var linger: Linger?
+    /// The same for the other end, where both are drained.
+    public var otherLinger: Linger?
     private let limits: DrainLimits
     private let begun: Moment
     /// The time since which an end has not been open.

@@ -121,6 +121,9 @@ extension Stage {
         self = .discard(discard)
     }
 
+    /// Whether the stage is a discard.
+    var losesBytes: Bool { if case .discard = self { true } else { false } }
+
     /// Whether the stage is a discard that has lost bytes.
     var hasLostBytes: Bool { if case .discard(let discard) = self { discard.hasLostBytes } else { false } }
 }

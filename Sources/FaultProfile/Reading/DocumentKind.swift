@@ -28,9 +28,10 @@ enum DocumentKind {
                     "write “{ \"name\": …, \"faults\": [ { \"kind\": … } ] }”"
                 )
             }
-            let isProfile =
-                members.isEmpty || members.contains { ObjectShape.profile.hasKey(near: $0.key) || isForeign($0) }
-            if isProfile { return nil }
+            let known = ObjectShape.profile.keys.map(\.name)
+            if members.isEmpty || members.contains(where: { known.contains($0.key) }) { return nil }
+            let compared = members.prefix(ProfileLimits.comparedKeys)
+            if compared.contains(where: { ObjectShape.profile.hasKey(near: $0.key) || isForeign($0) }) { return nil }
             let keys = ObjectShape.profile.keys.map(\.name.quoted).joined(separator: ", ")
             return ("this is no profile: it has none of the keys of one", "check the path; the keys are \(keys)")
         case .text, .number, .boolean, .null, .unreadable: return nil

@@ -24,8 +24,9 @@ extension ProfileDecoder {
     }
 
     /// Reports a fault without “kind”, at the key that was meant to be it if there is one.
-    private mutating func reportMissingKind(_ members: [JSONMember], at place: SourcePlace) {
+    private mutating func reportMissingKind(_ all: [JSONMember], at place: SourcePlace) {
         let kinds = FaultKind.Name.allCases.map(\.rawValue)
+        let members = all.prefix(ProfileLimits.comparedKeys)
         if let member = members.first(where: { ForeignWords.isKind($0.key) }) {
             var remedy = "write “\"kind\": …” with one of the kinds \(kinds.map(\.quoted).joined(separator: ", "))"
             if case .text(let word) = member.node.value {

@@ -12,7 +12,7 @@ extension ProfileDecoder {
         guard let member = presets(file)?.first(where: { $0.key == name }) else {
             if file["presets"] != nil {
                 let known = file["presets"]?.members.map(\.key) ?? []
-                let nearest = Spelling.nearest(to: name, among: known)
+                let nearest = Spelling.nearest(to: name, among: Array(known.prefix(ProfileLimits.presets)))
                 let names = (nearest.isEmpty ? Array(known.prefix(8)) : nearest).map(\.quoted)
                 report(
                     "the file has no preset \(name.quoted)",
@@ -51,7 +51,7 @@ extension ProfileDecoder {
                 at: members[ProfileLimits.presets].place
             )
         }
-        for member in members {
+        for member in members.prefix(ProfileLimits.presets) {
             let limit = ProfileLimits.nameLength
             guard isName(member.key, key: "name", limit: limit, at: member.place) else { continue }
             if member.key.unicodeScalars.count > limit {

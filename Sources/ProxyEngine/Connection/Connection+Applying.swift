@@ -11,7 +11,7 @@ extension Connection {
     func apply(_ change: PlanChange, after last: Plan, at now: Moment) {
         switch state.phase {
         case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .connecting, .replying, .flowing: break
-        case .lingering, .blackholed, .closed: return
+        case .unreached, .lingering, .blackholed, .closed: return
         }
         // Its plan will be one of the new generation.
         if let negotiation, negotiation.awaitsPlan { return }
@@ -33,13 +33,14 @@ extension Connection {
         perform(state.updated(at: now))
     }
 
-    /// Closes the connection if a fault that has lost bytes ends; returns whether it did.
+    /// Closes the connection if a fault that loses bytes ends, see `EndingRules`; returns whether it did.
     private func endsLoss(_ change: PlanChange, after last: Plan, at now: Moment) -> Bool {
         let event: FaultEvent
         let direction: Direction
-        if let loss = up.link.loss(endedBy: change) {
+        let endsAll = shard.context.configuration.endings.endsWithDiscard
+        if let loss = up.link.loss(endedBy: change, orRemoved: endsAll) {
             (event, direction) = (loss, .upstream)
-        } else if let loss = down.link.loss(endedBy: change) {
+        } else if let loss = down.link.loss(endedBy: change, orRemoved: endsAll) {
             (event, direction) = (loss, .downstream)
         } else {
             return false

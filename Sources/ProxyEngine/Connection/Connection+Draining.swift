@@ -39,7 +39,7 @@ extension Connection {
                 client: end(of: client),
                 server: server.isOpen ? end(of: server) : .absent
             )
-        case .negotiating, .replying, .lingering, .closed:
+        case .negotiating, .replying, .unreached, .lingering, .closed:
             // Their time is bounded.
             return nil
         }
@@ -112,38 +112,57 @@ extension Connection {
         closeLinks()
         shard.connectWatch.remove(self)
         let now = loop.now
+        let record = record(at: now, passed: 0)
         let remaining = goal == .closure ? 0 : socket.unacknowledged()
-        record(at: now, passed: 0).policy.linger = Linger(goal, shard.limits, remaining: remaining, at: now)
+        record.policy.linger = Linger(goal, shard.limits, remaining: remaining, at: now)
+        if goal == .closure, self[peer.other].isOpen {
+            record.policy.otherLinger = Linger(.closure, shard.limits, remaining: 0, at: now)
+        }
         keepLingering(peer)
     }
 
     func keepLingering(_ peer: Peer) {
-        guard let drain, var linger = drain.policy.linger else { return }
+        guard let drain else { return }
+        guard var linger = drain.policy.linger, linger.goal != .closure else { return keepClosing(peer, drain) }
         let (socket, now) = (self[peer], loop.now)
-        let remaining = linger.goal == .closure ? 0 : socket.unacknowledged()
-        var verdict = linger.verdict(remaining: remaining, at: now)
+        let remaining = socket.unacknowledged()
+        let verdict = linger.verdict(remaining: remaining, at: now)
         if verdict == .wait {
             // The last bytes may wait in the kernel for the end of the stream, which a reset has replaced.
             if linger.goal == .acknowledgement, linger.isFirstLook { socket.pushHeldBack() }
             _ = discard(from: socket, &linger)
-            if linger.goal == .closure { verdict = linger.verdict(remaining: remaining, at: now) }
         }
         let nextLook = linger.nextLook(after: now)
         drain.policy.linger = linger
-        guard verdict == .done else {
-            if linger.goal == .closure, socket.isReadable { queueTurn() }
-            return setTimer(to: nextLook)
-        }
-        switch linger.goal {
-        case .closure:
-            // A close with unread bytes sends a reset, and the peer loses unacknowledged bytes.
-            report(lost: socket.receivable() > 0 ? socket.unacknowledged() : 0)
-            socket.close()
-        case .acknowledgement, .acceptance:
-            report(lost: remaining)
-            socket.reset()
-        }
+        guard verdict == .done else { return setTimer(to: nextLook) }
+        report(lost: remaining)
+        socket.reset()
         abandon(reset: false)
+    }
+
+    /// Drains both ends, which have been sent the end of the stream, until they close as well.
+    private func keepClosing(_ peer: Peer, _ drain: DrainRecord) {
+        let now = loop.now
+        let isClosed = close(self[peer], whenDrained: &drain.policy.linger, at: now)
+        let isOtherClosed = close(self[peer.other], whenDrained: &drain.policy.otherLinger, at: now)
+        if isClosed, isOtherClosed { return abandon(reset: false) }
+        if client.isReadable && client.isOpen || server.isReadable && server.isOpen { queueTurn() }
+        let deadlines = [drain.policy.linger, drain.policy.otherLinger].compactMap { $0?.deadline }
+        setTimer(to: deadlines.min() ?? now)
+    }
+
+    /// Receives and discards bytes of an end, and closes its socket when the end has closed as well or its limits are
+    /// reached; returns whether it is closed.
+    private func close(_ socket: StreamSocket, whenDrained linger: inout Linger?, at now: Moment) -> Bool {
+        guard var current = linger else { return true }
+        if current.verdict(remaining: 0, at: now) == .wait { _ = discard(from: socket, &current) }
+        let isDone = current.verdict(remaining: 0, at: now) == .done
+        linger = isDone ? nil : current
+        guard isDone else { return false }
+        // A close with unread bytes sends a reset, and the peer loses unacknowledged bytes.
+        report(lost: socket.receivable() > 0 ? socket.unacknowledged() : 0)
+        socket.close()
+        return true
     }
 
     /// Waits until `peer` has taken the bytes of the other end, which is gone. Its own bytes are discarded while it takes

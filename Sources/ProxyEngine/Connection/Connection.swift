@@ -67,7 +67,12 @@ final class Connection: LoopHandler {
         negotiation = shard.context.configuration.destination.policy.map { policy in
             Negotiation(ProxyHandshake(password: policy.password), awaitsPlan: plan.awaitsTarget)
         }
-        state = ConnectionState(plan.faults, opened: plan.opened, negotiates: negotiation != nil)
+        state = ConnectionState(
+            plan.faults,
+            opened: plan.opened,
+            negotiates: negotiation != nil,
+            rules: shard.context.configuration.endings
+        )
         let reading = shard.interest(plan.reading)
         reader = reading.isNone ? shard.idleReader : StreamReader(reading)
         readerInUse = UncountedReference(reader)
@@ -175,7 +180,10 @@ final class Connection: LoopHandler {
             if let upstream = shard.context.configuration.destination.upstream {
                 shard.context.tell(.upstreamUnreachable(upstream, error ?? .connectTimeOut))
             }
-            finish()
+            perform(state.failureReported())
+        case .awaitFirstByte:
+            // A reset that comes before the client has seen its connection looks like one that was refused.
+            if client.receivable() > 0 || client.hasPeerEnded || client.isBroken() { perform(state.firstByteCame()) }
         case .finish:
             finish()
         }

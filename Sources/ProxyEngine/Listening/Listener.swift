@@ -296,6 +296,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         let event = FaultEvent(fault: fault, offset: nil, effect: effect)
         context.record(event, of: plan, connection: nil, direction: nil, at: loop.now)
         statistics.faultEvents[plan.fault(fault).kind.name, default: 0] += 1
+        context.counters.noteChange()
     }
 
     /// Leaves clients in the queue until a connection or the limit ends.

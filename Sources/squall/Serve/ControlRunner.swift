@@ -32,7 +32,9 @@ struct ControlRunner {
     /// Runs until a signal.
     func run() async throws(CommandFailure) {
         #if Control
-            ProcessLimits.raiseOpenFiles()
+            // The control server has a part of the descriptors that no proxy takes.
+            let connections = min(ControlServer.connectionLimit, ProcessLimits.raiseOpenFiles() / 4)
+            ProcessLimits.reserveOpenFiles(connections)
             let loops: EventLoopGroup
             let interrupt: Interrupt
             do throws(SystemError) {
@@ -43,9 +45,13 @@ struct ControlRunner {
             }
             let warnings = Warnings()
             let journal = JournalHub()
-            let proxies = ProxyManager(loops: loops, seed: seed, clockStart: clockStart, journal: journal) { _, event in
-                warnings.report(event)
-            }
+            let proxies = ProxyManager(
+                loops: loops,
+                seed: seed,
+                clockStart: clockStart,
+                isStrict: isStrict,
+                journal: journal
+            ) { _, event in warnings.report(event) }
             let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
             let store = ServedProfiles.store(folder: profiles) { journal.noteChange() }
             let api = V1API(proxies: proxies, profiles: store)
@@ -57,7 +63,10 @@ struct ControlRunner {
             )
             let (host, seed) = (host, seed)
             do throws(ControlServer.Failure) {
-                try await ControlServer(handler).run(host: host, port: port) { port in
+                let server = ControlServer(handler, connectionLimit: connections) { code in
+                    warnings.report(.cannotAccept(SystemError(call: "accept", code: code)))
+                }
+                try await server.run(host: host, port: port) { port in
                     let shown = host.contains(":") ? "[\(host)]" : host
                     Console.print("ready: http://\(shown):\(port) (Toxiproxy's API, seed \(seed))")
                 } until: {

@@ -41,8 +41,8 @@ final class Narrator: Sendable {
     }
 }
 
-/// Prints problems of a proxy on standard error: the first of each kind immediately, then at most one per second with
-/// the number of suppressed ones.
+/// Prints problems of a proxy on standard error: the first of each kind immediately, then at most one per second, or per
+/// minute where the problem is the machine's, with the number of suppressed ones.
 final class Warnings: Sendable {
     private struct Kind {
         var lastReported = Moment(nanoseconds: .min)
@@ -53,14 +53,18 @@ final class Warnings: Sendable {
 
     private let kinds = Mutex<[String: Kind]>([:])
 
-    /// Prints `event`, unless its kind was printed less than a second ago.
+    /// Prints `event`, unless its kind was printed less than its interval ago.
     func report(_ event: ProxyEvent) {
-        let now = MonotonicClock.now
+        if let line = line(about: event, at: MonotonicClock.now) { Console.warn(line) }
+    }
+
+    /// The line about an event; `nil` if its kind was told less than its interval ago.
+    func line(about event: ProxyEvent, at now: Moment) -> String? {
         let suppressed = kinds.withLock { kinds -> Int? in
             var kind = kinds[event.kind, default: Kind()]
             defer { kinds[event.kind] = kind }
             kind.text = "\(event)"
-            guard now - kind.lastReported >= .seconds(1) else {
+            guard now - kind.lastReported >= event.interval else {
                 kind.suppressed += 1
                 return nil
             }
@@ -68,8 +72,8 @@ final class Warnings: Sendable {
             defer { kind.suppressed = 0 }
             return kind.suppressed
         }
-        guard let suppressed else { return }
-        Console.warn(suppressed == 0 ? "\(event)" : "\(event) \(Self.note(suppressed))")
+        guard let suppressed else { return nil }
+        return suppressed == 0 ? "\(event)" : "\(event) \(Self.note(suppressed))"
     }
 
     /// Prints the number of suppressed events.
@@ -89,6 +93,9 @@ final class Warnings: Sendable {
 }
 
 extension ProxyEvent {
+    /// The shortest time between two lines about the kind of event. A busy machine stays so.
+    fileprivate var interval: Duration { if case .late = self { .seconds(60) } else { .seconds(1) } }
+
     /// The key by which events are throttled.
     fileprivate var kind: String {
         switch self {

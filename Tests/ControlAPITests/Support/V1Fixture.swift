@@ -22,20 +22,20 @@ struct V1Fixture: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ body: String = "",
-        fields: HTTPFields = [:]
+        fields: HTTPFields = [:],
+        client: ClientPresence = ClientPresence()
     ) async throws -> V1Answer {
         let parts = path.split(separator: "?", maxSplits: 1).map(String.init)
-        let response = await handler.respond(
-            to: APIRequest(
-                method: method,
-                path: parts[0],
-                query: parts.count > 1 ? parts[1] : "",
-                fields: fields,
-                authority: "localhost:8474",
-                body: Array(body.utf8)
-            )
+        var request = APIRequest(
+            method: method,
+            path: parts[0],
+            query: parts.count > 1 ? parts[1] : "",
+            fields: fields,
+            authority: "localhost:8474",
+            body: Array(body.utf8)
         )
-        return V1Answer(response)
+        request.client = client
+        return V1Answer(await handler.respond(to: request))
     }
 
     /// Makes the proxy `name` on a free port.
@@ -116,6 +116,7 @@ func withV1(
     token: String? = nil,
     story: Story? = nil,
     loops count: Int = 1,
+    isStrict: Bool = false,
     _ body: @Sendable (V1Fixture) async throws -> Void
 ) async throws {
     let (listener, address) = TestSocket.listening(backlog: 1_024)
@@ -135,7 +136,7 @@ func withV1(
     defer { listener.interrupt() }
     let loops = try EventLoopGroup(count: count)
     let journal = JournalHub()
-    let proxies = ProxyManager(loops: loops, seed: 7, journal: journal) { _, _ in }
+    let proxies = ProxyManager(loops: loops, seed: 7, isStrict: isStrict, journal: journal) { _, _ in }
     let profiles = ProfileStore(
         shipped: { [ProfileStore.Listed(name: "slow", summary: "a slow line")] },
         resolve: { reference in
@@ -151,7 +152,7 @@ func withV1(
     let fixture = V1Fixture(
         handler: ControlHandler(
             requestGuard: RequestGuard(token: token),
-            toxiproxy: ToxiproxyAPI(proxies: proxies),
+            toxiproxy: ToxiproxyAPI(proxies: proxies, isStrict: isStrict),
             v1: v1
         ),
         v1: v1,

@@ -123,6 +123,7 @@ func withProxy<Result>(
     global: GlobalBuckets? = nil,
     clockStart: Moment? = nil,
     drainLimits: DrainLimits? = nil,
+    endings: EndingRules = EndingRules(),
     policy: ForwardPolicy? = nil,
     resolve: (@Sendable (Endpoint) async throws(SystemError) -> [SocketAddress])? = nil,
     _ body: (Fixture) async throws -> Result
@@ -142,6 +143,7 @@ func withProxy<Result>(
     configuration.clockStart = clockStart
     if let policy { configuration.destination = .requested(policy) }
     if let resolve { configuration.resolve = resolve }
+    configuration.endings = endings
     if let drainLimits { configuration.drainLimits = drainLimits }
     if let connectionLimit { configuration.connectionLimit = connectionLimit }
     let result: Swift.Result<Result, any Error>

@@ -9,13 +9,17 @@ actor EventReader {
 
     private let api: V1API
     private let slot: StreamSlots.Slot
+    private let client: ClientPresence
     private var cursor: EventCursor
     private var hasBegun = false
 
-    init(_ api: V1API, _ slot: StreamSlots.Slot, _ cursor: EventCursor) {
+    /// A reader for `client`, in whose place another one may come as soon as it is gone.
+    init(_ api: V1API, _ slot: StreamSlots.Slot, _ cursor: EventCursor, for client: ClientPresence) {
         self.api = api
         self.slot = slot
+        self.client = client
         self.cursor = cursor
+        client.whenGone { slot.free() }
     }
 
     /// The next part; waits until there is one. `nil` when the server stops or the reader is gone.
@@ -24,7 +28,7 @@ actor EventReader {
             hasBegun = true
             return Array(": squall\nretry: 1000\n\n".utf8)
         }
-        while !api.journal.notices.isStopped, !Task.isCancelled {
+        while !api.journal.notices.isStopped, !client.isGone, !Task.isCancelled {
             let isDue = cursor.takesSample(at: MonotonicClock.now)
             let sample = isDue ? await api.samples.sample(of: api.proxies) : nil
             let part = cursor.part(at: MonotonicClock.now, sample: sample)

@@ -23,7 +23,7 @@ extension V1API {
             samples: hasSamples ? .milliseconds(samples) : nil,
             at: MonotonicClock.now
         )
-        let reader = EventReader(self, try streams.take(), cursor)
+        let reader = EventReader(self, try streams.take(), cursor, for: request.request.client)
         story?.endWait()
         var response = APIResponse(200, type: "text/event-stream")
         response.fields[.cacheControl] = "no-store"

@@ -41,7 +41,8 @@ enum OpenAPISchemas {
             .object(
                 [
                     ("name", .text), ("listen", .text), ("upstream", .text), ("enabled", .flag), ("seed", .number),
-                    ("mode", .text), ("profile", .named("ProfileOrName")), ("faults", .list(.named("Fault"))),
+                    ("mode", .text), ("unreachable", .words(["reset", "close"])), ("profile", .named("ProfileOrName")),
+                    ("faults", .list(.named("Fault"))),
                 ],
                 required: ["name", "upstream"]
             )

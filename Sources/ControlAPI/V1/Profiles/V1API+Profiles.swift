@@ -20,9 +20,6 @@ extension V1API {
         guard case .shipped = ProfileReference(name, in: "") else {
             throw .invalid("the name of a profile has no slash, and doesn't end in .json")
         }
-        guard request.request.body.count <= ProfileLimits.fileBytes else {
-            throw .limit("a profile has at most \(ProfileLimits.fileBytes) bytes")
-        }
         let profile = try profile(at: try request.document(), excluding: name)
         guard profile.name == name else {
             throw .invalid("the profile has the name “\(profile.name)”, and is stored as “\(name)”: give it one name")

@@ -10,7 +10,7 @@ extension V1API {
     }
 
     func createProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        let keys = ["name", "listen", "upstream", "enabled", "seed", "mode", "profile", "faults"]
+        let keys = ["name", "listen", "upstream", "enabled", "seed", "mode", "unreachable", "profile", "faults"]
         let object = try V1Object(try request.document(), keys: keys)
         var definition = try definition(object)
         // A snapshot may hold addresses of Toxiproxy's API, where no host means every interface.
@@ -33,6 +33,11 @@ extension V1API {
         )
         definition.isEnabled = try object.flag("enabled") ?? true
         definition.seed = try object.number("seed")
+        switch try object.text("unreachable") {
+        case nil, "reset": break
+        case "close": definition.closesUnreached = true
+        default: throw .invalid("unreachable is reset or close: the end of a client when the upstream can't be reached")
+        }
         if let mode = try object.text("mode") {
             do throws(UnitError) {
                 definition.listenPermissions = try SocketPermissions(parsing: mode)

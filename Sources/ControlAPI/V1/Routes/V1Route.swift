@@ -49,6 +49,9 @@ struct V1Route: Sendable {
         return route
     }
 
+    /// Whether the body is a profile, a name of one, or a fault.
+    var takesProfile: Bool { ["Profile", "ProfileOrName", "Fault"].contains(body) }
+
     /// The names of the parameters, in order.
     var parameters: [String] { segments.compactMap(V1Route.parameter) }
 

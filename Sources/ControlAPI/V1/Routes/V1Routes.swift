@@ -1,4 +1,7 @@
 extension V1API {
+    static let waitPath = "/v1/wait"
+    static let eventPath = "/v1/events"
+
     /// Every route, from which the responses 404 and 405 and the OpenAPI document follow.
     static let routes: [V1Route] = [
         V1Route(.get, "/", "The page that shows and changes proxies.", V1API.page).gives("text/html"),
@@ -41,7 +44,7 @@ extension V1API {
             .gives("ProblemList"),
         V1Route(
             .get,
-            "/v1/events",
+            eventPath,
             "A stream of samples, faults, changes, problems and a demo's story.",
             V1API.streamEvents
         )
@@ -61,7 +64,7 @@ extension V1API {
         V1Route(.delete, "/v1/proxies/{name}/connections/{number}", "Ends a connection.", V1API.endConnection)
             .query("how", "close, by default, or reset")
             .gives(nil, 204),
-        V1Route(.post, "/v1/wait", "Waits until a condition holds.", V1API.wait)
+        V1Route(.post, waitPath, "Waits until a condition holds.", V1API.wait)
             .takes("Wait")
             .gives("WaitResult"),
         V1Route(.get, "/v1/snapshot", "The whole state.", V1API.readSnapshot).gives("Snapshot"),

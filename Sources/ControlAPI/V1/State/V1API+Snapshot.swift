@@ -81,7 +81,8 @@ extension V1API {
         var definitions: [ProxyManager.Definition] = []
         for node in try object.list("proxies", limit: ProxyManager.proxyLimit) {
             let keys = [
-                "name", "listen", "upstream", "enabled", "seed", "mode", "profile", "profileName", "faults", "toxics",
+                "name", "listen", "upstream", "enabled", "seed", "mode", "unreachable", "profile", "profileName", "faults",
+                "toxics",
             ]
             let object = try V1Object(node, keys: keys)
             var definition = try definition(object)
@@ -123,6 +124,7 @@ extension ManagedProxy.State {
             ("enabled", .flag(isEnabled)), ("seed", .number(seed)),
         ]
         if let listenPermissions { members.append(("mode", .text(listenPermissions.description))) }
+        if closesUnreached { members.append(("unreachable", .text("close"))) }
         if let base { members.append(("profile", ProfileWriter.json(of: base))) }
         if let baseReference { members.append(("profileName", .text(baseReference))) }
         let lasting = extras.filter { $0.until == nil }

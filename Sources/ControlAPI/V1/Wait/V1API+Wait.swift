@@ -1,6 +1,5 @@
 import EventLoop
 import FaultProfile
-import ProxyEngine
 import Units
 
 extension V1API {
@@ -8,8 +7,6 @@ extension V1API {
     static let waitTime = Duration.seconds(10)
     /// The longest time limit of a wait: 10 min.
     static let longestWait = Duration.seconds(600)
-    /// The time between two looks at the counters: 20 ms.
-    static let waitInterval = Duration.milliseconds(20)
 
     func wait(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let object = try request.object("proxy", "until", "timeout")
@@ -22,25 +19,16 @@ extension V1API {
             }
             limit = time
         }
+        let client = request.request.client
         let end = MonotonicClock.now + limit
-        while true {
-            let value = condition.metric.value(try await statistics(of: proxy))
-            if condition.holds(value) {
-                return .json(.object([("held", .flag(true)), ("value", .signed(value))]))
-            }
-            let left = end - MonotonicClock.now
-            guard left > .zero else {
-                let name = condition.metric.rawValue
-                throw .waitedInVain("“\(text)” didn't hold within \(limit.text): \(name) is \(value)")
-            }
-            guard !journal.notices.isStopped, !Task.isCancelled else { throw .stopped }
-            try? await Task.sleep(for: min(left, V1API.waitInterval))
+        switch await waits.wait(for: condition, of: proxy, until: end, client: client) {
+        case .held(let value):
+            return .json(.object([("held", .flag(true)), ("value", .signed(value))]))
+        case .late(let value):
+            let name = condition.metric.rawValue
+            throw .waitedInVain("“\(text)” didn't hold within \(limit.text): \(name) is \(value)")
+        case .noProxy: throw .proxyNotFound(proxy ?? "")
+        case .over: throw .stopped
         }
-    }
-
-    /// The counters of a proxy, or of all together.
-    private func statistics(of name: String?) async throws(ControlError) -> Statistics {
-        if let name { return await (try proxies.proxy(name)).statistics() }
-        return await proxies.onAll { await $0.statistics() }.reduce(into: Statistics()) { $0 += $1 }
     }
 }

@@ -1,0 +1,126 @@
+#if Control
+    import ControlAPI
+    import HTTPTypes
+    import Hummingbird
+    import NIOCore
+
+    extension ControlServer {
+        /// Hands requests with their contents to the handler.
+        struct Responder: HTTPResponder {
+            let handler: ControlHandler
+            private let budget = ContentBudget()
+
+            init(handler: ControlHandler) { self.handler = handler }
+
+            /// The context of a request, with its connection.
+            struct Context: RequestContext {
+                var coreContext: CoreRequestContextStorage
+                let channel: any Channel
+
+                init(source: ApplicationRequestContextSource) {
+                    coreContext = CoreRequestContextStorage(source: source)
+                    channel = source.channel
+                }
+            }
+
+            /// The reason why a request's content isn't taken.
+            private enum Unread: Error {
+                case tooLong(limit: Int)
+                case late
+                case busy
+            }
+
+            func respond(to request: Request, context: Context) async throws -> Response {
+                var asked = APIRequest(request.head)
+                let isHead = request.method == .head
+                // `RequestHeadHandler` drops the content.
+                if let refusal = handler.refusal(of: asked) { return Responder.response(refusal, isHead) }
+                if let client = try await presence(of: asked, context) { asked.client = client }
+                let share = ContentBudget.Share(of: budget)
+                defer { withExtendedLifetime(share) {} }
+                let response: APIResponse
+                do {
+                    asked.body = try await content(of: request, limit: handler.contentLimit(of: asked), share)
+                    response = await handler.respond(to: asked)
+                } catch let unread as Unread {
+                    try await context.head { $0.dropRest(on: context.channel) }
+                    switch unread {
+                    case .tooLong(let limit): response = ControlHandler.tooLong(asked, limit)
+                    case .late: response = ControlHandler.unread(asked, 408, "the body didn't come in time")
+                    case .busy: response = ControlHandler.unread(asked, 503, "the bodies of other requests fill the memory")
+                    }
+                }
+                return Responder.response(response, isHead)
+            }
+
+            /// The client of a request whose response may wait; `nil` for others.
+            private func presence(of asked: APIRequest, _ context: Context) async throws -> ClientPresence? {
+                guard handler.mayWait(asked) else { return nil }
+                return try await context.head { $0.client }
+            }
+
+            /// The content, whose bytes `share` takes.
+            private func content(
+                of request: Request,
+                limit: Int,
+                _ share: ContentBudget.Share
+            ) async throws -> [UInt8] {
+                if request.headers[.contentLength] == nil, request.headers[.transferEncoding] == nil { return [] }
+                return try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                    group.addTask {
+                        var bytes: [UInt8] = []
+                        for try await part in request.body {
+                            guard part.readableBytes <= limit - bytes.count else { throw Unread.tooLong(limit: limit) }
+                            guard share.take(part.readableBytes) else { throw Unread.busy }
+                            bytes.append(contentsOf: part.readableBytesView)
+                        }
+                        return bytes
+                    }
+                    group.addTask {
+                        try await Task.sleep(for: ControlServer.bodyTimeout)
+                        throw Unread.late
+                    }
+                    defer { group.cancelAll() }
+                    return try await group.next() ?? []
+                }
+            }
+
+            /// The response; without its content after HEAD (RFC 9110, section 9.3.2).
+            private static func response(_ response: APIResponse, _ isHead: Bool) -> Response {
+                let body: ResponseBody =
+                    switch response.body {
+                    case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+                    case .stream(let parts): ResponseBody(asyncSequence: parts.map { ByteBuffer(bytes: $0) })
+                    }
+                let whole = Response(status: .init(code: response.status), headers: response.fields, body: body)
+                return isHead ? whole.createHeadResponse() : whole
+            }
+        }
+    }
+
+    extension ControlServer.Responder.Context {
+        /// Calls `body` with the handler of the connection's heads, on its loop.
+        fileprivate func head<Result: Sendable>(
+            _ body: @escaping @Sendable (RequestHeadHandler) -> Result
+        ) async throws -> Result {
+            try await channel.eventLoop.submit {
+                body(try channel.pipeline.syncOperations.handler(type: RequestHeadHandler.self))
+            }.get()
+        }
+    }
+
+    extension APIRequest {
+        /// The head of a request.
+        init(_ head: HTTPRequest) {
+            let target = head.path ?? "/"
+            let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            self.init(
+                method: head.method,
+                path: String(parts[0]),
+                query: parts.count > 1 ? String(parts[1]) : "",
+                fields: head.headerFields,
+                authority: head.authority
+            )
+        }
+    }
+#endif

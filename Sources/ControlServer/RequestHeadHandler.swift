@@ -1,0 +1,91 @@
+#if Control
+    import ControlAPI
+    import HTTPTypes
+    import NIOCore
+    import NIOHTTPTypes
+
+    /// Decides about each request of a connection by its head, before its content is kept anywhere.
+    ///
+    /// Answers `Expect: 100-continue` (RFC 9110, section 10.1.1), whose client holds its content back until then. Drops the
+    /// content of a refused request, so that its client can send all of it and reads the response. Notes when the client
+    /// ends its stream.
+    final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
+        typealias InboundIn = HTTPRequestPart
+        typealias InboundOut = HTTPRequestPart
+        typealias OutboundIn = HTTPResponsePart
+        typealias OutboundOut = HTTPResponsePart
+
+        /// The most bytes of a refused request's content that are received: 16 MiB; then the connection is closed.
+        static let dropLimit = 16 << 20
+
+        /// The client, for the requests whose responses wait.
+        let client = ClientPresence()
+        private let isRefused: @Sendable (HTTPRequest) -> Bool
+        /// The time in which the rest of a refused request's content has to come.
+        private let dropTime: TimeAmount
+        /// The requests without a complete response. A response of 100 would come before that of an earlier request.
+        private var pending = 0
+        /// The bytes that were dropped of the current request; `nil` while its content is passed on.
+        private var dropped: Int?
+        private var deadline: Scheduled<Void>?
+        private var hasContentToCome = false
+
+        /// A handler that drops the contents of requests for which `isRefused` holds.
+        init(dropTime: TimeAmount, isRefused: @escaping @Sendable (HTTPRequest) -> Bool) {
+            self.dropTime = dropTime
+            self.isRefused = isRefused
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data) {
+            case .head(let request):
+                pending += 1
+                hasContentToCome = true
+                if isRefused(request) {
+                    dropRest(on: context.channel)
+                } else if pending == 1, request.headerFields[.expect]?.lowercased() == "100-continue" {
+                    context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+                }
+            case .body(let part):
+                guard let count = dropped else { break }
+                dropped = count + part.readableBytes
+                if count + part.readableBytes > RequestHeadHandler.dropLimit { context.close(promise: nil) }
+                return
+            case .end:
+                hasContentToCome = false
+                endDropping()
+            }
+            context.fireChannelRead(data)
+        }
+
+        /// Drops what is still to come of the current request's content. If that isn't all of it in time, the connection
+        /// is closed. To be called on the channel's loop.
+        func dropRest(on channel: any Channel) {
+            guard hasContentToCome, dropped == nil else { return }
+            dropped = 0
+            deadline = channel.eventLoop.scheduleTask(in: dropTime) { channel.close(promise: nil) }
+        }
+
+        private func endDropping() {
+            dropped = nil
+            deadline?.cancel()
+            deadline = nil
+        }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if case .end = unwrapOutboundIn(data) { pending -= 1 }
+            context.write(data, promise: promise)
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if case .inputClosed? = event as? ChannelEvent { client.leave() }
+            context.fireUserInboundEventTriggered(event)
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            endDropping()
+            client.leave()
+            context.fireChannelInactive()
+        }
+    }
+#endif

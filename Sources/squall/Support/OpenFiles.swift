@@ -1,0 +1,33 @@
+import ArgumentParser
+import EventLoop
+
+/// The least limits of open files (ulimit -n) with which commands work.
+enum OpenFiles {
+    /// Checks the limit before a command opens anything: beneath it, libraries end the process.
+    ///
+    /// - Throws: a failure with the limit that `command` needs.
+    static func check(for command: any ParsableCommand) throws(CommandFailure) {
+        let limit = ProcessLimits.highestOpenFiles
+        let least = least(for: command)
+        guard limit >= least else {
+            throw .failed(
+                "the limit of open files is \(limit), and this command needs \(least) or more: raise it, as with "
+                    + "“ulimit -n 1024”"
+            )
+        }
+    }
+
+    /// The descriptors of the process, of an event loop of each library for each processor, and some of connections; 0 for
+    /// a command that counts for itself.
+    private static func least(for command: any ParsableCommand) -> Int {
+        let processors = ProcessLimits.processors
+        switch command {
+        case is OriginCommand, is GetCommand, is PutCommand, is GuardCommand: return 0
+        case is ServeCommand, is DemoCommand, is TestCommand, is ReplayCommand, is ShrinkCommand:
+            return 48 + 8 * processors
+        case is RunCommand: return 32 + 4 * processors
+        case is CtlCommand: return 16 + 4 * processors
+        default: return 16
+        }
+    }
+}

@@ -1,0 +1,86 @@
+"""Every command with few descriptors: a sentence or service, never a signal, and no spinning."""
+import os, resource, signal, socket, subprocess, sys, tempfile, time, unittest
+
+from server import SQUALL
+from control_limits import processor
+
+LIMITS = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 256, 512, 1024]
+PROFILE = '{ "name": "p", "faults": [ { "kind": "latency", "delay": "1 ms" } ] }'
+
+
+def start(limit, *arguments):
+    def lower():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+    return subprocess.Popen([SQUALL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            stdin=subprocess.DEVNULL, preexec_fn=lower)
+
+
+class Descriptors(unittest.TestCase):
+    def check_end(self, process, what):
+        """It has ended: well, or with a sentence."""
+        output, errors = process.communicate(timeout=120)
+        self.assertIn(process.returncode, (0, 1), f"{what}: {process.returncode} {errors}")
+        if process.returncode == 1:
+            self.assertRegex(errors, r"^squall: |^Failed to ", f"{what}: {output} {errors}")
+        return process.returncode
+
+    def test_commands_that_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            profile = os.path.join(folder, "p.json")
+            with open(profile, "w") as file:
+                file.write(PROFILE)
+            commands = [
+                ("check", profile), ("plan", profile), ("profiles",), ("ctl", "-h", "http://127.0.0.1:9", "list"),
+                ("demo", "--size", "64 KiB"),
+                ("test", "--profile", profile, "--upstream", "127.0.0.1:9", "--allow-vacuous", "--", "true"),
+            ]
+            for command in commands:
+                served = [limit for limit in LIMITS if self.check_end(start(limit, *command), (limit, *command)) == 0]
+                print(f"{command[0]}: works with {served[:1] or 'none'} and more")
+                self.assertEqual(served, [limit for limit in LIMITS if served and limit >= served[0]], command)
+
+    def check_server(self, limit, *arguments):
+        """A server that is ready, and idle, also when its clients have taken all descriptors; or a sentence."""
+        process = start(limit, *arguments)
+        line = process.stdout.readline()
+        if not line.startswith("ready: "):
+            self.assertEqual(self.check_end(process, (limit, *arguments)), 1)
+            return False
+        address = line.split()[1].removeprefix("http://").rsplit(":", 1)
+        clients = []
+        try:
+            for _ in range(limit):
+                client = socket.socket()
+                client.setblocking(False)
+                client.connect_ex((address[0].replace("localhost", "127.0.0.1"), int(address[1])))
+                clients.append(client)
+            time.sleep(0.5)
+            before = processor(process)
+            time.sleep(1)
+            used = processor(process) - before
+            self.assertLess(used, 0.1, f"{limit} {arguments}: {used:.0%} while its clients wait")
+        finally:
+            for client in clients:
+                client.close()
+            process.send_signal(signal.SIGINT)
+        self.assertEqual(self.check_end(process, (limit, *arguments)), 0)
+        return True
+
+    def test_servers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            profile = os.path.join(folder, "p.json")
+            with open(profile, "w") as file:
+                file.write(PROFILE)
+            # A server that answers nobody, so that the proxy's connections stay.
+            with socket.create_server(("127.0.0.1", 0), backlog=4096) as upstream:
+                place = "127.0.0.1:%d" % upstream.getsockname()[1]
+                run = ("run", profile, "--listen", "127.0.0.1:0", "--upstream", place)
+                for arguments in (("serve", "--port", "0"), run):
+                    served = [limit for limit in LIMITS if self.check_server(limit, *arguments)]
+                    print(f"{arguments[0]}: works with {served[:1] or 'none'} and more")
+                    self.assertIn(1024, served)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,100 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import ProxyEngine
+import TestSockets
+import Testing
+import Units
+
+/// The ends of connections in which proxies may differ.
+@Suite(.timeLimit(.minutes(5))) struct EndingTests {
+    /// An address of this machine at which nobody listens.
+    private func deadAddress() throws -> SocketAddress { try #require(SocketAddress(numericHost: "127.0.0.1", port: 9)) }
+
+    private let limit = Profile([.cut(Cut(position: .limit(ByteCount(10)), how: .close))], on: .downstream)
+
+    @Test(arguments: [[], [1, 2, 3]] as [[UInt8]])
+    func `a client whose upstream is down is connected, then reset`(sent: [UInt8]) async throws {
+        try await withProxy(to: try deadAddress()) { fixture in
+            let client = try fixture.client()
+            if !sent.isEmpty { client.sendUntilBroken(sent) }
+            let outcome = try await blocking { client.receiveAll() }
+            #expect(outcome.bytes.isEmpty && outcome.ending == .reset)
+            #expect(await fixture.becomes { $0.failed == 1 && $0.open == 0 })
+            client.close()
+        }
+    }
+
+    @Test(arguments: [[], [1, 2, 3]] as [[UInt8]])
+    func `a client whose upstream is down gets the end of its stream where the proxy is one of Toxiproxy's API`(
+        sent: [UInt8]
+    ) async throws {
+        try await withProxy(to: try deadAddress(), endings: EndingRules(closesUnreached: true)) { fixture in
+            let client = try fixture.client()
+            if !sent.isEmpty { client.sendUntilBroken(sent) }
+            let outcome = try await blocking { client.receiveAll() }
+            #expect(outcome.bytes.isEmpty && outcome.ending == .finish)
+            client.close()
+            #expect(await fixture.becomes { $0.failed == 1 && $0.open == 0 })
+        }
+    }
+
+    /// The end that the sender of a cut stream sees.
+    private func endOfSender(_ profile: Profile, _ endings: EndingRules = EndingRules()) async throws -> StreamEnding {
+        let ends = Slot<StreamEnding>()
+        let server = TestServer { socket in
+            socket.sendUntilBroken(randomBytes(1 << 20))
+            ends.put(socket.receiveAll().ending)
+        }
+        defer { server.stop() }
+        return try await withProxy(to: server.address, profile, endings: endings) { fixture in
+            let client = try fixture.client()
+            let (outcome, end) = try await blocking { (client.receiveAll(), try ends.next()) }
+            #expect(outcome.bytes.count == 10 && outcome.ending == .finish)
+            client.close()
+            #expect(await fixture.becomesIdle())
+            return end
+        }
+    }
+
+    @Test func `the sender of a stream that is cut by a close sees a close`() async throws {
+        #expect(try await endOfSender(limit) == .finish)
+        let offset = Profile([.cut(Cut(position: .at(ByteCount(10)), how: .close))], on: .downstream)
+        #expect(try await endOfSender(offset) == .finish)
+    }
+
+    @Test func `the sender of a stream that is cut as by Toxiproxy is reset if it has sent more`() async throws {
+        #expect(try await endOfSender(limit, EndingRules(closesAtOnce: true)) == .reset)
+    }
+
+    private func discard(_ closeAfter: Duration? = nil) -> Profile {
+        Profile([.discard(Discard(closeAfter: closeAfter))], on: .downstream)
+    }
+
+    @Test func `the end of a discard ends connections that have lost nothing only where the rules say so`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        for (endings, isEnded) in [(EndingRules(), false), (EndingRules(endsWithDiscard: true), true)] {
+            try await withProxy(to: server.address, endings: endings) { fixture in
+                let client = try await fixture.answeredClients(1)[0]
+                try await fixture.proxy.apply(discard())
+                // Another value of the fault isn't its end.
+                try await fixture.proxy.apply(discard(.seconds(3_600)))
+                #expect(fixture.journal.rest.isEmpty)
+                try await fixture.proxy.apply(Profile([]))
+                if isEnded {
+                    let outcome = try await blocking { client.receiveAll() }
+                    #expect(outcome.ending == .finish)
+                    #expect(fixture.journal.rest.map(\.effect) == [.cuts(.close)])
+                } else {
+                    let answer = try await blocking {
+                        try client.send([7])
+                        return try client.receive(1)
+                    }
+                    #expect(answer == [7])
+                }
+                client.close()
+            }
+        }
+    }
+}
