@@ -109,7 +109,8 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProfileDocuments", "ProxyEngine", "Units",
+                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProfileDocuments", "ProxyEngine",
+                "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: strictAndSafe
@@ -266,7 +267,8 @@ let package = Package(
         .target(
             name: "SquallCommand",
             dependencies: [
-                "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan", "FaultProfile", "Forecast",
+                "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan", "FaultProfile",
+                "Forecast",
                 "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay", "ResumableUploads",
                 "StreamReading", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -527,7 +529,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "ProxyEngine", "squall", "SquallCommand",
+                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "ProxyEngine", "squall",
+                "SquallCommand",
                 "TestProtocols", "TestSockets", "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
             ],
             swiftSettings: strict

@@ -36,7 +36,8 @@
                     switch unread {
                     case .tooLong(let limit): response = ControlHandler.tooLong(asked, limit)
                     case .late: response = ControlHandler.unread(asked, 408, "the body didn't come in time")
-                    case .busy: response = ControlHandler.unread(asked, 503, "the bodies of other requests fill the memory")
+                    case .busy:
+                        response = ControlHandler.unread(asked, 503, "the bodies of other requests fill the memory")
                     }
                 }
                 return Responder.response(response, isHead)

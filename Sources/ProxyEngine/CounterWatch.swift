@@ -16,7 +16,9 @@ final class CounterWatch: Sendable {
 
     /// Notes that a counter has changed. Without a watcher this is one relaxed load.
     func noteChange() {
-        guard isArmed.load(ordering: .relaxed), isArmed.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        guard isArmed.load(ordering: .relaxed), isArmed.exchange(false, ordering: .acquiringAndReleasing) else {
+            return
+        }
         let tell = watcher.withLock { $0.take() }
         tell?()
     }

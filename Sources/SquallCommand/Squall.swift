@@ -27,6 +27,7 @@ struct Squall: AsyncParsableCommand {
     /// - Parameter given: The name of the program and its arguments.
     @MainActor static func run(_ given: [String]) async {
         ProcessLimits.ignoreBrokenPipes()
+        ProcessLimits.occupyStandardDescriptors()
         let arguments: [String]
         switch CommandTranslation.translate(program: given.first ?? "", Array(given.dropFirst())) {
         case .arguments(let translated): arguments = translated

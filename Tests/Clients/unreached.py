@@ -6,8 +6,8 @@ from server import Server, SQUALL
 COUNT = 300
 
 NODE = """
-const net = require("net"), [host, port, count] = process.argv.slice(2);
-let connected = 0, ended = 0;
+const net = require("net"), [host, port, count] = process.argv.slice(-3);
+let connected = 0, ended = 0, closed = 0;
 for (let i = 0; i < count; i++) {
   const socket = net.connect(port, host);
   socket.on("connect", () => connected++);
@@ -16,7 +16,6 @@ for (let i = 0; i < count; i++) {
   socket.on("end", () => ended++);
   socket.on("close", () => { if (++closed == count) console.log(`${connected} ${ended}`); });
 }
-let closed = 0;
 """
 
 JAVA = """

@@ -52,7 +52,9 @@ import Testing
             let client = try await api.client(of: "a")
             let toxic = #"{"name":"t","type":"timeout","attributes":{"timeout":0}}"#
             #expect(try await api.send(.post, "/proxies/a/toxics", toxic).status == 200)
-            #expect(try await api.send(.post, "/proxies/a/toxics/t", #"{"attributes":{"timeout":3600000}}"#).status == 200)
+            #expect(
+                try await api.send(.post, "/proxies/a/toxics/t", #"{"attributes":{"timeout":3600000}}"#).status == 200
+            )
             #expect(try await api.send(.post, "/reset").status == 204)
             let isEnded = try await blocking {
                 client.sendUntilBroken([7])

@@ -58,13 +58,17 @@ import Testing
                     socket.send(shape.append(location, offset, content.count - offset).utf8)
                     socket.send(content[offset..<sent])
                 }
-                let next = try Self.offset(shape, location, at: place)
-                #expect((offset...sent).contains(next))
-                offset = next
-                let socket = try RawSocket(place)
-                socket.send(shape.append(location, offset, content.count - offset).utf8)
-                socket.send(content[offset...])
-                let final = try Self.finalHead(socket)
+                // The server may still receive bytes of the connection that is gone: a client asks again after a 409.
+                var final: [String] = []
+                repeat {
+                    let next = try Self.offset(shape, location, at: place)
+                    #expect((offset...sent).contains(next))
+                    offset = next
+                    let socket = try RawSocket(place)
+                    socket.send(shape.append(location, offset, content.count - offset).utf8)
+                    socket.send(content[offset...])
+                    final = try Self.finalHead(socket)
+                } while final[0].hasPrefix("HTTP/1.1 409 ")
                 #expect(final[0].hasPrefix("HTTP/1.1 201 "), "\(final)")
                 #expect(final.contains { $0.lowercased() == shape.ends.lowercased() }, "\(final)")
                 #expect(field("upload-offset", in: final) == "1000000")

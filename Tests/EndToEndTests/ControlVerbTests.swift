@@ -51,8 +51,8 @@ import Testing
             #"{"kind":"outage","how":"refuse"}"#, "Proxy db is down for 10 s"
         ),
         (
-            ["create", "-u", ":5432", "db", "-l", ":0"], "POST /proxies",
-            #"{"name":"db","listen":"127.0.0.1:0","upstream":"127.0.0.1:5432","enabled":true}"#, "Created new proxy db"
+            ["create", "-u", ":543", "db", "-l", ":0"], "POST /proxies",
+            #"{"name":"db","listen":"127.0.0.1:0","upstream":"127.0.0.1:543","enabled":true}"#, "Created new proxy db"
         ),
         (
             ["toxic", "remove", "-n", "a/b", "db"], "DELETE /proxies/db/toxics/a%2Fb", "",

@@ -13,17 +13,17 @@ import Testing
         "run": everyday + [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
             "--journal", "--start-at", "--threads", "--watch", "--forward-proxy", "--allow-client",
-            "--proxy-password-file", "--allow-local-targets", "--host",
+            "--proxy-password-file", "--allow-local-targets", "--host", "--detach",
         ],
         "plan": everyday + [
             "--journal", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until",
-            "--svg",
+            "--svg", "--png",
             "--columns", "--format", "--events", "--fail-unless-complete",
         ],
         "replay": [
             "--listen", "--upstream", "--name", "--profile", "--journal", "--link-memory", "--connection-limit",
             "--start-at", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
-            "--allow-local-targets",
+            "--allow-local-targets", "--detach",
         ],
         "journal": ["--sort", "--no-times"],
         "shrink": [
@@ -32,7 +32,7 @@ import Testing
         "serve": [
             "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat",
             "--allow-host", "--token-file", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
-            "--allow-local-targets",
+            "--allow-local-targets", "--detach",
         ],
         "test": [
             "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
@@ -46,6 +46,7 @@ import Testing
         "profiles": [],
         "origin": [
             "--host", "--port", "--uploads", "--upload-limit", "--tls-cert", "--tls-key", "--tls-self-signed",
+            "--detach",
         ],
         "get": [
             "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc",

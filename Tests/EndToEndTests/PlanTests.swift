@@ -204,7 +204,7 @@ import Testing
             #expect(parser.problem == nil)
             #expect(parser.elements["script"] == nil)
             let text = String(decoding: data, as: UTF8.self)
-            #expect(text.contains("@media (prefers-color-scheme: dark)"))
+            #expect(text.contains("@media screen and (prefers-color-scheme: dark)"))
             #expect(text.contains("role=\"img\""))
             #expect(!text.replacing("http://www.w3.org/2000/svg", with: "").contains("http"))
         }

@@ -163,7 +163,7 @@ import Testing
             let pipe = folder.appendingPathComponent("pipe").path
             mkfifo(pipe, 0o600)
             let paths = [
-                (missing, "open: No such file or directory"), (folder.path, "it is no regular file"),
+                (missing, "open: No such file or directory"), (folder.path, "open: Is a directory"),
                 (pipe, "it is no regular file"), ("/proc/state.json", "open: "),
             ]
             for (path, reason) in paths {
@@ -207,7 +207,7 @@ import Testing
                 let socket = try RawSocket(address)
                 let first = try #require(socket.response(to: "POST /proxies", StateFileTests.proxy))
                 #expect(first.status == 500 && first.body.contains("the change acts, but it isn't kept: "))
-                let second = try #require(socket.response(to: "DELETE /v1/proxies/db"))
+                let second = try #require(socket.response(to: "PUT /v1/profiles/mine", #"{"name":"mine"}"#))
                 #expect(second.status == 500 && second.body.contains(#""code":"not-durable""#))
                 #expect(socket.response(to: "GET /proxies")?.status == 200)
             }

@@ -22,7 +22,8 @@ import Testing
         try await ToxiproxyClientTests.pass("control_limits.py")
     }
 
-    @Test func `every client of a proxy whose upstream is down connects, and gets the end of the stream`() async throws {
+    @Test func `every client of a proxy whose upstream is down connects, and gets the end of the stream`() async throws
+    {
         try await ToxiproxyClientTests.pass("unreached.py")
     }
 

@@ -13,7 +13,10 @@ import Units
         }
         let late = ProxyEvent.late(.milliseconds(61))
         #expect(lines(late, [1, 2, 30, 60]).map { $0 != nil } == [true, false, false, false])
-        #expect(warnings.line(about: late, at: Moment(nanoseconds: 61_000_000_000)) == "\(late) (and 3 times more since it was last told)")
+        #expect(
+            warnings.line(about: late, at: Moment(nanoseconds: 61_000_000_000))
+                == "\(late) (and 3 times more since it was last told)"
+        )
         let limit = ProxyEvent.connectionLimitReached(9)
         #expect(lines(limit, [1, 2, 3]) == ["\(limit)", "\(limit)", "\(limit)"])
     }

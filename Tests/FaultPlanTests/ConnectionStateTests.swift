@@ -50,7 +50,8 @@ struct ConnectionStateTests {
 
     private let reached: [ConnectionState.Phase] = [
         .accepted, .retrying(at: .milliseconds(1_005)), .connecting(address: 0),
-        .unreached(until: .milliseconds(1_050)), .flowing, .lingering(.client), .lingering(.server), .blackholed, .closed,
+        .unreached(until: .milliseconds(1_050)), .flowing, .lingering(.client), .lingering(.server), .blackholed,
+        .closed,
     ]
 
     // MARK: Beginning

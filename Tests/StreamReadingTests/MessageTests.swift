@@ -74,9 +74,9 @@ struct MessageTests {
 
     @Test(
         arguments: [
-            ("EHLO example.org\r\n", .notHTTP), ("\u{16}\u{3}\u{1}", .notHTTP), ("PING\r\n", .notHTTP),
+            ("EHLO example.org\r\n", .notHTTP), ("\u{16}\u{3}\u{1}", .tls), ("PING\r\n", .notHTTP),
             ("SSH-2.0-client\r\n", .notHTTP), ("GET /old\r\n", .notHTTP),
-            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .notHTTP),
+            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .http2),
             ("GET / HTTP/1.1\r\nContent-Length: 1, 2\r\n\r\n", .invalidLength),
             ("GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", .unknownCoding),
             ("GET / HTTP/1.1\r\nbad name: x\r\n\r\n", .malformedField),

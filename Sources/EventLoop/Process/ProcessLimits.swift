@@ -26,6 +26,15 @@ public enum ProcessLimits {
     /// The available processors, 1 or more.
     public static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
+    /// Opens /dev/null in place of standard descriptors that are closed, so that no other file gets their numbers. Reading and
+    /// writing them still fails with EBADF.
+    public static func occupyStandardDescriptors() {
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", mode)
+        }
+    }
+
     /// Keeps `count` descriptors from proxies, besides the 16 that are always kept, for connections of another server in
     /// the process.
     public static func reserveOpenFiles(_ count: Int) { DescriptorReserve.others.store(count, ordering: .relaxed) }

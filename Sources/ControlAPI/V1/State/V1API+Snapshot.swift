@@ -69,7 +69,8 @@ extension V1API {
         var definitions: [ProxyManager.Definition] = []
         for node in try object.list("proxies", limit: ProxyManager.proxyLimit) {
             let keys = [
-                "name", "listen", "upstream", "enabled", "seed", "mode", "unreachable", "profile", "profileName", "faults",
+                "name", "listen", "upstream", "enabled", "seed", "mode", "unreachable", "profile", "profileName",
+                "faults",
                 "toxics",
             ]
             let object = try V1Object(node, keys: keys)
