@@ -55,11 +55,14 @@ class Descriptors(unittest.TestCase):
                 client.setblocking(False)
                 client.connect_ex((address[0].replace("localhost", "127.0.0.1"), int(address[1])))
                 clients.append(client)
-            time.sleep(0.5)
-            before = processor(process)
-            time.sleep(1)
-            used = processor(process) - before
-            self.assertLess(used, 0.1, f"{limit} {arguments}: {used:.0%} while its clients wait")
+            # It may still connect clients on a busy machine; one that spins is never idle.
+            for _ in range(10):
+                before = processor(process)
+                time.sleep(1)
+                used = processor(process) - before
+                if used < 0.05:
+                    break
+            self.assertLess(used, 0.05, f"{limit} {arguments}: {used:.0%} while its clients wait")
         finally:
             for client in clients:
                 client.close()
