@@ -197,19 +197,25 @@ struct UpControl: AsyncParsableCommand {
 
     func run() async throws {
         let client = try control.client()
-        do throws(ControlClient.Failure) {
-            _ = try await client.send("DELETE", FaultControl.path(proxy, "down"))
-        } catch {
-            // Nobody has taken it down for a time, or the server is Toxiproxy.
-            guard error.status == 404 else {
-                throw CommandFailure.control("Failed to enable proxy \(proxy): \(error.text)")
-            }
+        // 404: nobody has taken it down for a time, or the server is Toxiproxy.
+        if let failure = await client.deletionFailure(FaultControl.path(proxy, "down")), failure.status != 404 {
+            throw CommandFailure.control("Failed to enable proxy \(proxy): \(failure.text)")
         }
         try await client.setEnabled(true, proxy, "enable", control)
     }
 }
 
 extension ControlClient {
+    /// Deletes what is at a path; returns why that failed, if it did.
+    fileprivate func deletionFailure(_ path: [String]) async -> Failure? {
+        do throws(Failure) {
+            _ = try await send("DELETE", path)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Enables or disables a proxy, and prints that it is; `verb` is the word for it in a failure.
     fileprivate func setEnabled(
         _ isEnabled: Bool,
