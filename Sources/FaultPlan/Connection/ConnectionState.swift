@@ -21,7 +21,7 @@ import Units
 public struct ConnectionState: Sendable {
     /// The longest wait of a connection that is to be reset until the listener refuses clients: 100 ms.
     static let refusalPatience: Int64 = 100_000_000
-    /// The pause before dialing again when descriptors are short: 20 ms.
+    /// The pause before dialing again when descriptors are short: 250 ms.
     static let descriptorPause: Int64 = 250_000_000
     /// The pause before dialing again when the accept queue is full: 5 ms.
     static let queuePause: Int64 = 5_000_000
