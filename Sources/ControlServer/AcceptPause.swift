@@ -1,7 +1,7 @@
 #if Control
     import NIOCore
 
-    /// Pauses accepting after accept(2) has failed for want of descriptors or memory.
+    /// Pauses accepting after accept(2) failed because descriptors or memory ran out.
     ///
     /// The connections keep waiting in the kernel's queue, which would report them again at once.
     final class AcceptPause: ChannelInboundHandler, Sendable {

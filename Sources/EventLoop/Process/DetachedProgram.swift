@@ -61,7 +61,7 @@ public enum DetachedProgram {
         return .ended(ChildProcess.End(status: status))
     }
 
-    /// Tells the process that waits for this one that it is ready, and lets go of standard input. Asks this process to end
+    /// Tells the process that waits for this one that it is ready, and releases standard input. Asks this process to end
     /// by SIGTERM if the other one has ended meanwhile. Does nothing in a process that `start` hasn't started, or that was
     /// ready before.
     public static func tellReady() {

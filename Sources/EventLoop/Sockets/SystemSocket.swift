@@ -23,7 +23,7 @@ enum SystemSocket {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Whether one of `events` has come within so many milliseconds, for which the thread waits (poll(2)).
+    /// Waits at most that many milliseconds for one of `events` (poll(2)); returns whether it came.
     static func isReady(_ descriptor: Int32, _ events: Int32, within milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
         return poll(&entry, 1, milliseconds) == 1

@@ -29,7 +29,7 @@ public enum UnreadReason: String, Error, CaseIterable, Hashable, Sendable {
 }
 
 extension UnreadReason {
-    /// What the stream is, and what follows, for people: "the stream is TLS, so faults of HTTP messages can't act on it".
+    /// A sentence about the stream and its consequence: "the stream is TLS, so faults of HTTP messages can't act on it".
     public var sentence: String {
         let stream =
             switch self {

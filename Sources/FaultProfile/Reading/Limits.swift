@@ -33,7 +33,7 @@ public enum ProfileLimits {
     public static let shortestPeriod = Duration.milliseconds(1)
     /// Presets of a file.
     public static let presets = 256
-    /// Keys of an object that are compared with other words, which takes long, to find what the object was meant to be.
+    /// Keys of an object that are compared with known words to guess what it was meant to be. The comparison is slow.
     static let comparedKeys = 64
     /// Profiles that a profile is based on, one through the other.
     public static let extendsDepth = 8
