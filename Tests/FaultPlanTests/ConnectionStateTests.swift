@@ -129,7 +129,7 @@ struct ConnectionStateTests {
     }
 
     @Test(
-        arguments: [(.outOfDescriptors, 20), (.queueIsFull, 5)] as [(ConnectionState.DialFailure, Int64)]
+        arguments: [(.outOfDescriptors, 250), (.queueIsFull, 5)] as [(ConnectionState.DialFailure, Int64)]
     )
     func `dials again in a while when a resource is short, until its time is over`(
         failure: ConnectionState.DialFailure,
