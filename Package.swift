@@ -268,8 +268,7 @@ let package = Package(
             name: "SquallCommand",
             dependencies: [
                 "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan", "FaultProfile",
-                "Forecast",
-                "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay", "ResumableUploads",
+                "Forecast", "HTTPSemantics", "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay", "ResumableUploads",
                 "StreamReading", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

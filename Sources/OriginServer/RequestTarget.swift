@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// A parsed request target (RFC 9112, section 3.2).
 enum RequestTarget: Hashable {
     /// A path in the folder, without components that lead elsewhere. Empty for the folder itself.
@@ -63,7 +65,7 @@ enum RequestTarget: Hashable {
         let encoded = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         let endsWithSlash = encoded.last?.isEmpty ?? true
         for name in endsWithSlash ? encoded.dropLast() : encoded[...] {
-            guard let decoded = name.percentDecoded, !decoded.utf8.contains(0) else { return .malformed }
+            guard let decoded = PercentCoding.decoded(name), !decoded.utf8.contains(0) else { return .malformed }
             components.append(decoded)
         }
         let servable = components.allSatisfy { name in
@@ -87,35 +89,5 @@ extension String {
             }
         }
         return encoded
-    }
-}
-
-extension Substring {
-    /// Decodes percent-encoding; `nil` for a `%` without two hexadecimal digits, or bytes that aren't UTF-8.
-    fileprivate var percentDecoded: String? {
-        var bytes: [UInt8] = []
-        var rest = utf8[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%") {
-                guard let high = rest.popFirst()?.hexadecimalValue, let low = rest.popFirst()?.hexadecimalValue else {
-                    return nil
-                }
-                bytes.append(high << 4 | low)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexadecimalValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

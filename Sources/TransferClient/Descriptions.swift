@@ -50,6 +50,8 @@ extension DownloadRejection: CustomStringConvertible {
         case .multipart: "the server sent several parts in one"
         case .noContentRange: "the server sent a part without saying which"
         case .noValidator: "the server sent a part without saying of which version"
+        case .conditionIgnored: "the server sent all of the file, though it didn't change"
+        case .tagDiffers: "the server names another entity tag for the same length and date"
         case .startsLate(let requested, let got): "the part starts at \(got), and \(requested) was asked for"
         case .startsEarly(let requested, let got): "the part starts at \(got), too far before \(requested)"
         case .nothingNew: "the part holds nothing that is missing"
@@ -66,7 +68,6 @@ extension DownloadRestartReason: CustomStringConvertible {
     /// The reason, as a clause.
     public var description: String {
         switch self {
-        case .noStrongValidator: "the server sends no strong validator"
         case .representationChanged: "the file changed on the server"
         case .rangeIgnored: "the server ignores ranges"
         case .rangeUnusable(let rejection): rejection.description
@@ -82,10 +83,15 @@ extension DownloadFailure: CustomStringConvertible {
     public var description: String {
         switch self {
         case .status(let status): "the server answered \(status); check the URL"
+        case .otherProtocol(let status, let name):
+            "the server answered \(status) and speaks \(name): it has no file there"
+        case .ambiguousLength:
+            "the server says the length of its answer in two ways, as by Content-Length beside Transfer-Encoding, so nobody "
+                + "can tell where it ends"
         case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .contentEncoding(let coding):
-            "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or use "
-                + "a client that decodes it"
+            "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or "
+                + "store the bytes as they are sent"
         case .redirectWithoutLocation(let status): "the server answered \(status) without saying where to go"
         }
     }
@@ -143,6 +149,8 @@ extension UnverifiedReason: CustomStringConvertible {
         case .contradicted: "asked again at the end, the server named another version or length"
         case .excessBytes: "more bytes followed than the head of the response said"
         case .dateDiffers: "Last-Modified changed between the parts and the entity tag didn't"
+        case .uncomparedJoin: "a connection broke after so few bytes that none could be compared with the next part"
+        case .overlapOnly: "without a strong validator, only repeated bytes say that the parts are of one version"
         case .oneValidator: "one validator alone confirms that the parts are of one version"
         case .oneResponse: "one response alone tells of it, without a digest"
         }

@@ -51,6 +51,8 @@ public struct DownloadSummary: Hashable, Sendable {
     public var bytesRecovered: Int64
     /// Body bytes read, including repeated and discarded ones.
     public var bytesReceived: Int64
+    /// Bytes that a later response repeated, equal to the received ones.
+    public var bytesCompared: Int64
     /// The evidence that the file is correct.
     public var proof: DownloadProof
     /// The URL that responded, after redirects.

@@ -11,17 +11,21 @@ public struct DownloadRequest: Hashable, Sendable {
     /// Whether an unverified complete file is a failure. Without a digest the server is asked for confirmation at the
     /// end.
     public var requiresProof: Bool
+    /// Whether a body with a content coding, which wasn't asked for, is stored as sent. Otherwise it is a failure.
+    public var storesCoded: Bool
 
     /// Makes a request.
     public init(
         url: String,
         expectedSHA256: [UInt8]? = nil,
         requiresProof: Bool = false,
+        storesCoded: Bool = false,
         credentials: DownloadCredentials = .none
     ) {
         self.url = url
         self.credentials = credentials
         self.expectedSHA256 = expectedSHA256
         self.requiresProof = requiresProof
+        self.storesCoded = storesCoded
     }
 }

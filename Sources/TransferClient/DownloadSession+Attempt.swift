@@ -23,13 +23,11 @@ extension DownloadSession {
     /// file. If that makes no progress, the redirects are followed again from the original URL: the last one may have
     /// expired.
     func send(_ plan: RequestPlan) async -> Outcome {
-        guard plan.isConditionalRange, triesLastURL, finalURL != url else {
+        guard plan.condition != nil, triesLastURL, finalURL != url else {
             return await send(plan, along: start)
         }
-        var redirects = start
-        redirects.follow(finalURL)
         let received = state.length
-        let outcome = await send(plan, along: redirects)
+        let outcome = await send(plan, along: final)
         if state.length == received { triesLastURL = false }
         switch outcome {
         case .refused(let refusal, _, _): return .retryable(.status(refusal.status), isImmediate: true)
@@ -83,6 +81,11 @@ extension DownloadSession {
             guard !Task.isCancelled, let cause = HTTPAttempt.cause(of: error) else {
                 return .ended(.failed(.cancelled))
             }
+            if cause == HTTPAttempt.ambiguousLength {
+                // Once, it may have been damaged on the way.
+                guard !hadAmbiguousLength else { return .ended(.failed(.refused(.ambiguousLength))) }
+                hadAmbiguousLength = true
+            }
             return .ended(.retryable(cause))
         }
     }
@@ -132,12 +135,13 @@ extension DownloadSession {
         case .conclude(let conclusion): return .ended(outcome(of: conclusion, at: redirects))
         case .follow(let location): return .redirected(location: location)
         case .repair(let offset):
-            return .ended(outcome(of: try await repair(from: offset, &iterator, target), at: redirects))
+            return .ended(outcome(of: try await repair(from: offset, &iterator, redirects), at: redirects))
         case .append: return .ended(try await receive(&iterator, head, dropping: 0, redirects))
-        case .appendDropping(let count): return .ended(try await receive(&iterator, head, dropping: count, redirects))
+        case .appendDropping(let count):
+            return .ended(try await receive(&iterator, head, dropping: count, redirects))
         case .begin, .truncateAndRestart:
             guard await isAccepted(response, target) else { return .ended(.failed(.cancelled)) }
-            try await startOver(decision, target)
+            try await startOver(decision, redirects)
             return .ended(try await receive(&iterator, head, dropping: 0, redirects))
         }
     }
@@ -166,9 +170,9 @@ extension DownloadSession {
         dropping overlap: Int64,
         _ redirects: RedirectChain
     ) async throws -> Outcome {
-        if head.status == 206 {
+        if state.length > 0 {
             guard try await isPrefixIntact() else { return .retryable(.receivedBytesDamaged, isImmediate: true) }
-            finalURL = redirects.current
+            final = redirects
             triesLastURL = true
             summary.resumptions += 1
             onEvent(.resumed(offset: state.length))
@@ -200,9 +204,9 @@ extension DownloadSession {
     private func repair(
         from offset: Int64,
         _ iterator: inout HTTPAttempt.Parts.AsyncIterator,
-        _ target: DownloadURL
+        _ redirects: RedirectChain
     ) async throws -> DownloadConclusion {
-        finalURL = target
+        final = redirects
         triesLastURL = true
         var offset = offset
         var hasEnded = false
@@ -250,8 +254,8 @@ extension DownloadSession {
     }
 
     /// Empties the file for a full representation, before its first byte is written.
-    private func startOver(_ decision: DownloadHeadDecision, _ target: DownloadURL) async throws(DownloadError) {
-        finalURL = target
+    private func startOver(_ decision: DownloadHeadDecision, _ redirects: RedirectChain) async throws(DownloadError) {
+        final = redirects
         triesLastURL = true
         if case .truncateAndRestart(let reason) = decision {
             guard summary.restarts < configuration.maximumRestarts else {
@@ -265,7 +269,7 @@ extension DownloadSession {
         await stopVerification()
         let source = JournalSource(
             url: url.text,
-            finalURL: target.text,
+            finalURL: finalURL.text,
             representation: state.representation ?? DownloadRepresentation()
         )
         try await file.startOver(source)
@@ -289,6 +293,7 @@ extension DownloadSession {
         summary.bytesReceived += Int64(buffer.readableBytes)
         let portion = state.received(buffer.readableBytes)
         guard check.matches(buffer.readableBytesView.prefix(portion.dropped)) else { return false }
+        summary.bytesCompared += Int64(portion.dropped)
         guard portion.kept > 0 else { return true }
         try await file.append(Array(buffer.readableBytesView.dropFirst(portion.dropped).prefix(portion.kept)))
         try await checkpointIfDue()
@@ -306,9 +311,9 @@ extension DownloadFailure {
     /// The response status of a failure; `nil` for other failures.
     fileprivate var status: Int? {
         switch self {
-        case .status(let status): status
+        case .status(let status), .otherProtocol(let status, _): status
         case .unauthorized(let challenge, _): challenge.isFromProxy ? 407 : 401
-        case .contentEncoding, .redirectWithoutLocation: nil
+        case .contentEncoding, .redirectWithoutLocation, .ambiguousLength: nil
         }
     }
 }

@@ -26,7 +26,9 @@ final class DownloadSession {
     var host: String
     var state: DownloadState
     var summary = Counters()
-    var finalURL: DownloadURL
+    /// The redirects to the last URL that served bytes.
+    var final: RedirectChain
+    var finalURL: DownloadURL { final.current }
     /// The source as last journalled.
     var recorded: JournalSource?
     var lastProgress: Moment
@@ -36,6 +38,8 @@ final class DownloadSession {
     var verification: Task<Result<Range<Int64>?, DownloadError>, Never>?
     /// Whether the last URL that served bytes is tried first.
     var triesLastURL = true
+    /// Whether a response has said its length in two ways.
+    var hadAmbiguousLength = false
     private var hasConfirmed = false
 
     /// The counters of a download.
@@ -45,6 +49,7 @@ final class DownloadSession {
         var restarts = 0
         var bytesRecovered: Int64 = 0
         var bytesReceived: Int64 = 0
+        var bytesCompared: Int64 = 0
         var digestMismatches = 0
     }
 
@@ -65,23 +70,32 @@ final class DownloadSession {
         self.onEvent = onEvent
         self.environment = environment
         configuration = environment.configuration
-        finalURL = url
+        final = RedirectChain(url)
         startedAt = configuration.clock.now()
         pacer = TransferPacer(configuration)
         lastProgress = startedAt
         lastCheckpoint = startedAt
+        let rules = DownloadState.Rules(
+            hasExpectedDigest: request.expectedSHA256 != nil,
+            storesCoded: request.storesCoded
+        )
         switch recovered {
-        case .nothing, .unusable: state = DownloadState()
+        case .nothing, .unusable: state = DownloadState(rules: rules)
         case .prefix(let source, let length):
             recorded = source
-            finalURL = (try? DownloadURL(source.finalURL)) ?? url
+            final = Self.chain(from: url, to: source.finalURL)
             summary.bytesRecovered = length
-            state = DownloadState(resuming: source.representation, length: length)
+            state = DownloadState(resuming: source.representation, length: length, rules: rules)
         case .elsewhere(let source, let length):
             recorded = source
-            finalURL = (try? DownloadURL(source.finalURL)) ?? url
+            final = Self.chain(from: url, to: source.finalURL)
             summary.bytesRecovered = length
-            state = DownloadState(resuming: source.representation, length: length, isFromOtherURL: true)
+            state = DownloadState(
+                resuming: source.representation,
+                length: length,
+                isFromOtherURL: true,
+                rules: rules
+            )
             triesLastURL = false
         }
         loop = AttemptLoop(
@@ -102,11 +116,27 @@ final class DownloadSession {
         }
         if state.length > 0 { startVerification() }
         do throws(DownloadError) {
+            if let finished = try await alreadyComplete() { return finished }
             return try await loop.run(self)
         } catch {
             await savePartialFile(after: error)
             throw error
         }
+    }
+
+    /// The summary of a destination that has the expected digest already: nothing is requested, and what an earlier run
+    /// left beside it is removed.
+    private func alreadyComplete() async throws(DownloadError) -> DownloadSummary? {
+        guard let expected = request.expectedSHA256,
+            let length = try await file.destinationLength(withSHA256: expected)
+        else { return nil }
+        await stopVerification()
+        try? await file.discard()
+        onEvent(.verified(.caller))
+        var finished = makeSummary(expected, [.caller], .digest)
+        (finished.bytes, finished.bytesRecovered) = (length, length)
+        onEvent(.finished(finished))
+        return finished
     }
 
     /// Verifies a complete file and renames it; `nil` when another request must follow.
@@ -216,6 +246,7 @@ final class DownloadSession {
             restarts: summary.restarts,
             bytesRecovered: summary.bytesRecovered,
             bytesReceived: summary.bytesReceived,
+            bytesCompared: summary.bytesCompared,
             proof: proof,
             finalURL: finalURL.text,
             duration: configuration.clock.now() - startedAt
@@ -248,6 +279,12 @@ final class DownloadSession {
 }
 
 extension DownloadSession {
+    /// The redirects to a URL from a journal, which doesn't tell those between: they may have left the origin.
+    private static func chain(from url: DownloadURL, to text: String) -> RedirectChain {
+        guard let last = try? DownloadURL(text), last != url else { return RedirectChain(url) }
+        return RedirectChain(url, throughUnknownTo: last)
+    }
+
     /// The redirect chain from the caller's original URL to the current one.
     var start: RedirectChain {
         var redirects = RedirectChain(namedURL)

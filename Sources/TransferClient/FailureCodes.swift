@@ -65,7 +65,9 @@ extension DownloadError {
     /// The status of the response that ended the download, if any.
     public var status: Int? {
         switch self {
-        case .refused(.status(let status)), .refused(.redirectWithoutLocation(let status)): status
+        case .refused(.status(let status)), .refused(.otherProtocol(let status, _)),
+            .refused(.redirectWithoutLocation(let status)):
+            status
         case .refused(.unauthorized(let challenge, _)): challenge.isFromProxy ? 407 : 401
         default: nil
         }
@@ -101,7 +103,8 @@ extension UploadError {
     /// The status of the response that ended the upload, if any.
     public var status: Int? {
         switch self {
-        case .refused(.refused(let status)), .refused(.respondedEarly(let status)),
+        case .refused(.refused(let status)), .refused(.otherProtocol(let status, _)),
+            .refused(.respondedEarly(let status)),
             .refused(.redirection(let status)):
             status
         case .refused(.accessRefused(let challenge, _)): challenge.isFromProxy ? 407 : 401
@@ -157,7 +160,6 @@ extension DownloadRestartReason {
     /// The stable code in JSON events.
     public var code: String {
         switch self {
-        case .noStrongValidator: "no-strong-validator"
         case .representationChanged: "representation-changed"
         case .rangeIgnored: "range-ignored"
         case .rangeUnusable: "range-unusable"

@@ -126,6 +126,7 @@ struct HTTPAttempt: Sendable {
         case let error as TLSFailure: .connectFailed(error.description)
         case let error as HTTPParserError where error == .invalidEOFState:
             .connectionLost("it was closed in the middle of the answer")
+        case HTTPParserError.unexpectedContentLength, HTTPParserError.unknown: ambiguousLength
         case let error as HTTPParserError: .malformedResponse(String(describing: error))
         case let error as HTTP1TypeConversionError: .malformedResponse(String(describing: error))
         case let error as NIOHTTPDecoderError: .malformedResponse(error.debugDescription)
@@ -140,6 +141,10 @@ struct HTTPAttempt: Sendable {
         default: lost(error)
         }
     }
+
+    /// A head that says its length in two ways. The parser has no other error for `Content-Length` before
+    /// `Transfer-Encoding` than the unknown one.
+    static let ambiguousLength = TransientDownloadFailure.malformedResponse("it says its length in two ways")
 
     private static func lost(_ error: any Error) -> TransientDownloadFailure {
         if let failure = HTTP2Failure(error) {

@@ -17,6 +17,8 @@ public struct DownloadBody: Hashable, Sendable {
         }
     }
 
+    /// The offset of the body's first byte in the representation.
+    private let first: Int64
     /// The offset of the body's next byte in the representation.
     private(set) var position: Int64
     /// The offset up to which bytes had been received when the body started.
@@ -35,6 +37,7 @@ public struct DownloadBody: Hashable, Sendable {
     private(set) var isTooLong = false
 
     init(from first: Int64, received: Int64, end: Int64?, framing: DownloadFraming) {
+        self.first = first
         position = first
         self.received = received
         self.end = end
@@ -43,6 +46,12 @@ public struct DownloadBody: Hashable, Sendable {
 
     /// Whether the body ended before its announced end.
     var isTooShort: Bool { end.map { position < $0 } ?? false }
+
+    /// The number of bytes that came, including repeated ones.
+    var count: Int64 { position - first }
+
+    /// Whether bytes came that hadn't been received before.
+    var hasNewBytes: Bool { position > received }
 
     mutating func take(_ count: Int) -> Portion {
         let dropped = Int(min(Int64(count), max(0, received - position)))

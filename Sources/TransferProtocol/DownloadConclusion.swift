@@ -46,8 +46,6 @@ extension DownloadHeadDecision {
 
 /// Why received bytes are discarded.
 public enum DownloadRestartReason: Hashable, Sendable {
-    /// The server sends no strong validator, so a range request isn't safe.
-    case noStrongValidator
     /// The representation has changed.
     case representationChanged
     /// The server ignored `Range` and sent the full representation, unchanged.
@@ -70,8 +68,12 @@ public enum DownloadRejection: Hashable, Sendable {
     case multipart
     /// No valid `Content-Range`, or one that doesn't match the status.
     case noContentRange
-    /// The response lacks the validator of the received bytes.
+    /// The response lacks the validator of the received bytes, so the range must repeat some of them.
     case noValidator
+    /// The server sent the full representation, unchanged, although the condition of the range holds.
+    case conditionIgnored
+    /// The entity tag differs, and nothing else does: servers of one name may each have a tag of their own.
+    case tagDiffers
     /// The range starts after the first missing byte.
     case startsLate(requested: Int64, got: Int64)
     /// The range starts before the bytes that can be compared.
@@ -130,6 +132,11 @@ public enum TransientDownloadFailure: Hashable, Sendable {
 public enum DownloadFailure: Hashable, Sendable {
     /// A status that a retry wouldn't change.
     case status(Int)
+    /// The same, from a server of another protocol, by its name.
+    case otherProtocol(status: Int, String)
+    /// Two lengths in one head, or a length and a transfer coding: nobody can tell where the response ends (RFC 9112,
+    /// section 6.3).
+    case ambiguousLength
     /// 401 or 407: the challenge, and whether the request carried credentials.
     case unauthorized(DownloadChallenge, CredentialUse)
     /// A content coding although only `identity` was accepted: the bytes wouldn't be the file's.

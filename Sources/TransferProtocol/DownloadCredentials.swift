@@ -87,6 +87,13 @@ public struct RedirectChain: Hashable, Sendable {
         current = url
     }
 
+    /// A chain of which only the ends are known: it counts as one that has left the origin.
+    public init(_ url: DownloadURL, throughUnknownTo last: DownloadURL) {
+        self.init(url)
+        follow(last)
+        hasLeftOrigin = true
+    }
+
     /// Follows a redirect.
     public mutating func follow(_ url: DownloadURL) {
         if current.scheme == .https, url.scheme == .http { hasLostTLS = true }

@@ -10,8 +10,10 @@ extension DownloadState {
     {
         body = nil
         switch head.status {
-        case 200: return plan == .probe ? decideOnProbe(head) : decideOnFull(head, plan)
-        case 206: return decideOnPartial(head, plan)
+        case 200 where plan == .probe: return decideOnProbe(head)
+        // Some servers send a part with the status of the whole.
+        case 200 where plan.condition == nil || !head.isPart: return decideOnFull(head, plan)
+        case 200, 206: return decideOnPartial(head, plan)
         case 301, 302, 303, 307, 308:
             guard let location = head.fields[.location] else {
                 return .fail(.redirectWithoutLocation(status: head.status))
@@ -22,8 +24,14 @@ extension DownloadState {
             return .fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
         case 412:
             // Only a precondition fails this way; without one it is a status like any other.
-            guard plan.isConditionalRange else { return decideOnRefusal(head, plan) }
+            guard let condition = plan.condition, condition != .unconditional else {
+                return decideOnRefusal(head, plan)
+            }
             return .conclude(want(.representationChanged, because: .representationChanged))
+        case 404 where isBehindEnd(plan):
+            // Some servers answer so to a range that starts at the end: one that starts earlier tells.
+            tail = .broken
+            return .retryNow(.completenessUnknown)
         case 416: return decideOnUnsatisfied(head, plan)
         case 408, 425, 429, 500, 502...504, 506...599:
             return .retry(after: head.retryAfter(now: now), .status(head.status))
@@ -31,9 +39,17 @@ extension DownloadState {
         }
     }
 
+    /// Whether the range starts behind the received bytes, which may be all.
+    private func isBehindEnd(_ plan: RequestPlan) -> Bool {
+        guard case .remaining(length, _) = plan, representation?.total == nil else { return false }
+        return lastBodyLength > 1
+    }
+
     /// A status that a retry wouldn't change. A server that only rejects HEAD may still serve a GET.
     private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ plan: RequestPlan) -> DownloadHeadDecision {
-        guard plan == .probe else { return .fail(.status(head.status)) }
+        guard plan == .probe else {
+            return .fail(head.otherProtocol.map { .otherProtocol(status: head.status, $0) } ?? .status(head.status))
+        }
         return .conclude(want(.rangeUnusable(.rangeRefused), because: .status(head.status)))
     }
 
@@ -50,7 +66,8 @@ extension DownloadState {
             else { return .retry(after: nil, .rejected(.lengthsDisagree)) }
             new.total = last + 1
         }
-        if let coding = head.contentEncoding { return .fail(.contentEncoding(coding)) }
+        if let coding = head.contentEncoding, !rules.storesCoded { return .fail(.contentEncoding(coding)) }
+        if let rejection = secondTry(new, head, plan) { return .retryNow(.rejected(rejection)) }
         let reason = restartReason(new, head, plan)
         let hadNothing = length == 0
         let hadTotal = new.total != nil
@@ -63,12 +80,47 @@ extension DownloadState {
         }
         representation = new
         length = 0
-        phase = .continuing(repeating: false)
+        phase = .continuing
+        tail = .whole
         rejections = 0
         body = DownloadBody(from: 0, received: 0, end: new.total, framing: head.framing)
         body?.isEndRemembered = !hadTotal && new.total != nil
         body?.isDigestRemembered = !hadDigest && new.digest != nil
         return hadNothing ? .begin : .truncateAndRestart(reason)
+    }
+
+    /// Whether a range under another condition may still bring the rest after a full response to a range: `nil`, or why
+    /// this one didn't.
+    private mutating func secondTry(
+        _ new: DownloadRepresentation,
+        _ head: DownloadResponseHead,
+        _ plan: RequestPlan
+    ) -> DownloadRejection? {
+        guard let known = representation, length > 0, isSameResource(new, head) else { return nil }
+        let isUnchanged = !known.isContradicted(by: new)
+        // After a 412 too: the condition held.
+        if isUnchanged, plan == .full(.representationChanged) { isConditionIgnored = true }
+        guard let condition = plan.condition, condition != .unconditional else { return nil }
+        guard !isUnchanged, !(areTagsUnreliable && known.differsInTagOnly(from: new)) else {
+            isConditionIgnored = true
+            return .conditionIgnored
+        }
+        guard known.differsInTagOnly(from: new) else { return nil }
+        tagChanges += 1
+        guard isTagUnreliable(known, new) else { return nil }
+        areTagsUnreliable = true
+        return .tagDiffers
+    }
+
+    /// Whether another entity tag says nothing: the dates are equal, the caller's digest decides, or the tag had changed
+    /// before.
+    private func isTagUnreliable(_ known: DownloadRepresentation, _ new: DownloadRepresentation) -> Bool {
+        known.isModified(in: new) == false || rules.hasExpectedDigest || tagChanges > 1
+    }
+
+    /// Whether validators of the response apply to the received bytes, or a digest decides.
+    private func isSameResource(_ new: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
+        !head.isFromOtherResource || rules.hasExpectedDigest || representation?.hasDigest(of: new) == true
     }
 
     private func restartReason(
@@ -79,12 +131,17 @@ extension DownloadState {
         switch plan {
         case .full(let reason): reason ?? .representationChanged
         case .remaining, .block, .probe:
-            representation?.isConfirmed(by: new, head) == true
-                ? .rangeIgnored : head.isFromOtherResource ? .differentURL : .representationChanged
+            if !isSameResource(new, head) {
+                .differentURL
+            } else {
+                representation?.isContradicted(by: new) == false ? .rangeIgnored : .representationChanged
+            }
         }
     }
 
     /// 206: every check needed before combining ranges (RFC 9110, section 15.3.7).
+    ///
+    /// Without the same strong validator in both (section 15.3.7.3) the part must repeat received bytes.
     private mutating func decideOnPartial(_ head: DownloadResponseHead, _ plan: RequestPlan) -> DownloadHeadDecision {
         let offset: Int64
         switch plan {
@@ -97,17 +154,20 @@ extension DownloadState {
         guard !head.isMultipart else { return reject(.multipart) }
         guard case .bytes(let first, let last, _) = head.contentRange else { return reject(.noContentRange) }
         let new = DownloadRepresentation(head)
-        guard !known.isContradicted(by: new), head.contentEncoding == nil else {
+        if let coding = known.contentCoding, !rules.storesCoded { return .fail(.contentEncoding(coding)) }
+        if !areTagsUnreliable, known.differsInTagOnly(from: new) {
+            tagChanges += 1
+            areTagsUnreliable = isTagUnreliable(known, new)
+        }
+        guard !known.isContradicted(by: new) || (areTagsUnreliable && known.differsInTagOnly(from: new)) else {
             return .conclude(want(.representationChanged, because: .representationChanged))
         }
-        guard !head.isFromOtherResource || known.hasDigest(of: new) else {
-            return .conclude(want(.differentURL, because: .differentURL))
-        }
-        guard known.canBeCombined(by: new, head) else { return reject(.noValidator) }
+        guard isSameResource(new, head) else { return .conclude(want(.differentURL, because: .differentURL)) }
         guard first <= offset else { return reject(.startsLate(requested: offset, got: first)) }
         guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
         guard last < known.total ?? .max else { return reject(.lengthsDisagree) }
         if case .block(let range, _) = plan {
+            guard known.isConfirmed(by: new, head) else { return reject(.noValidator) }
             guard first == offset else { return reject(.startsEarly(requested: offset, got: first)) }
             guard last < range.upperBound else { return reject(.lengthsDisagree) }
             rejections = 0
@@ -115,15 +175,21 @@ extension DownloadState {
             body?.isRepair = true
             return .repair(from: first)
         }
-        guard last >= length else { return reject(.nothingNew) }
-        // Dropping requires identical bytes, so the response itself must carry the validator.
-        guard first == offset || (length - first <= Self.maximumOverlap && known.isConfirmed(by: new, head)) else {
+        // The part may also show that nothing is missing.
+        guard last >= length || (last + 1 == length && new.total == length) else { return reject(.nothingNew) }
+        guard length - first <= Self.maximumOverlap else {
             return reject(.startsEarly(requested: offset, got: first))
         }
-        if first == length, case .lastModified = known.strongValidator, new.lastModified == nil {
-            // Only the server's honouring of If-Range supports these bytes: the range must also overlap.
-            phase = .continuing(repeating: true)
-            return .retryNow(.rejected(.noValidator))
+        if areTagsUnreliable || !known.isConfirmed(by: new, head) {
+            guard first < length else {
+                tail = .broken
+                lastBodyLength = max(lastBodyLength, 2)
+                return .retryNow(.rejected(.noValidator))
+            }
+            representation?.evidence.isJoinedByOverlap = true
+        }
+        if tail == .broken, length - first < DownloadEvidence.minimumOverlap {
+            representation?.evidence.hasUncomparedJoin = true
         }
         representation?.merge(from: new)
         rejections = 0
@@ -134,7 +200,7 @@ extension DownloadState {
     /// 416: the received bytes are complete, or belong to another representation (RFC 9110, section 15.5.17).
     private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ plan: RequestPlan) -> DownloadHeadDecision
     {
-        guard plan.isConditionalRange, let known = representation else { return decideOnRefusal(head, plan) }
+        guard let condition = plan.condition, let known = representation else { return decideOnRefusal(head, plan) }
         if case .block = plan {
             return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
@@ -150,8 +216,13 @@ extension DownloadState {
         }
         var new = DownloadRepresentation(head)
         new.total = total
-        if known.isConfirmed(by: new, head) {
+        // That of the error page.
+        new.contentCoding = known.contentCoding
+        // Had the condition not held, the server would have answered 200 or 412 (RFC 9110, section 13.2.2).
+        let isSame = condition == .unconditional ? known.isConfirmed(by: new, head) : !known.isContradicted(by: new)
+        if isSame, isSameResource(new, head) {
             representation?.merge(from: new)
+            tail = .whole
             return .complete
         }
         phase = .probing
@@ -160,18 +231,20 @@ extension DownloadState {
 
     /// 200 to a HEAD: whether the received bytes are complete.
     private mutating func decideOnProbe(_ head: DownloadResponseHead) -> DownloadHeadDecision {
-        phase = .continuing(repeating: false)
+        phase = .continuing
         let new = DownloadRepresentation(head)
         if representation?.isContradicted(by: new) == true { representation?.evidence.isContradicted = true }
-        guard let known = representation, known.isConfirmed(by: new, head) else {
-            return .conclude(want(.representationChanged, because: .representationChanged))
-        }
+        guard let known = representation, isSameResource(new, head),
+            known.strongValidator == nil || areTagsUnreliable
+                ? !known.isContradicted(by: new) || known.differsInTagOnly(from: new) : known.isConfirmed(by: new, head)
+        else { return .conclude(want(.representationChanged, because: .representationChanged)) }
         guard new.total == length else {
             return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
         representation?.merge(from: new)
         // The server confirms a length that was inferred from the end of a connection.
         representation?.evidence.isLengthUnknown = false
+        tail = .whole
         return .complete
     }
 

@@ -4,7 +4,8 @@ import HTTPSemantics
 public enum DownloadProof: Hashable, Sendable {
     /// Its SHA-256 matches one given by the caller or the server.
     case digest
-    /// Length, strong entity tag and strong `Last-Modified` were the same in at least two responses.
+    /// Length, strong entity tag and strong `Last-Modified` were the same in at least two responses, and after each
+    /// broken connection the next range repeated at least 16 of the last bytes.
     case validators
     /// None: complete as far as HTTP can tell.
     case none(UnverifiedReason)
@@ -22,6 +23,10 @@ public enum DownloadProof: Hashable, Sendable {
             self = .none(.lengthUnknown)
         } else if evidence.hasExcessBytes {
             self = .none(.excessBytes)
+        } else if evidence.hasUncomparedJoin {
+            self = .none(.uncomparedJoin)
+        } else if evidence.isJoinedByOverlap {
+            self = .none(.overlapOnly)
         } else {
             switch evidence.agreement {
             case .untested: self = .none(.oneResponse)
@@ -43,6 +48,10 @@ public enum UnverifiedReason: String, CaseIterable, Hashable, Sendable {
     case excessBytes = "surplus-bytes"
     /// The entity tag was the same but `Last-Modified` wasn't: the parts may be from two versions.
     case dateDiffers = "date-differs"
+    /// A connection broke after too few bytes for the next range to repeat 16 of them.
+    case uncomparedJoin = "join-not-compared"
+    /// Parts were joined without a strong validator: only repeated bytes say that they belong together.
+    case overlapOnly = "overlap-only"
     /// Only one validator was the same in all responses.
     case oneValidator = "one-validator"
     /// There was only one response.
@@ -51,8 +60,8 @@ public enum UnverifiedReason: String, CaseIterable, Hashable, Sendable {
     /// Whether a server's own statements cast doubt on the bytes. Others are merely unconfirmed.
     public var isSuspicious: Bool {
         switch self {
-        case .lengthUnknown, .contradicted, .excessBytes, .dateDiffers: true
-        case .oneValidator, .oneResponse: false
+        case .lengthUnknown, .contradicted, .excessBytes, .dateDiffers, .uncomparedJoin: true
+        case .overlapOnly, .oneValidator, .oneResponse: false
         }
     }
 }
@@ -79,6 +88,13 @@ public struct DownloadEvidence: Hashable, Sendable {
     public var hasExcessBytes = false
     /// Whether a final confirmation request named another version or length.
     public var isContradicted = false
+    /// Whether parts were joined without a strong validator, by an overlap alone.
+    public var isJoinedByOverlap = false
+    /// Whether bytes follow those of a broken connection without an overlap of `minimumOverlap`.
+    public var hasUncomparedJoin = false
+
+    /// The least overlap after a broken connection that a proof by validators rests on: 16 bytes.
+    static let minimumOverlap: Int64 = 16
 
     /// Makes the evidence of one response with an announced length.
     public init() {}
@@ -93,18 +109,21 @@ public struct DownloadEvidence: Hashable, Sendable {
         }
     }
 
-    /// One byte: the agreement in bits 0 and 1, then the three flags.
+    /// One byte: the agreement in bits 0 and 1, then the five flags.
     var encoded: UInt8 {
         agreement.rawValue | (isLengthUnknown ? 4 : 0) | (hasExcessBytes ? 8 : 0) | (isContradicted ? 16 : 0)
+            | (isJoinedByOverlap ? 32 : 0) | (hasUncomparedJoin ? 64 : 0)
     }
 
     /// Decodes the output of `encoded`; `nil` for any other byte.
     init?(encoded: UInt8) {
-        guard encoded < 32, let agreement = Agreement(rawValue: encoded & 3) else { return nil }
+        guard encoded < 128, let agreement = Agreement(rawValue: encoded & 3) else { return nil }
         self.agreement = agreement
         isLengthUnknown = encoded & 4 != 0
         hasExcessBytes = encoded & 8 != 0
         isContradicted = encoded & 16 != 0
+        isJoinedByOverlap = encoded & 32 != 0
+        hasUncomparedJoin = encoded & 64 != 0
     }
 }
 

@@ -13,6 +13,8 @@ public struct DownloadRepresentation: Hashable, Sendable {
     public var total: Int64?
     /// `Content-Type`, for the caller.
     public var contentType: String?
+    /// `Content-Encoding` in lower case; `nil` for none. The received bytes are coded by it.
+    public var contentCoding: String?
     /// The server's digest of the full representation (RFC 9530).
     public var digest: ReprDigest?
     /// Whether the server's digest was wrong once: the file isn't accepted without one any more.
@@ -31,6 +33,7 @@ public struct DownloadRepresentation: Hashable, Sendable {
         lastModified = head.fields[.eTag] != nil && entityTag == nil ? nil : head.fields[.lastModified]
         date = head.fields[.date].flatMap { HTTPDate($0) }
         contentType = head.fields[.contentType]
+        contentCoding = head.contentEncoding
         digest = head.fields[.reprDigest].flatMap { ReprDigest($0) }
         if case .bytes(_, _, let total) = head.contentRange {
             self.total = total
@@ -61,15 +64,30 @@ public struct DownloadRepresentation: Hashable, Sendable {
     ///
     /// Metadata present in only one of them neither contradicts nor confirms.
     func isContradicted(by other: DownloadRepresentation) -> Bool {
-        if let entityTag, let tag = other.entityTag, !entityTag.matchesStrongly(tag) { return true }
-        if entityTag == nil, let lastModified, let modified = other.lastModified,
-            HTTPDate(lastModified) != HTTPDate(modified)
-        {
-            return true
+        if let entityTag, let tag = other.entityTag {
+            guard entityTag == tag else { return true }
+            guard entityTag.isWeak else { return hasOtherContents(in: other) }
         }
+        return isModified(in: other) == true || hasOtherContents(in: other)
+    }
+
+    /// Whether the entity tag of `other` differs, and nothing else that is known of both.
+    func differsInTagOnly(from other: DownloadRepresentation) -> Bool {
+        guard let entityTag, let tag = other.entityTag, entityTag != tag else { return false }
+        return isModified(in: other) != true && !hasOtherContents(in: other)
+    }
+
+    /// Whether `Last-Modified` of `other` differs; `nil` unless both have one.
+    func isModified(in other: DownloadRepresentation) -> Bool? {
+        guard let lastModified, let modified = other.lastModified else { return nil }
+        return HTTPDate(lastModified) != HTTPDate(modified)
+    }
+
+    /// Whether `other` has another length, digest or content coding.
+    private func hasOtherContents(in other: DownloadRepresentation) -> Bool {
         if let total, let otherTotal = other.total, total != otherTotal { return true }
         if let digest, let otherDigest = other.digest, digest != otherDigest { return true }
-        return false
+        return contentCoding != other.contentCoding
     }
 
     /// Whether the strong validator proves that `other`, from the response with this `head`, is the same
@@ -85,18 +103,6 @@ public struct DownloadRepresentation: Hashable, Sendable {
 
     /// Whether both have the same known digest.
     func hasDigest(of other: DownloadRepresentation) -> Bool { digest != nil && digest == other.digest }
-
-    /// Whether `other`, from the 206 with this `head`, may be combined with this one.
-    ///
-    /// A 206 must carry the entity tag of the 200 (RFC 9110, section 15.3.7), and only parts with the same strong
-    /// validator are combined (section 15.3.7.3). It may omit `Last-Modified` but not replace it with a tag.
-    func canBeCombined(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
-        switch strongValidator {
-        case .entityTag: isConfirmed(by: other, head)
-        case .lastModified: head.fields[.eTag] == nil && !isContradicted(by: other)
-        case nil: false
-        }
-    }
 
     /// Fills in missing metadata from an earlier response of the same representation.
     mutating func fillMissing(from other: DownloadRepresentation) {

@@ -66,9 +66,27 @@ public struct DownloadResponseHead: Hashable, Sendable {
         fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
     }
 
+    /// The protocol of a server that isn't one of files, by its fields.
+    var otherProtocol: String? { fields.tusVersion }
+
+    /// Whether `Content-Range` names a part of the representation, whatever the status.
+    var isPart: Bool {
+        guard case .bytes(let first, let last, let total) = contentRange else { return false }
+        return first > 0 || total != last + 1
+    }
+
     /// Whether the body has several ranges (RFC 9110, section 14.6).
     public var isMultipart: Bool {
         fields[.contentType]?.lowercased().hasPrefix("multipart/byteranges") ?? false
+    }
+}
+
+extension HTTPFields {
+    /// The version of the tus protocol that the server speaks, as “tus 1.0.0”; `nil` if it speaks none.
+    var tusVersion: String? {
+        let names = ["Tus-Version", "Tus-Resumable"].compactMap { HTTPField.Name($0) }
+        guard let versions = names.lazy.compactMap({ self[$0] }).first else { return nil }
+        return "tus " + versions.prefix { $0 != "," }.filter { $0.isASCII && ($0.isNumber || $0 == ".") }.prefix(16)
     }
 }
 

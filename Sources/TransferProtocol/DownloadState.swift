@@ -3,10 +3,26 @@ import HTTPTypes
 
 /// The state machine of a download: the next request, and the decision on each response.
 ///
-/// A value without files, sockets or clocks. The received bytes are always a prefix of one representation and are
-/// discarded only when the head of a full response has arrived. No sequence of responses makes it accept an incomplete
-/// file or combine two representations.
+/// A value without files, sockets or clocks. The received bytes are discarded only when the head of a full response has
+/// arrived. Bytes are appended under one strong validator, or behind an overlap that equals the last received ones. After
+/// a broken connection there is always an overlap: what came last may not be the server's. No sequence of responses makes
+/// it accept an incomplete file.
 public struct DownloadState: Hashable, Sendable {
+    /// What the caller allows.
+    public struct Rules: Hashable, Sendable {
+        /// Whether a digest of the caller decides on the complete file: then an overlap is enough to join parts, whatever
+        /// their entity tags.
+        public var hasExpectedDigest: Bool
+        /// Whether a body with a content coding is stored as sent.
+        public var storesCoded: Bool
+
+        /// Makes rules.
+        public init(hasExpectedDigest: Bool = false, storesCoded: Bool = false) {
+            self.hasExpectedDigest = hasExpectedDigest
+            self.storesCoded = storesCoded
+        }
+    }
+
     /// The maximum overlap that is compared and dropped: 64 KiB. A range that starts earlier is rejected.
     public static let maximumOverlap: Int64 = 64 << 10
     /// The maximum number of damaged blocks that are fetched again individually: 16.
@@ -23,9 +39,8 @@ public struct DownloadState: Hashable, Sendable {
 
     /// The purpose of the next request.
     enum Phase: Hashable, Sendable {
-        /// The remaining bytes. When `repeating`, the range starts earlier and must repeat received bytes: a validator
-        /// alone doesn't prove that they belong together.
-        case continuing(repeating: Bool)
+        /// The remaining bytes.
+        case continuing
         /// A HEAD: whether the received bytes are complete.
         case probing
         /// These bytes again, since they were damaged on disk. The block's hash verifies the replacement.
@@ -34,8 +49,31 @@ public struct DownloadState: Hashable, Sendable {
         case replacing(DownloadRestartReason)
     }
 
+    /// How the received bytes end.
+    enum Tail: Hashable, Sendable {
+        /// As the last response said.
+        case whole
+        /// Where a connection broke, or where nothing says that others may follow.
+        case broken
+        /// At bytes of another URL.
+        case fromOtherURL
+    }
+
+    /// What the caller allows.
+    let rules: Rules
     /// The purpose of the next request.
-    var phase = Phase.continuing(repeating: false)
+    var phase = Phase.continuing
+    /// How the received bytes end.
+    var tail = Tail.whole
+    /// The bytes of the last body, including repeated ones: the next overlap is at most half of it, so that connections
+    /// which break after equally many bytes make progress.
+    var lastBodyLength: Int64 = 0
+    /// Whether the server ignores a range with a condition.
+    var isConditionIgnored = false
+    /// Whether entity tags differ although nothing else says that the representation changed.
+    var areTagsUnreliable = false
+    /// Full responses in which nothing but the entity tag differed.
+    var tagChanges = 0
     /// The damaged block found last.
     var lastRepaired: Range<Int64>?
     /// The number of damaged blocks found.
@@ -46,16 +84,23 @@ public struct DownloadState: Hashable, Sendable {
     var body: DownloadBody?
 
     /// Starts with nothing.
-    public init() {}
+    public init(rules: Rules = Rules()) { self.rules = rules }
 
     /// Resumes with the first `length` bytes of `representation`, from a journal.
     ///
-    /// - Parameter isElsewhere: Whether they came from another URL, for example one with another signature. They are
-    ///   kept until a response replaces them, and the next range must repeat the last of them.
-    public init(resuming representation: DownloadRepresentation, length: Int64, isFromOtherURL: Bool = false) {
+    /// - Parameter isFromOtherURL: Whether they came from another URL, for example one with another signature. They are
+    ///   kept until a response replaces them, and the next range repeats up to 64 KiB of them.
+    public init(
+        resuming representation: DownloadRepresentation,
+        length: Int64,
+        isFromOtherURL: Bool = false,
+        rules: Rules = Rules()
+    ) {
+        self.rules = rules
         self.representation = representation
         self.length = max(0, length)
-        phase = .continuing(repeating: isFromOtherURL)
+        tail = isFromOtherURL ? .fromOtherURL : length == representation.total ? .whole : .broken
+        lastBodyLength = isFromOtherURL ? .max : max(self.length, 2 * DownloadEvidence.minimumOverlap)
         guard let total = representation.total else { return }
         if length > total { phase = .replacing(.journalUnusable) }
         if length == total, isFromOtherURL { phase = .replacing(.differentURL) }
@@ -64,17 +109,29 @@ public struct DownloadState: Hashable, Sendable {
     /// The next step. Has no side effects.
     public var nextStep: DownloadStep {
         if case .replacing(let reason) = phase { return .send(.full(length > 0 ? reason : nil)) }
-        if damage == nil, let total = representation?.total, total == length { return .finish }
+        if damage == nil, tail != .broken, let total = representation?.total, total == length { return .finish }
         guard length > 0, let representation else { return .send(.full(nil)) }
-        guard let validator = representation.strongValidator else { return .send(.full(.noStrongValidator)) }
         switch phase {
-        case .repairing(let damage): return .send(.block(damage, validator))
+        case .repairing(let damage): return .send(.block(damage, condition(of: representation)))
         case .probing: return .send(.probe)
-        case .continuing(let isRepeating):
-            let overlap = isRepeating ? min(length, Self.maximumOverlap) : 0
-            return .send(.remaining(from: length - overlap, validator))
+        case .continuing:
+            return .send(.remaining(from: length - overlap(in: representation), condition(of: representation)))
         case .replacing(let reason): return .send(.full(reason))
         }
+    }
+
+    /// The condition of the next range.
+    private func condition(of representation: DownloadRepresentation) -> RangeCondition {
+        guard !isConditionIgnored else { return .unconditional }
+        if !areTagsUnreliable, let validator = representation.strongValidator { return .ifRange(validator) }
+        return representation.lastModified.map { .unmodifiedSince($0) } ?? .unconditional
+    }
+
+    /// The number of received bytes that the next range repeats.
+    private func overlap(in representation: DownloadRepresentation) -> Int64 {
+        let isJoinedByValidator = representation.strongValidator != nil && !areTagsUnreliable
+        guard tail != .whole || !isJoinedByValidator else { return 0 }
+        return min(length, Self.maximumOverlap, max(lastBodyLength / 2, isJoinedByValidator ? 0 : 1))
     }
 
     /// The part still to be fetched of the first damaged block; `nil` without one.
@@ -90,13 +147,23 @@ public struct DownloadState: Hashable, Sendable {
         guard !body.isRepair else {
             if let damage {
                 let rest = body.position..<max(body.position, damage.upperBound)
-                phase = rest.isEmpty ? .continuing(repeating: false) : .repairing(rest)
+                phase = rest.isEmpty ? .continuing : .repairing(rest)
             }
             return portion
         }
         length += Int64(portion.kept)
-        if portion.kept > 0 { phase = .continuing(repeating: false) }
         return portion
+    }
+
+    /// Remembers how the body ended. The received bytes are whole when as many came as were announced.
+    private mutating func ended(_ body: DownloadBody, asFramed: Bool) {
+        guard !body.isRepair, body.count > 0 else { return }
+        lastBodyLength = body.count
+        if asFramed || body.position == body.end {
+            tail = .whole
+        } else if tail != .fromOtherURL || body.hasNewBytes {
+            tail = .broken
+        }
     }
 
     /// The overlap differs from the received bytes: nothing of this body is used.
@@ -113,6 +180,7 @@ public struct DownloadState: Hashable, Sendable {
     public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadConclusion {
         guard let body else { return .retry(after: nil, .bodyTooShort) }
         self.body = nil
+        ended(body, asFramed: !body.isTooShort)
         if body.isRepair {
             return body.isTooShort ? .retry(after: nil, .bodyTooShort) : .requestMore
         }
@@ -163,7 +231,7 @@ public struct DownloadState: Hashable, Sendable {
         lastRepaired = range
         repairs += 1
         if isFirstTry, repairs <= Self.maximumRepairs, Int64(range.count) <= Self.maximumRepairSize,
-            phase != .continuing(repeating: true), representation?.strongValidator != nil
+            tail != .fromOtherURL, representation?.strongValidator != nil
         {
             phase = .repairing(range)
             return length
@@ -172,18 +240,22 @@ public struct DownloadState: Hashable, Sendable {
             phase = .replacing(.journalUnusable)
             return length
         }
-        if phase != .continuing(repeating: true) { phase = .continuing(repeating: false) }
+        phase = .continuing
+        if tail == .broken { tail = .whole }
         length = range.lowerBound
         return length
     }
 
     /// The URL changes from now on: the next range must repeat the last received bytes.
     public mutating func urlChanged() {
-        if case .continuing = phase, length > 0 { phase = .continuing(repeating: true) }
+        guard phase == .continuing, length > 0 else { return }
+        tail = .fromOtherURL
+        lastBodyLength = .max
     }
 
     /// The connection ended before the body did. The received bytes are kept, and the next step requests the rest.
     public mutating func bodyInterrupted() {
+        if let body { ended(body, asFramed: false) }
         body = nil
     }
 

@@ -76,25 +76,6 @@ struct URLReference {
         return encoded
     }
 
-    /// Decodes percent-encoding; `nil` for missing digits or invalid UTF-8.
-    static func percentDecoded(_ text: some StringProtocol) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.allSatisfy(isHexDigit),
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-            else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
     /// Removes dot segments from a path that starts with a slash (RFC 3986, section 5.2.4).
     static func withoutDotSegments(_ path: String) -> String {
         var kept: [Substring] = []

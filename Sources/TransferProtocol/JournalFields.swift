@@ -13,6 +13,7 @@ enum JournalFields {
         case digest = 9
         case requiresDigest = 10
         case evidence = 11
+        case contentCoding = 12
     }
 
     static func encode(_ source: JournalSource) -> [UInt8] {
@@ -26,6 +27,7 @@ enum JournalFields {
         add(.date, representation.date?.headerValue)
         add(.total, representation.total.map { String($0) })
         add(.contentType, representation.contentType)
+        add(.contentCoding, representation.contentCoding)
         if let digest = representation.digest { fields.append((.digest, digest.sha256)) }
         if representation.requiresDigest { fields.append((.requiresDigest, [])) }
         fields.append((.evidence, [representation.evidence.encoded]))
@@ -68,6 +70,7 @@ enum JournalFields {
                 guard let total = Int64(text), total >= 0 else { return nil }
                 representation.total = total
             case .contentType: representation.contentType = text
+            case .contentCoding: representation.contentCoding = text
             case .digest: representation.digest = ReprDigest(sha256: Array(value))
             case .requiresDigest: representation.requiresDigest = true
             case .evidence:

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// The HTTP proxies, and the hosts that bypass them.
 public struct ProxySettings: Hashable, Sendable {
     /// The address of a proxy.
@@ -36,7 +38,7 @@ public struct ProxySettings: Hashable, Sendable {
 
         private static func credentials(_ text: Substring) throws(ProxyProblem) -> BasicCredentials {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let decoded = parts.map { URLReference.percentDecoded($0) }
+            let decoded = parts.map { PercentCoding.decoded($0) }
             guard let name = decoded[0], let password = parts.count == 2 ? decoded[1] : "" else { throw .invalid }
             do throws(CredentialProblem) {
                 return try BasicCredentials(name: name, password: password)

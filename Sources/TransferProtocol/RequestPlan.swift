@@ -5,10 +5,10 @@ import HTTPTypes
 public enum RequestPlan: Hashable, Sendable {
     /// A request without a range. The reason is `nil` when nothing had been received.
     case full(DownloadRestartReason?)
-    /// The bytes from `offset` on, if the representation still matches the validator.
-    case remaining(from: Int64, DownloadValidator)
-    /// These bytes again, under the same condition: they were damaged on disk.
-    case block(Range<Int64>, DownloadValidator)
+    /// The bytes from an offset on, under this condition.
+    case remaining(from: Int64, RangeCondition)
+    /// These bytes again: they were damaged on disk.
+    case block(Range<Int64>, RangeCondition)
     /// A HEAD, to learn whether the received bytes are the complete representation.
     case probe
 
@@ -20,11 +20,11 @@ public enum RequestPlan: Hashable, Sendable {
         }
     }
 
-    /// Whether the request is conditional on the received bytes: a range with `If-Range`.
-    public var isConditionalRange: Bool {
+    /// The condition of a range request; `nil` for a request without a range.
+    public var condition: RangeCondition? {
         switch self {
-        case .remaining, .block: true
-        case .full, .probe: false
+        case .remaining(_, let condition), .block(_, let condition): condition
+        case .full, .probe: nil
         }
     }
 
@@ -41,15 +41,27 @@ public enum RequestPlan: Hashable, Sendable {
         ]
         switch self {
         case .full, .probe: break
-        case .remaining(let offset, let validator):
-            fields[.range] = "bytes=\(offset)-"
-            fields[.ifRange] = validator.headerValue
-        case .block(let range, let validator):
-            fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
-            fields[.ifRange] = validator.headerValue
+        case .remaining(let offset, _): fields[.range] = "bytes=\(offset)-"
+        case .block(let range, _): fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
+        }
+        switch condition {
+        case .ifRange(let validator): fields[.ifRange] = validator.headerValue
+        case .unmodifiedSince(let date): fields[.ifUnmodifiedSince] = date
+        case nil, .unconditional: break
         }
         return fields
     }
+}
+
+/// The condition under which a range is requested.
+public enum RangeCondition: Hashable, Sendable {
+    /// The representation still has this strong validator, else all of it (RFC 9110, section 13.1.5).
+    case ifRange(DownloadValidator)
+    /// The representation hasn't changed since this `Last-Modified`, else 412 (RFC 9110, section 13.1.4). Only a strong
+    /// validator may be in `If-Range`.
+    case unmodifiedSince(String)
+    /// None: there is no validator, or the server ignores ranges with a condition.
+    case unconditional
 }
 
 /// The next step of a download.

@@ -58,7 +58,7 @@ import TransferProtocol
             #expect(questions.map(\.previousRefusals) == [0, 0])
             #expect(questions.map(\.challenge.schemes) == [["Bearer"], ["Bearer"]])
             #expect(questions.map(\.challenge.realm) == ["files", "files"])
-            #expect(done.resumedAt == [40_000, 80_000])
+            #expect(done.resumedAt == [40_000, 60_000])
         }
     }
 
@@ -209,7 +209,7 @@ import TransferProtocol
         try await Script { request in
             switch request.ordinal {
             case 0: Self.resource.serve(request, upTo: 30_000)
-            case 1: Self.resource.serve(request, upTo: 10_000)
+            case 1: Self.resource.serve(request, upTo: 25_000)
             default: other.serve(request)
             }
         }.serve { server in

@@ -70,7 +70,7 @@ struct FailureCodeTests {
 
     @Test func `codes are words in lower case, and reasons to start over have some as well`() {
         let restarts: [DownloadRestartReason] = [
-            .noStrongValidator, .representationChanged, .rangeIgnored, .rangeUnusable(.multipart), .digestMismatch,
+            .representationChanged, .rangeIgnored, .rangeUnusable(.multipart), .digestMismatch,
             .journalUnusable, .differentURL,
         ]
         let uploads: [UploadRestartReason] = [.uploadGone, .sourceChanged, .differentDialect]

@@ -54,7 +54,7 @@ import TransferProtocol
             return [head, .send(Array(body.prefix(60_000))), end]
         }
         #expect(done.error == nil)
-        #expect(done.resumedAt == [60_000, 120_000])
+        #expect(done.resumedAt == [60_000, 90_000])
         #expect(folder.file == Self.resource.content)
         #expect(requests.count == 3)
         #expect(requests.allSatisfy { $0.fields["connection"] == nil })

@@ -115,6 +115,8 @@ import TransferProtocol
     func `a file swapped under its entity tag is unverified because of its date`(requiresProof: Bool) async throws {
         var swapped = Resource(size: 300_000, seed: 2)
         swapped.lastModified = "Sun, 06 Nov 1994 08:30:00 GMT"
+        // The overlap is the same: only the date tells.
+        swapped.content.replaceSubrange(..<100_000, with: Self.resource.content[..<100_000])
         let (done, folder, _) = try await download(requiresProof: requiresProof) { [swapped] in
             $0.ordinal == 0 ? Self.resource.serve($0, upTo: 100_000) : swapped.serve($0)
         }
@@ -141,7 +143,7 @@ import TransferProtocol
                 $0.retry.maximumAttempts = 1
             }
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.summary?.bytesRecovered == 200_000)
+            #expect(done.summary?.bytesRecovered == 150_000)
             #expect(done.summary?.proof == DownloadProof.none(.dateDiffers))
         }
     }
@@ -153,9 +155,12 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         try await Script { resource.serve($0, upTo: cut - 300) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.summary?.connections == (1 << 20) / (cut - 300) + 1)
+            // Each connection but the first repeats half of what one brings, at most 64 KiB.
+            let count = cut - 300
+            let new = count - min(count / 2, 64 << 10)
+            #expect(done.summary?.connections == 1 + ((1 << 20) - count + new - 1) / new)
             #expect(done.waits.isEmpty)
-            #expect(done.rules.allSatisfy { $0 == .progress(Int64(cut - 300)) })
+            #expect(done.rules.allSatisfy { [.progress(Int64(count)), .progress(Int64(new))].contains($0) })
             #expect(folder.file == resource.content)
         }
     }

@@ -165,7 +165,7 @@ import Testing
                 .unauthorized(DownloadChallenge(status: head.status, head.fields), use)
             )
             let tag = try #require(EntityTag("\"v\""))
-            for plan in [RequestPlan.full(nil), .remaining(from: 5, .entityTag(tag)), .probe] {
+            for plan in [RequestPlan.full(nil), .remaining(from: 5, .ifRange(.entityTag(tag))), .probe] {
                 var state = DownloadState(resuming: DownloadRepresentation(), length: 5)
                 #expect(state.decide(on: head, to: plan, now: 0) == expected)
                 #expect(state.length == 5)

@@ -125,10 +125,11 @@ import TransferProtocol
     @Test func `a full representation instead of the block starts over`() throws {
         var state = PartialDownload.state()
         _ = state.foundDamage(32..<64)
-        #expect(
-            try state.next(PartialDownload.response(200, [.eTag: "\"v1\"", .contentLength: "300"]))
-                == .truncateAndRestart(.rangeIgnored)
-        )
+        let full = PartialDownload.response(200, [.eTag: "\"v1\"", .contentLength: "300"])
+        // The block is requested once more, without a condition.
+        #expect(try state.next(full) == .retryNow(.rejected(.conditionIgnored)))
+        #expect(state.nextStep == .send(.block(32..<64, .unconditional)))
+        #expect(try state.next(full) == .truncateAndRestart(.rangeIgnored))
         #expect(state.damage == nil)
         #expect(state.length == 0)
     }

@@ -53,7 +53,8 @@ import TransferProtocol
     private func complete(
         _ framing: Framing,
         _ validators: Validators,
-        joined: HTTPFields? = nil
+        joined: HTTPFields? = nil,
+        after count: Int = 100
     ) throws -> DownloadState {
         var state = DownloadState()
         #expect(try state.next(PartialDownload.response(200, fields(framing.fields, validators.fields))) == .begin)
@@ -62,11 +63,15 @@ import TransferProtocol
             #expect(state.bodyEnded() == .complete)
             return state
         }
-        _ = state.received(100)
+        _ = state.received(count)
         state.bodyInterrupted()
-        let range: HTTPFields = [.contentRange: "bytes 100-299/300", .contentLength: "200"]
-        #expect(try state.next(PartialDownload.response(206, fields(range, joined))) == .append)
-        _ = state.received(200)
+        // Half of what came is repeated.
+        let first = count - count / 2
+        let range: HTTPFields = [.contentRange: "bytes \(first)-299/300", .contentLength: "\(300 - first)"]
+        #expect(
+            try state.next(PartialDownload.response(206, fields(range, joined))) == .appendDropping(Int64(count / 2))
+        )
+        _ = state.received(300 - first)
         #expect(state.bodyEnded() == .complete)
         return state
     }
@@ -95,6 +100,21 @@ import TransferProtocol
             #expect(self.proof(state) == proof)
             #expect(self.proof(state, isDigestRight: true) == .digest)
         }
+    }
+
+    @Test(arguments: [Validators.weakTag, .none])
+    func `parts without a strong validator are joined behind an overlap, which proves nothing`(
+        validators: Validators
+    ) throws {
+        let state = try complete(.length, validators, joined: validators.fields)
+        #expect(proof(state) == .none(.overlapOnly))
+        #expect(proof(state, isDigestRight: true) == .digest)
+    }
+
+    @Test func `validators prove nothing when a connection broke after too few bytes to compare`() throws {
+        let joined = Validators.both.fields
+        #expect(proof(try complete(.length, .both, joined: joined, after: 32)) == .validators)
+        #expect(proof(try complete(.length, .both, joined: joined, after: 31)) == .none(.uncomparedJoin))
     }
 
     @Test func `a part that leaves one of two validators out is joined, and proves nothing`() throws {
@@ -162,7 +182,7 @@ import TransferProtocol
     @Test func `an unverified file is suspect if the server contradicted itself`() {
         #expect(
             UnverifiedReason.allCases.filter(\.isSuspicious) == [
-                .lengthUnknown, .contradicted, .excessBytes, .dateDiffers,
+                .lengthUnknown, .contradicted, .excessBytes, .dateDiffers, .uncomparedJoin,
             ]
         )
         #expect(Set(UnverifiedReason.allCases.map(\.rawValue)).count == UnverifiedReason.allCases.count)

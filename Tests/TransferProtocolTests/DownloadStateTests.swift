@@ -3,17 +3,32 @@ import HTTPTypes
 import Testing
 import TransferProtocol
 
-/// A state with 100 received bytes of 300 of `"v1"`, and responses to it.
+/// States with 100 received bytes of 300 of `"v1"`, and responses to them.
 enum PartialDownload {
     static let digest = ReprDigest(sha256: [UInt8](repeating: 7, count: 32))
 
-    static func state(_ fields: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300"], length: Int = 100)
-        -> DownloadState
-    {
-        var state = DownloadState()
+    /// A state with this many bytes of the representation that `fields` describe: from a connection that broke, or with
+    /// a second response that ended as it said.
+    static func state(
+        _ fields: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300"],
+        length: Int = 100,
+        isBroken: Bool = false,
+        rules: DownloadState.Rules = DownloadState.Rules()
+    ) -> DownloadState {
+        var state = DownloadState(rules: rules)
         _ = state.decide(on: DownloadResponseHead(status: 200, fields: fields), to: .full(nil), now: 0)
-        _ = state.received(length)
+        let isAll = state.representation?.total == Int64(length)
+        _ = state.received(isBroken || isAll ? length : length - 1)
         state.bodyInterrupted()
+        guard !isBroken, !isAll, case .send(let plan) = state.nextStep, case .remaining(let first, _) = plan else {
+            return state
+        }
+        var fields = fields
+        (fields[.contentLength], fields[.transferEncoding]) = (nil, nil)
+        fields[.contentRange] = "bytes \(first)-\(length - 1)/\(state.representation?.total.map { "\($0)" } ?? "*")"
+        _ = state.decide(on: DownloadResponseHead(status: 206, fields: fields), to: plan, now: 0)
+        _ = state.received(length - Int(first))
+        _ = state.bodyEnded()
         return state
     }
 
@@ -52,7 +67,7 @@ extension DownloadState {
 
     @Test func `a request for the rest carries the range and the validator`() throws {
         let tag = try #require(EntityTag("\"v1\""))
-        let plan = RequestPlan.remaining(from: 100, .entityTag(tag))
+        let plan = RequestPlan.remaining(from: 100, .ifRange(.entityTag(tag)))
         #expect(PartialDownload.state().nextStep == .send(plan))
         #expect(plan.fields[.range] == "bytes=100-")
         #expect(plan.fields[.ifRange] == "\"v1\"")
@@ -62,35 +77,43 @@ extension DownloadState {
 
     @Test(
         arguments: [
-            ([.eTag: "W/\"v1\""], false),
-            ([.eTag: "v1"], false),
-            ([.eTag: "v1", .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"], false),
-            ([.eTag: "W/\"v1\"", .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"], false),
-            ([.lastModified: "Sun, 06 Nov 1994 08:49:36 GMT"], true),
-            ([.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], false),
-            ([.lastModified: "Sun, 06 Nov 1994 08:49:38 GMT"], false),
-            ([.lastModified: "yesterday"], false),
-            ([.eTag: "\"v1\"", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], true),
-            ([:], false),
-        ] as [(HTTPFields, Bool)]
+            ([.eTag: "W/\"v1\""], .unconditional),
+            ([.eTag: "v1"], .unconditional),
+            ([.eTag: "v1", .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"], .unconditional),
+            (
+                [.eTag: "W/\"v1\"", .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"],
+                .unmodifiedSince("Sun, 06 Nov 1994 08:49:30 GMT")
+            ),
+            (
+                [.lastModified: "Sun, 06 Nov 1994 08:49:36 GMT"],
+                .ifRange(.lastModified("Sun, 06 Nov 1994 08:49:36 GMT"))
+            ),
+            (
+                [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], .unmodifiedSince("Sun, 06 Nov 1994 08:49:37 GMT")
+            ),
+            (
+                [.eTag: "\"v1\"", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"],
+                .ifRange(.entityTag(EntityTag("\"v1\"")!))
+            ),
+            ([:], .unconditional),
+        ] as [(HTTPFields, RangeCondition)]
     )
-    func `only a strong validator allows a range request`(fields: HTTPFields, isStrong: Bool) {
+    func `only a strong validator goes into If-Range, and a date beside a tag never does`(
+        fields: HTTPFields,
+        condition: RangeCondition
+    ) {
         var fields = fields
         fields[.date] = "Sun, 06 Nov 1994 08:49:37 GMT"
-        let step = PartialDownload.state(fields).nextStep
-        if isStrong {
-            guard case .send(.remaining(from: 100, _)) = step else {
-                Issue.record("\(step)")
-                return
-            }
-        } else {
-            #expect(step == .send(.full(.noStrongValidator)))
-        }
+        #expect(PartialDownload.state(fields, isBroken: true).nextStep == .send(.remaining(from: 50, condition)))
     }
 
     @Test func `a Last-Modified without Date is not strong`() {
-        let state = PartialDownload.state([.lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"])
-        #expect(state.nextStep == .send(.full(.noStrongValidator)))
+        let date = "Sun, 06 Nov 1994 08:49:30 GMT"
+        let state = PartialDownload.state([.lastModified: date], isBroken: true)
+        #expect(state.nextStep == .send(.remaining(from: 50, .unmodifiedSince(date))))
+        let plan = RequestPlan.remaining(from: 50, .unmodifiedSince(date))
+        #expect(plan.fields[.ifUnmodifiedSince] == date)
+        #expect(plan.fields[.ifRange] == nil)
     }
 
     @Test func `a journal that records more bytes than the representation has is ignored`() {
@@ -164,6 +187,7 @@ extension DownloadState {
         let known: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest.headerValue]
         for (tag, isSame) in [("\"v1\"", true), ("\"v2\"", false), ("W/\"v1\"", false), ("v1", false)] {
             var state = PartialDownload.state(known)
+            state.digestMismatched()
             _ = try state.next(PartialDownload.response(200, [.eTag: tag]))
             #expect(state.representation?.total == (isSame ? 300 : nil), "\(tag)")
             #expect(state.representation?.digest == (isSame ? digest : nil), "\(tag)")
@@ -172,6 +196,7 @@ extension DownloadState {
 
     @Test func `a full representation longer than before under the same tag isn't the same`() throws {
         var state = PartialDownload.state()
+        state.digestMismatched()
         _ = try state.next(PartialDownload.response(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
         #expect(state.received(301).excess == 1)
         #expect(state.bodyEnded() == .retryNow(.representationChanged))
@@ -201,6 +226,7 @@ extension DownloadState {
         let digest = try #require(PartialDownload.digest)
         let newer = try #require(ReprDigest(sha256: [UInt8](repeating: 8, count: 32)))
         var state = PartialDownload.state([.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest.headerValue])
+        state.digestMismatched()
         _ = try state.next(PartialDownload.response(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
         _ = state.received(300)
         #expect(state.bodyEnded(trailers: [.reprDigest: newer.headerValue]) == .complete)

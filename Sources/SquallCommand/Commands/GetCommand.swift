@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoop
+import HTTPSemantics
 import SystemPackage
 import TransferClient
 import TransferProtocol
@@ -20,6 +21,9 @@ struct GetCommand: AsyncParsableCommand {
             server that refuses them is exit code 1; what was received stays for a run with others. \
             An untrusted server certificate also exits with 1.
 
+            A file that has the digest of --sha256 already isn't requested again. With --skip-complete that also goes for a \
+            file of the server's length that isn't older than the server's; only a digest would tell more.
+
             Example: squall get http://127.0.0.1:8081/file.bin --output file.bin
             """
     )
@@ -29,9 +33,18 @@ struct GetCommand: AsyncParsableCommand {
 
     @Option(
         name: [.short, .long],
-        help: ArgumentHelp("The file to write; without it the last part of the URL's path.", valueName: "file")
+        help: ArgumentHelp("The file to write; without it the last part of the URL's path, decoded.", valueName: "file")
     )
     var output: String?
+
+    @Flag(help: "Write to the name in the server's Content-Disposition, if that is free; else as without it.")
+    var contentDisposition = false
+
+    @Flag(help: "Request nothing but a HEAD when the file is there, as long as the server's and not older.")
+    var skipComplete = false
+
+    @Flag(help: "Store what the server sends when it codes the file (Content-Encoding), as a .tar.gz sent as gzip.")
+    var storeCoded = false
 
     @Option(help: ArgumentHelp("The SHA-256 that the file must have.", valueName: "hex"))
     var sha256: String?
@@ -56,17 +69,21 @@ struct GetCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard attempts > 0 else { throw ValidationError("--attempts is at least 1") }
+        guard output == nil || !contentDisposition else {
+            throw ValidationError("--output and --content-disposition exclude each other")
+        }
         if let sha256, GetCommand.bytes(ofHexadecimal: sha256)?.count != 32 {
             throw ValidationError("--sha256 takes 64 hexadecimal digits")
         }
     }
 
     func run() async throws {
-        let destination = try destination()
+        var destination = try destination()
         let request = DownloadRequest(
             url: url,
             expectedSHA256: sha256.flatMap(GetCommand.bytes),
             requiresProof: requireProof,
+            storesCoded: storeCoded,
             credentials: try credentials.credentials()
         )
         var configuration = TransferClientConfiguration()
@@ -81,6 +98,15 @@ struct GetCommand: AsyncParsableCommand {
             throw CommandFailure.failed("can't watch for signals: \(error)")
         }
         let client = TransferClient(configuration: configuration)
+        if contentDisposition || skipComplete {
+            let file = await remoteFile(request, client, interrupt)
+            if contentDisposition, let name = file?.name {
+                destination = try GetCommand.chosen(name, file, skipComplete)
+            }
+            if skipComplete, file?.isComplete(at: destination) == true {
+                return Console.print(lines: "\(destination.description.visibleLine) is complete; nothing was fetched")
+            }
+        }
         let live = LiveProgress()
         let format = events
         let download = Task { () async -> Result<DownloadSummary, DownloadError> in
@@ -102,6 +128,34 @@ struct GetCommand: AsyncParsableCommand {
         }
         let result = format == .text ? await live.follow(download) : await download.value
         try report(result, destination)
+    }
+
+    /// What the server tells before the download; a failure is that of the download, which comes next.
+    private func remoteFile(
+        _ request: DownloadRequest,
+        _ client: TransferClient,
+        _ interrupt: Interrupt
+    ) async -> RemoteFile? {
+        let (attempts, question) = (attempts, request)
+        let asked = Task { try? await RemoteFile.ask(for: question, by: client, attempts: attempts) }
+        let watch = Task {
+            await interrupt.wait()
+            asked.cancel()
+        }
+        defer { watch.cancel() }
+        return await asked.value
+    }
+
+    /// The destination that the server named. It must not replace a file that the user didn't name.
+    private static func chosen(_ name: String, _ file: RemoteFile?, _ skips: Bool) throws(CommandFailure) -> FilePath {
+        let path = FilePath(name)
+        guard (try? path.stat(followTargetSymlink: false)) != nil else { return path }
+        guard skips, file?.isComplete(at: path) == true else {
+            throw .wrongInput(
+                "the server names the file “\(name.visibleLine)”, which exists: give --output FILE to replace it"
+            )
+        }
+        return path
     }
 
     private func report(_ result: Result<DownloadSummary, DownloadError>, _ destination: FilePath)
@@ -164,10 +218,11 @@ struct GetCommand: AsyncParsableCommand {
             if events == .json { EventFormat.writeJSON(TransferReport(error)) }
             throw .wrongInput(error.sentence)
         }
-        guard let name = FilePath(parsed.path).lastComponent, name.kind == .regular else {
-            throw .wrongInput("the URL names no file to write to: give --output FILE")
-        }
-        return FilePath(name.string)
+        let last = parsed.path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard let name = PercentCoding.decoded(last), !name.utf8.contains(0), !name.contains("/"),
+            let component = FilePath.Component(name), component.kind == .regular
+        else { throw .wrongInput("the URL names no file to write to: give --output FILE") }
+        return FilePath(root: nil, [component])
     }
 
     private static func bytes(ofHexadecimal text: String) -> [UInt8]? {

@@ -13,7 +13,7 @@ extension DownloadError {
         case .locked: "wait for it, or choose another destination"
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
             "make room and run it again to continue"
-        case .refused(.contentEncoding): "curl --compressed decodes it"
+        case .refused(.contentEncoding): "--store-coded does that, and curl --compressed decodes them"
         case .refused(.unauthorized(let challenge, let use)): challenge.advice(use)
         case .tooManyRedirections: "check the URL"
         case .digestMissing: "name the right digest with --sha256"
@@ -59,7 +59,7 @@ extension UploadFailure {
         case .dialectRefused(let version?): "use --dialect \(version) or auto"
         case .dialectRefused(nil): "use --dialect auto"
         case .notRepeatable: "use --method PUT, or --repeatable where that is harmless"
-        case .refused, .sizeRefused, .appendLimitTooSmall, .respondedEarly, .outcomeUnknown, .tooManyRestarts,
+        case .otherProtocol, .refused, .sizeRefused, .appendLimitTooSmall, .respondedEarly, .outcomeUnknown, .tooManyRestarts,
             .redirection, .violation:
             nil
         }

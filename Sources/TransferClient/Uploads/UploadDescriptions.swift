@@ -34,6 +34,8 @@ extension UploadFailure: CustomStringConvertible {
     public var description: String {
         switch self {
         case .refused(let status): "the server answered \(status); check the URL"
+        case .otherProtocol(let status, let name):
+            "the server answered \(status) and speaks \(name), another protocol of resumable uploads; use a client for it"
         case .accessRefused(let challenge, let use): challenge.sentence(use)
         case .sizeRefused(let limits): Self.sizeSentence(limits)
         case .appendLimitTooSmall(let limit):

@@ -166,7 +166,7 @@ extension UploadSession {
         )
         switch failure {
         case .accessRefused(let challenge, _): refusal.challenge = challenge
-        case .refused: break
+        case .refused, .otherProtocol: break
         case .sizeRefused, .appendLimitTooSmall, .dialectRefused, .respondedEarly, .notRepeatable, .outcomeUnknown,
             .tooManyRestarts, .redirection, .violation:
             return nil

@@ -16,6 +16,9 @@ extension UploadState {
         if head.status == 401 || head.status == 407 {
             return fail(.accessRefused(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
         }
+        if head.status == 412, let name = head.fields.tusVersion {
+            return fail(.otherProtocol(status: head.status, name))
+        }
         switch plan {
         case .create, .reserve, .append:
             let response = ContentResponse(

@@ -25,6 +25,8 @@ public enum TransientUploadFailure: Hashable, Sendable {
 public enum UploadFailure: Hashable, Sendable {
     /// A status that a retry wouldn't change.
     case refused(status: Int)
+    /// The same, from a server of another protocol, by its name.
+    case otherProtocol(status: Int, String)
     /// 401 or 407: the challenge, and whether the request carried credentials. The upload can be resumed with others.
     case accessRefused(DownloadChallenge, CredentialUse)
     /// The representation is larger or smaller than the server accepts.

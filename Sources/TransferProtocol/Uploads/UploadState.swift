@@ -211,7 +211,7 @@ public struct UploadState: Hashable, Sendable {
         // The upload can be resumed with other credentials.
         case .accessRefused: created = resource
         // The target has responded, or there is nothing left to delete.
-        case .refused, .respondedEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts: created = nil
+        case .refused, .otherProtocol, .respondedEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts: created = nil
         }
         phase = .failed(failure)
         return .proceed

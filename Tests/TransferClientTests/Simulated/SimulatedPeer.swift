@@ -155,8 +155,11 @@ final class SimulatedPeer: Sendable {
 
     private func isUnchanged(_ plan: RequestPlan, _ head: HTTPFields) -> Bool {
         switch plan {
-        case .remaining(_, let validator), .block(_, let validator):
+        case .remaining(_, .ifRange(let validator)), .block(_, .ifRange(let validator)):
             [head[.eTag], head[.lastModified]].contains(validator.headerValue)
+        case .remaining(_, .unmodifiedSince(let date)), .block(_, .unmodifiedSince(let date)):
+            head[.lastModified] == date
+        case .remaining(_, .unconditional), .block(_, .unconditional): true
         case .full, .probe: true
         }
     }

@@ -1,0 +1,25 @@
+/// Percent-encoding (RFC 3986, section 2.1).
+public enum PercentCoding {
+    /// Decodes `text`; `nil` for a `%` without two hexadecimal digits, or bytes that aren't UTF-8.
+    public static func decoded(_ text: some StringProtocol) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = digit(rest.popFirst()), let low = digit(rest.popFirst()) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8?) -> UInt8? {
+        switch byte {
+        case .some(let byte) where (0x30...0x39).contains(byte): byte - 0x30
+        case .some(let byte) where (0x41...0x46).contains(byte & 0xDF): (byte & 0xDF) - 0x41 + 10
+        default: nil
+        }
+    }
+}
