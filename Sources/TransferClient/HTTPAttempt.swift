@@ -197,8 +197,13 @@ struct HTTPAttempt: Sendable {
         to url: DownloadURL,
         watch: @escaping @Sendable () -> any ChannelHandler
     ) async throws -> HTTPConnection {
-        let proxy = proxies.proxy(for: url).map {
-            HTTPProxy(host: $0.host, port: $0.port, authorization: $0.authorization)
+        let proxy: HTTPProxy?
+        do throws(ProxyProblem) {
+            proxy = try proxies.proxy(for: url).map {
+                HTTPProxy(host: $0.host, port: $0.port, authorization: $0.authorization)
+            }
+        } catch {
+            throw DownloadError.invalidProxy(error)
         }
         let destination = HTTPConnector.Destination(host: url.host, port: url.port, isSecure: url.scheme == .https)
         do {

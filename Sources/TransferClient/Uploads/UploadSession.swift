@@ -125,8 +125,8 @@ final class UploadSession {
             state.abandon()
             await cancelAbandoned()
             try? await journal.remove()
-        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .invalidTLSSettings, .tlsRefused, .invalidSource,
-            .invalidDigest, .digestDiffers, .streamFailed, .streamTooLong:
+        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .invalidTLSSettings, .invalidProxy, .tlsRefused,
+            .invalidSource, .invalidDigest, .digestDiffers, .streamFailed, .streamTooLong:
             return
         }
     }
