@@ -118,7 +118,7 @@ let package = Package(
         .target(
             name: "ControlServer",
             dependencies: [
-                "ControlAPI",
+                "ControlAPI", "HTTPTransport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Control"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Control"])),
