@@ -168,12 +168,18 @@ public struct UploadCore: Sendable {
         let completes = dialect == nil || request.fields.isComplete ?? true
         let length = request.fields.length ?? (completes ? request.contentLength : nil)
         if let refusal = refusal(of: request, completes, length) { return [.respond(id, refusal)] }
+        let removals = makeRoom(at: now)
+        if let wait = waitForRoom(at: now) {
+            let busy = UploadResponse.message(503, "There are too many unfinished uploads; try again later.")
+            return removals + [.respond(id, busy.with(.retryAfter, String(wait)))]
+        }
         let record = UploadRecord(
             target: target,
             dialect: dialect,
             length: length,
             digest: request.digest,
             isOnlyNew: request.isOnlyNew,
+            ifMatch: request.ifMatch,
             created: now.wall
         )
         uploads[token] = UploadStateMachine(
@@ -187,8 +193,42 @@ public struct UploadCore: Sendable {
             now: now
         )
         owners[id] = token
-        return change(token, at: now) { $0.advance(at: now) }
+        return removals + change(token, at: now) { $0.advance(at: now) }
     }
+
+    /// Removes expired uploads, then the outcomes that were used longest ago, until another upload fits.
+    private mutating func makeRoom(at now: UploadInstant) -> [UploadServerAction] {
+        guard uploads.count >= policy.maximumUploads else { return [] }
+        let expired = handle(.tick, at: now)
+        let outcomes = uploads.values.filter { $0.hasEnded && !$0.isBusy }.sorted {
+            ($0.lastUse.elapsed, $0.record.created) < ($1.lastUse.elapsed, $1.record.created)
+        }
+        let excess = max(0, keptUploads.count - policy.maximumUploads + 1)
+        return expired
+            + outcomes.prefix(excess).map(\.token).flatMap { token in
+                change(token, at: now) { $0.expired(at: now) }
+            }
+    }
+
+    /// The uploads that aren't about to be removed.
+    private var keptUploads: [UploadStateMachine] { uploads.values.filter { $0.phase != .condemned } }
+
+    /// The seconds until there is room for another upload; `nil` if there is. A minute at most while clients are sending:
+    /// what they finish makes room.
+    private func waitForRoom(at now: UploadInstant) -> Int64? {
+        guard uploads.count >= policy.maximumUploads else { return nil }
+        let kept = keptUploads
+        guard kept.count >= policy.maximumUploads else {
+            // A slow disk may still be removing others.
+            return uploads.count < 2 * policy.maximumUploads ? nil : 1
+        }
+        let expiry = kept.map { $0.isBusy ? $0.record.created + policy.lifetime : $0.expiry }.min() ?? now.wall
+        let wait = max(1, expiry - now.wall)
+        return kept.contains { $0.isBusy } ? min(wait, Self.busyWait) : wait
+    }
+
+    /// How long a client waits while others are sending, in seconds.
+    private static let busyWait: Int64 = 60
 
     /// The response that refuses a creation before its content is read; `nil` if it is accepted.
     private func refusal(of request: UploadRequest, _ completes: Bool, _ length: Int64?) -> UploadResponse? {
@@ -202,10 +242,6 @@ public struct UploadCore: Sendable {
         case .range: return .message(400, "A part of a file can't be uploaded with Content-Range.")
         case .coded: return .message(415, "The content must have no content coding.")
         case .plain: break
-        }
-        if request.hasIfMatch, policy.refusesIfMatch {
-            let response = UploadResponse.message(412, "If-Match is not supported. Upload without it.")
-            return dialect.map { response.with(UploadFields(isComplete: false), in: $0) } ?? response
         }
         guard dialect != nil || !request.isPartial else {
             return UploadResponse.message(400, "This version of resumable uploads is not supported.")
@@ -223,9 +259,6 @@ public struct UploadCore: Sendable {
         }
         if dialect != nil, let most = policy.maximumAppendSize, (request.contentLength ?? 0) > most {
             return limited(413, "The content is larger than max-append-size.")
-        }
-        guard uploads.count < policy.maximumUploads else {
-            return UploadResponse.message(503, "There are too many uploads; try again later.").with(.retryAfter, "60")
         }
         return nil
     }
