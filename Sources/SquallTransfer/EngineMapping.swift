@@ -67,6 +67,7 @@ extension TransferStatus {
 
     fileprivate mutating func resume(at offset: Int64) {
         resumptions += 1
+        lastResumption = Resumption(offset: offset, instant: .now)
         advance(to: offset)
     }
 

@@ -13,6 +13,7 @@ import Units
 struct HTTPAttempt: Sendable {
     private let connector: HTTPConnector
     private let proxies: ProxySettings
+    private let refusesNetwork: (@Sendable (String) -> Bool)?
     private let requirement: HTTP1Requirement
     let limits: ResponseLimits
 
@@ -46,6 +47,7 @@ struct HTTPAttempt: Sendable {
             requirement: requirement
         )
         proxies = configuration.proxies
+        refusesNetwork = configuration.refusesNetwork
         limits = ResponseLimits(
             firstByte: configuration.firstByteLimit,
             stall: configuration.stall,
@@ -204,6 +206,11 @@ struct HTTPAttempt: Sendable {
             }
         } catch {
             throw DownloadError.invalidProxy(error)
+        }
+        if refusesNetwork?(proxy?.host ?? url.host) == true {
+            throw AttemptError(
+                cause: .unreachable("the network there is expensive or constrained, which isn't allowed")
+            )
         }
         let destination = HTTPConnector.Destination(host: url.host, port: url.port, isSecure: url.scheme == .https)
         do {

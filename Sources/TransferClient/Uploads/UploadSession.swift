@@ -51,6 +51,7 @@ final class UploadSession {
         _ journal: UploadJournalFile,
         _ state: UploadState,
         _ callbacks: TransferCallbacks,
+        startedAt: Moment,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) {
         self.request = request
@@ -64,7 +65,7 @@ final class UploadSession {
         self.onEvent = onEvent
         configuration = client.configuration
         group = client.eventLoopGroup
-        startedAt = configuration.clock.now()
+        self.startedAt = startedAt
         pacer = TransferPacer(configuration)
         metadata = UploadMetadata(
             creationFields: request.fields,
