@@ -46,8 +46,10 @@ public struct TransferSession: Sendable {
         observer: (@Sendable (TransferStatus) -> Void)? = nil
     ) -> DownloadTransfer {
         let file = Self.absolute(file)
-        let callbacks = callbacks(for: request, isForUpload: false)
+        let provided = callbacks(for: request, isForUpload: false)
         return Transfer(StatusFeed(observer: observer ?? configuration.observer)) { feed throws(TransferError) in
+            var callbacks = provided
+            callbacks.onResumability = { reason in feed.update { $0.note(reason) } }
             let token =
                 configuration.isEphemeral
                 ? nil : ResumptionToken(.download, request, file: file, stateFolder: nil)
@@ -64,7 +66,7 @@ public struct TransferSession: Sendable {
                 let summary = try await client.download(given, to: path, callbacks: callbacks) { feed.note($0) }
                 return DownloadResult(summary, file: file)
             } catch {
-                throw TransferError(error, token)
+                throw TransferError(error, token, feed.status.resumability)
             }
         }
     }

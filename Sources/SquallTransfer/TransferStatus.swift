@@ -48,6 +48,8 @@ public struct TransferStatus: Hashable, Sendable {
     public var resumptions = 0
     /// When and where it resumed last; `nil` if it hasn't.
     public var lastResumption: Resumption?
+    /// Whether the transfer would continue where it is if its connection were lost now, and if not, why.
+    public var resumability = Resumability.unknown
     /// How often it restarted.
     public var restarts = 0
     /// The delay before the next attempt, in the phase `waiting`.

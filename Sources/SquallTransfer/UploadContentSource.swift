@@ -63,11 +63,12 @@ extension TransferSession {
             }
             do throws(UploadError) {
                 let summary = try await client.upload(content, given, callbacks: callbacks, startedAt: start) {
-                    feed.note($0)
+                    feed.note($0, isRepeatable: given.isRepeatable || given.method == .put)
                 }
                 return UploadResult(summary)
             } catch {
-                throw TransferError(error, token(for: request, source, content.sha256 ?? request.sha256, stateFolder))
+                let token = token(for: request, source, content.sha256 ?? request.sha256, stateFolder)
+                throw TransferError(error, token, feed.status.resumability)
             }
         }
     }

@@ -27,7 +27,11 @@ extension DownloadSession {
             return await send(plan, along: start)
         }
         var redirects = start
-        redirects.follow(finalURL)
+        if let lastRedirects, lastRedirects.current == finalURL {
+            redirects = lastRedirects
+        } else {
+            redirects.follow(unknownRedirectsTo: finalURL)
+        }
         let received = state.length
         let outcome = await send(plan, along: redirects)
         if state.length == received { triesLastURL = false }
@@ -128,6 +132,8 @@ extension DownloadSession {
             credentialUse: credentials.use(for: redirects)
         )
         let decision = state.decide(on: head, to: plan, now: configuration.clock.secondsSince1970())
+        // Counts once the response is used and its URL is the final one.
+        lastRedirects = redirects
         switch decision {
         case .conclude(let conclusion): return .ended(outcome(of: conclusion, at: redirects))
         case .follow(let location): return .redirected(location: location)
@@ -175,6 +181,8 @@ extension DownloadSession {
             try await journalMetadata()
         }
         defer { reportProgress(isLast: true) }
+        let refusesRanges = head.status == 200 && head.fields[.acceptRanges]?.lowercased() == "none"
+        environment.callbacks.onResumability?(state.reasonToStartOver ?? (refusesRanges ? .rangeIgnored : nil))
         var check = try await OverlapCheck(overlap, of: file)
         while let part = try await iterator.next() {
             switch part {

@@ -27,6 +27,8 @@ final class DownloadSession {
     var state: DownloadState
     var summary = Counters()
     var finalURL: DownloadURL
+    /// The redirects to the last response; unknown in the first attempt of a run that resumes.
+    var lastRedirects: RedirectChain?
     /// The source as last journalled.
     var recorded: JournalSource?
     var lastProgress: Moment

@@ -16,6 +16,10 @@ public struct TransferCallbacks: Sendable {
     /// and uploads have events for them.
     public var onInterimResponse: (@Sendable (Int, HTTPFields) -> Void)?
 
+    /// Called when a response shows whether a download would fetch the rest if its connection were lost now: with `nil`, or
+    /// with the reason why it would start over.
+    public var onResumability: (@Sendable (DownloadRestartReason?) -> Void)?
+
     /// Makes empty callbacks.
     public init() {}
 

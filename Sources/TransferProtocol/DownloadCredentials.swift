@@ -87,6 +87,12 @@ public struct RedirectChain: Hashable, Sendable {
         current = url
     }
 
+    /// Goes to a URL that redirects have led to before, possibly by way of other origins.
+    public mutating func follow(unknownRedirectsTo url: DownloadURL) {
+        follow(url)
+        if url != first { hasLeftOrigin = true }
+    }
+
     /// Follows a redirect.
     public mutating func follow(_ url: DownloadURL) {
         if current.scheme == .https, url.scheme == .http { hasLostTLS = true }
