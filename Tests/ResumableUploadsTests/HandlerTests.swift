@@ -323,31 +323,6 @@ import TransferProtocol
         await server.shutDown()
     }
 
-    @Test func `a client that doesn't read its response loses the connection, and isn't read on meanwhile`() throws {
-        let server = ResumableUploadServer(handler: Target().take)
-        let channel = EmbeddedChannel()
-        let (outbound, reads) = (HeldWrites(), Reads())
-        try channel.pipeline.syncOperations.addHandlers([outbound, reads, ResumableUploadHandler(server)])
-        try channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1)).wait()
-        let request = HTTPRequest(method: .head, scheme: "http", authority: "h", path: "/.uploads/none")
-        func ask() throws {
-            try channel.writeInbound(HTTPRequestPart.head(request))
-            try channel.writeInbound(HTTPRequestPart.end(nil))
-        }
-        try ask()
-        outbound.release()
-        channel.embeddedEventLoop.advanceTime(by: .seconds(3_600))
-        #expect(channel.isActive, "the response was taken")
-        try ask()
-        let before = reads.count.withLock { $0 }
-        channel.read()
-        #expect(reads.count.withLock { $0 } == before)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(59))
-        #expect(channel.isActive)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-        #expect(!channel.isActive)
-    }
-
     @Test func `a client isn't read on while the handler takes nothing`() async throws {
         let reads = Reads()
         let (gate, opened) = AsyncStream<Void>.makeStream()
@@ -385,30 +360,6 @@ import TransferProtocol
         _ = try? await connection.channel.writeInbound(HTTPRequestPart.body(piece))
         #expect(!connection.channel.isActive)
         await server.shutDown()
-    }
-}
-
-/// Keeps everything that is written, as a connection does whose client doesn't read.
-private final class HeldWrites: ChannelOutboundHandler {
-    typealias OutboundIn = HTTPResponsePart
-    private var held: [EventLoopPromise<Void>] = []
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if let promise { held.append(promise) }
-    }
-
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        let unsent = held
-        held = []
-        for promise in unsent { promise.fail(ChannelError.ioOnClosedChannel) }
-        context.close(mode: mode, promise: promise)
-    }
-
-    /// Accepts everything that is held.
-    func release() {
-        let sent = held
-        held = []
-        for promise in sent { promise.succeed() }
     }
 }
 

@@ -42,7 +42,10 @@ import Testing
         configuration.deadline = .milliseconds(200)
         var request = TransferRequest(server.url)
         request.authenticator = { _ in
-            await Task.detached { try? await Task.sleep(for: .seconds(200)) }.value
+            // Never ends, whatever happens to the task.
+            let (gate, opened) = AsyncStream<Void>.makeStream()
+            await Task.detached { for await _ in gate {} }.value
+            opened.finish()
             return nil
         }
         let hasty = TransferSession(configuration: configuration)

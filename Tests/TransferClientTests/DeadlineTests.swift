@@ -112,9 +112,11 @@ import Units
         }
     }
 
-    /// Returns after `never`, whatever happens to the task.
+    /// Never returns, whatever happens to the task.
     @Sendable private static func ignoreCancellation() async {
-        await Task.detached { try? await Task.sleep(for: never) }.value
+        let (gate, opened) = AsyncStream<Void>.makeStream()
+        await Task.detached { for await _ in gate {} }.value
+        opened.finish()
     }
 
     private static let short = Duration.milliseconds(200)

@@ -110,14 +110,10 @@ public struct UploadCore: Sendable {
         case .responded(let token, let response):
             return change(token, at: now) { $0.respondedEarly(response, at: now) }
         case .tick:
-            return uploads.filter { !$0.value.isBusy && $0.value.expiry <= now.wall || hasOutlived($0.value, now) }.keys
+            return uploads.filter { hasExpired($0.value, now) }.keys
                 .sorted { $0.description < $1.description }
                 .flatMap { token in change(token, at: now) { $0.expired(at: now) } }
         }
-    }
-
-    private func hasOutlived(_ upload: UploadStateMachine, _ now: UploadInstant) -> Bool {
-        upload.record.created + policy.lifetime <= now.wall
     }
 
     private mutating func change(
@@ -168,8 +164,8 @@ public struct UploadCore: Sendable {
         let completes = dialect == nil || request.fields.isComplete ?? true
         let length = request.fields.length ?? (completes ? request.contentLength : nil)
         if let refusal = refusal(of: request, completes, length) { return [.respond(id, refusal)] }
-        let removals = makeRoom(at: now)
-        if let wait = waitForRoom(at: now) {
+        let (removals, wait) = makeRoom(at: now)
+        if let wait {
             let busy = UploadResponse.message(503, "There are too many unfinished uploads; try again later.")
             return removals + [.respond(id, busy.with(.retryAfter, String(wait)))]
         }
@@ -197,31 +193,57 @@ public struct UploadCore: Sendable {
     }
 
     /// Removes expired uploads, then the outcomes that were used longest ago, until another upload fits.
-    private mutating func makeRoom(at now: UploadInstant) -> [UploadServerAction] {
-        guard uploads.count >= policy.maximumUploads else { return [] }
-        let expired = handle(.tick, at: now)
-        let outcomes = uploads.values.filter { $0.hasEnded && !$0.isBusy }.sorted {
-            ($0.lastUse.elapsed, $0.record.created) < ($1.lastUse.elapsed, $1.record.created)
-        }
-        let excess = max(0, keptUploads.count - policy.maximumUploads + 1)
-        return expired
-            + outcomes.prefix(excess).map(\.token).flatMap { token in
-                change(token, at: now) { $0.expired(at: now) }
+    ///
+    /// - Returns: The actions, and the seconds until there is room; `nil` if there is.
+    private mutating func makeRoom(at now: UploadInstant) -> (removals: [UploadServerAction], wait: Int64?) {
+        guard uploads.count >= policy.maximumUploads else { return ([], nil) }
+        var keptCount = 0
+        var (expired, outcomes) = ([UploadToken](), [Outcome]())
+        for (token, upload) in uploads where upload.phase != .condemned {
+            keptCount += 1
+            if hasExpired(upload, now) {
+                expired.append(token)
+            } else if upload.hasEnded, !upload.isBusy {
+                outcomes.append(Outcome(token, lastUse: upload.lastUse.elapsed, created: upload.record.created))
             }
+        }
+        let excess = keptCount - expired.count - policy.maximumUploads + 1
+        if excess == 1, let oldest = outcomes.min() {
+            outcomes = [oldest]
+        } else {
+            outcomes = Array(outcomes.sorted().prefix(max(0, excess)))
+        }
+        let tokens = expired + outcomes.map(\.token)
+        let removals = tokens.flatMap { token in change(token, at: now) { $0.expired(at: now) } }
+        guard keptCount - tokens.count < policy.maximumUploads else { return (removals, waitForExpiry(at: now)) }
+        // A slow disk may still be removing others.
+        return (removals, uploads.count < 2 * policy.maximumUploads ? nil : 1)
     }
 
-    /// The uploads that aren't about to be removed.
-    private var keptUploads: [UploadStateMachine] { uploads.values.filter { $0.phase != .condemned } }
+    /// An ended upload, ordered by its last use. Uploads that were recovered together are ordered by their creation.
+    private struct Outcome: Comparable {
+        let token: UploadToken
+        let lastUse: Duration
+        let created: Int64
 
-    /// The seconds until there is room for another upload; `nil` if there is. A minute at most while clients are sending:
-    /// what they finish makes room.
-    private func waitForRoom(at now: UploadInstant) -> Int64? {
-        guard uploads.count >= policy.maximumUploads else { return nil }
-        let kept = keptUploads
-        guard kept.count >= policy.maximumUploads else {
-            // A slow disk may still be removing others.
-            return uploads.count < 2 * policy.maximumUploads ? nil : 1
+        init(_ token: UploadToken, lastUse: Duration, created: Int64) {
+            self.token = token
+            self.lastUse = lastUse
+            self.created = created
         }
+
+        static func < (left: Outcome, right: Outcome) -> Bool {
+            (left.lastUse, left.created) < (right.lastUse, right.created)
+        }
+    }
+
+    private func hasExpired(_ upload: UploadStateMachine, _ now: UploadInstant) -> Bool {
+        !upload.isBusy && upload.expiry <= now.wall || upload.record.created + policy.lifetime <= now.wall
+    }
+
+    /// The seconds until the first upload expires; a minute at most while clients are sending: what they finish makes room.
+    private func waitForExpiry(at now: UploadInstant) -> Int64 {
+        let kept = uploads.values.filter { $0.phase != .condemned }
         let expiry = kept.map { $0.isBusy ? $0.record.created + policy.lifetime : $0.expiry }.min() ?? now.wall
         let wait = max(1, expiry - now.wall)
         return kept.contains { $0.isBusy } ? min(wait, Self.busyWait) : wait
