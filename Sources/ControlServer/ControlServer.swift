@@ -1,5 +1,6 @@
 #if Control
     public import ControlAPI
+    import HTTPTransport
     import HTTPTypes
     import HummingbirdCore
     import Logging
@@ -56,7 +57,7 @@
                     availableConnectionsDelegate: MaximumAvailableConnections(connectionLimit, logger: logger)
                 ),
                 onServerRunning: { channel in
-                    try? await channel.pipeline.addHandler(AcceptPause(report: report), position: .first).get()
+                    try? await channel.pipeline.addHandler(AcceptPause { $0.map(report) }, position: .first).get()
                     await ready(channel.localAddress?.port ?? port)
                 },
                 // Not a group that ends with the server: responses that are cut off unwind on it afterwards.

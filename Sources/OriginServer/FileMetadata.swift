@@ -48,7 +48,7 @@ struct FileMetadata: Hashable, Sendable {
     /// so that a rewrite with a restored mtime differs too. It can't distinguish two states of one inode with the same
     /// size within one kernel clock tick (at most 10 ms), when a file is rewritten in place during a download. Hashed,
     /// so that inode numbers aren't exposed.
-    private static func entityTag(of status: Stat) -> EntityTag {
+    static func entityTag(of status: Stat) -> EntityTag {
         let fields = [
             "\(status.deviceID.rawValue)", "\(status.inode.rawValue)", "\(status.size)",
             "\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)", "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)",

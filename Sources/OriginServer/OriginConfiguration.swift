@@ -21,6 +21,9 @@ public struct OriginConfiguration: Sendable {
     /// Called once per request, after its last byte was passed to the system or its connection was lost; on any thread,
     /// concurrently for several connections. It should return quickly.
     public var onRequest: (@Sendable (RequestRecord) -> Void)?
+    /// Called each time that accepting pauses, at most every 100 ms: at `OriginLimits.acceptedConnections`, or when the
+    /// system has no descriptors or memory for a connection. On any thread; it should return quickly.
+    public var onPause: (@Sendable () -> Void)?
 
     /// The folder for uploaded files and its limits; `nil` for no uploads.
     public var uploads: Uploads?
@@ -67,6 +70,9 @@ public struct OriginLimits: Hashable, Sendable {
     public var connections = 1_024
     /// The number of connections beyond `connections` that get a 503 rather than being closed.
     public var refusedConnections = 64
+    /// The number of open connections at which further ones wait to be accepted, instead of being refused. A few more may
+    /// be accepted.
+    public var acceptedConnections = Int.max
     /// The maximum number of concurrent requests on an HTTP/2 connection.
     public var concurrentRequests = 16
     /// The maximum size of the request line and fields, in bytes; beyond it 431.

@@ -77,6 +77,15 @@ public final class OriginServer: Sendable {
         let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                let most = configuration.limits.acceptedConnections
+                let pause = AcceptPause {
+                    connections.count < most
+                } report: { _ in
+                    configuration.onPause?()
+                }
+                return channel.pipeline.addHandler(pause)
+            }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in

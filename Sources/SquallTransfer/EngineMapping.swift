@@ -21,7 +21,11 @@ extension StatusFeed {
             }
         case .resumed(let offset): update { $0.resume(at: offset) }
         case .retrying(let delay, let cause, _): update { $0.wait(delay, because: cause.description) }
-        case .restarted(let reason): update { $0.startOver(because: reason.description) }
+        case .restarted(let reason):
+            update { status in
+                status.startOver(because: reason.description)
+                status.note(reason)
+            }
         case .redirected(let url): update { $0.redirectedTo = url }
         case .interimResponse(let status, let fields): update { $0.interimResponse = InterimResponse(status, fields) }
         case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
@@ -35,10 +39,11 @@ extension StatusFeed {
     }
 
     /// Updates the status for an upload event. `Transfer` sets the final phase.
-    func note(_ event: UploadEvent) {
+    func note(_ event: UploadEvent, isRepeatable: Bool) {
         switch event {
-        case .started(let total, _):
+        case .started(let total, let canBeCombined):
             update { status in
+                if canBeCombined { status.resumability = .continues }
                 status.phase = .transferring
                 status.totalBytes = total
             }
@@ -46,13 +51,20 @@ extension StatusFeed {
             update { status in
                 status.advance(to: acknowledged, sent: sent)
                 status.totalBytes = total
+                guard status.resumability == .unknown, sent > 0 else { return }
+                status.resumability = isRepeatable ? .startsOver(.noUploadResource) : .impossible(.notRepeatable)
             }
         case .resumed(let offset): update { $0.resume(at: offset) }
         case .retrying(let delay, let cause): update { $0.wait(delay, because: cause.description) }
-        case .restarted(let reason): update { $0.startOver(because: reason.description) }
+        case .restarted(let reason):
+            update { status in
+                status.startOver(because: reason.description)
+                status.resumability = .unknown
+            }
         case .interimResponse(let status, let fields): update { $0.interimResponse = InterimResponse(status, fields) }
         case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
-        case .resumable, .verified: break
+        case .resumable: update { $0.resumability = .continues }
+        case .verified: break
         case .finished(let summary): update { $0.advance(to: summary.bytes) }
         }
     }
@@ -67,6 +79,8 @@ extension TransferStatus {
 
     fileprivate mutating func resume(at offset: Int64) {
         resumptions += 1
+        resumability = .continues
+        lastResumption = Resumption(offset: offset, instant: .now)
         advance(to: offset)
     }
 
@@ -120,26 +134,34 @@ extension UploadResult {
 }
 
 extension TransferError {
-    init(_ error: DownloadError, _ token: ResumptionToken?) {
+    /// Converts an error; `progress` is what the last status says about resuming.
+    init(_ error: DownloadError, _ token: ResumptionToken?, _ progress: Resumability = .unknown) {
         self.init(Code(error.code), error.description, status: error.status)
         if case .fileSystem(_, _, let errno) = error { systemError = errno.rawValue }
-        decide(error.disposition, error.isResumable ? token : nil)
+        decide(error.disposition, error.isResumable ? token : nil, error.obstacle)
+        self.progress = error.reasonToStartOver.map { .startsOver($0) } ?? progress
     }
 
-    init(_ error: UploadError, _ token: ResumptionToken?) {
+    /// Converts an error; `progress` is what the last status says about resuming.
+    init(_ error: UploadError, _ token: ResumptionToken?, _ progress: Resumability = .unknown) {
         self.init(Code(error.code), error.description, status: error.status)
         if case .fileSystem(_, _, let errno) = error { systemError = errno.rawValue }
-        decide(error.disposition, error.isResumable ? token : nil)
+        decide(error.disposition, error.isResumable ? token : nil, error.obstacle)
+        self.progress = error.reasonToStartOver.map { .startsOver($0) } ?? progress
     }
 
     /// Sets the token of a resumable transfer, or the reason why there is none.
-    private mutating func decide(_ disposition: DownloadError.Disposition, _ token: ResumptionToken?) {
+    private mutating func decide(
+        _ disposition: DownloadError.Disposition,
+        _ token: ResumptionToken?,
+        _ permanent: ResumptionObstacle
+    ) {
         self.token = token
         obstacle =
             switch disposition {
             case .invalidInput: .wrongInput
             // A token remains: the transfer can be resumed with other credentials.
-            case .final: token == nil ? .finalFailure : nil
+            case .final: token == nil ? permanent : nil
             case .resumable: token == nil ? .nothingKept : nil
             }
     }

@@ -164,6 +164,9 @@ extension TransferSession {
         if let refresh = request.urlRefresher {
             callbacks.refreshURL = { await refresh(TransferRefusedURL(url: $0.url, status: $0.status)) }
         }
+        if let inform = request.onInterimResponse {
+            callbacks.onInterimResponse = { inform(InterimResponse($0, $1)) }
+        }
         if let decide = request.onResponse {
             callbacks.accepts = { await decide(TransferResponse($0)) != .cancel }
         }

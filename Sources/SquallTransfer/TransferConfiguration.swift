@@ -11,7 +11,8 @@ public struct TransferConfiguration: Sendable {
     public var maximumBackoff: Duration = .seconds(30)
     /// The longest accepted `Retry-After` (RFC 9110, section 10.2.3). Defaults to 10 min.
     public var maximumRetryAfter: Duration = .seconds(600)
-    /// The time limit of a transfer, including backoff; `nil`, the default, for none.
+    /// The time limit of a transfer, including backoff, hashing, the stream of an upload, and callbacks, which are cancelled
+    /// 250 ms later at the latest; `nil`, the default, for none. An `observer` isn't cancelled.
     public var deadline: Duration?
     /// The time limit for connecting, including TLS. Defaults to 10 s.
     public var connectTimeout: Duration = .seconds(10)
@@ -41,6 +42,9 @@ public struct TransferConfiguration: Sendable {
     /// Whether a transfer without a route to the server waits in the phase `waitingForNetwork`, without counting
     /// attempts; it retries every 30 s anyway, until the deadline. Defaults to `false`.
     public var waitsForConnectivity = false
+    /// The cost of the network to a host, the server or its proxy, for requests that don't allow every cost. `nil`, the
+    /// default, regards mobile broadband interfaces as expensive, and no network as constrained: Linux doesn't know more.
+    public var networkCost: (@Sendable (_ host: String) -> NetworkCost)?
     /// Provides credentials for requests without their own `authenticator`. Concurrent refusals in one session result
     /// in one call per origin and realm, whose result they share.
     public var authenticator: (@Sendable (TransferChallenge) async -> TransferCredentials?)?
@@ -82,6 +86,19 @@ public struct TransferConfiguration: Sendable {
         if waitsForConnectivity { engine.connectivity = RouteMonitor() }
         return engine
     }
+}
+
+/// The cost of a network.
+public struct NetworkCost: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: Int
+    /// Makes a cost from its bits.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Its bytes cost money, as those of mobile broadband may.
+    public static let expensive = NetworkCost(rawValue: 1)
+    /// Its user wants to transfer little.
+    public static let constrained = NetworkCost(rawValue: 2)
 }
 
 /// Trusted certificate authorities and the client certificate. Servers are always verified.

@@ -63,10 +63,15 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     public var status: Int?
     /// The error number of a failed system call (errno(3)), if any.
     public var systemError: Int32?
-    /// Resumes the transfer; `nil` if it can't be resumed, see `obstacle`.
+    /// Resumes the transfer, possibly from the first byte, see `resumability`; `nil` if it can't be resumed, see `obstacle`.
     public var token: ResumptionToken?
     /// Why there is no token; `nil` if there is one.
     public var obstacle: ResumptionObstacle?
+
+    /// What a token continues from.
+    var progress = Resumability.unknown
+    /// Whether the token continues the transfer where it was, and if not, why.
+    public var resumability: Resumability { token == nil ? .impossible(obstacle ?? .finalFailure) : progress }
 
     init(_ code: Code, _ message: String, status: Int? = nil) {
         self.code = code
@@ -82,22 +87,4 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// The message, followed by the code.
     public var description: String { "\(message) (\(code.rawValue))" }
-}
-
-/// Why a transfer can't be resumed. Others may be added.
-public struct ResumptionObstacle: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The name.
-    public let rawValue: String
-    /// Makes a reason from its name.
-    public init(rawValue: String) { self.rawValue = rawValue }
-    /// The name.
-    public var description: String { rawValue }
-
-    /// The call was invalid: nothing was started.
-    public static let wrongInput = ResumptionObstacle(rawValue: "wrong-input")
-    /// The same request fails again unless something changes.
-    public static let finalFailure = ResumptionObstacle(rawValue: "final-failure")
-    /// The transfer keeps no state: `data` and `bytes`, an ephemeral session, or an upload that was still reading its
-    /// stream.
-    public static let nothingKept = ResumptionObstacle(rawValue: "nothing-kept")
 }

@@ -30,16 +30,11 @@ public struct TransferProxies: Hashable, Sendable {
     }
 
     /// The proxies of the environment: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read as curl does.
-    /// Loopback hosts bypass them.
-    ///
-    /// - Throws: A `TransferError` with the code `.invalidRequest`.
-    public static func fromEnvironment() throws -> TransferProxies {
+    /// Loopback hosts bypass them. A transfer that needs a proxy with an unusable address, such as one of `socks5`, fails
+    /// with the code `.invalidRequest`.
+    public static func fromEnvironment() -> TransferProxies {
         var proxies = TransferProxies()
-        do throws(ProxyProblem) {
-            proxies.settings = try ProxySettings(environment: ProcessInfo.processInfo.environment)
-        } catch {
-            throw TransferError.invalidRequest("in the environment, \(error.description)")
-        }
+        proxies.settings = ProxySettings(environment: ProcessInfo.processInfo.environment)
         return proxies
     }
 }

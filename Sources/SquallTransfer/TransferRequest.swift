@@ -36,6 +36,15 @@ public struct TransferRequest: Sendable {
     /// Decides on the head of a response: in a download on each whose body would be received from the first byte, in
     /// `data` and `bytes` on the final one. `cancel` ends the request with the code `.cancelled`.
     public var onResponse: (@Sendable (TransferResponse) async -> ResponseDisposition)?
+    /// Called for each interim response (RFC 9110, section 15.2) of `data` and `bytes`, at most 64, on the request's task,
+    /// which waits for it. Downloads and uploads have theirs in `TransferStatus.interimResponse`.
+    public var onInterimResponse: (@Sendable (InterimResponse) -> Void)?
+    /// Whether an expensive network may be used, such as mobile broadband; see `TransferConfiguration.networkCost`. If not,
+    /// a connection that would use one fails, or waits with `waitsForConnectivity`. Applies to uploads, downloads, `data`
+    /// and `bytes`; an open connection isn't ended. Defaults to `true`.
+    public var allowsExpensive = true
+    /// Whether a constrained network may be used, like `allowsExpensive`. Defaults to `true`.
+    public var allowsConstrained = true
 
     /// Makes a request for `url`.
     public init(_ url: String) {

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import Synchronization
 internal import TransferClient
 internal import TransferProtocol
 
@@ -17,24 +18,26 @@ extension TransferSession {
         body: [UInt8]? = nil
     ) async throws -> (data: [UInt8], response: TransferResponse) {
         let single = try request.singleRequest(body)
-        var response = TransferResponse(status: 0, headers: [], url: "")
-        var data: [UInt8] = []
-        var isTooLong = false
+        let most = configuration.maximumDataBytes
+        let received = Mutex(
+            (response: TransferResponse(status: 0, headers: [], url: ""), data: [UInt8](), isTooLong: false)
+        )
         do throws(DownloadError) {
             let callbacks = callbacks(for: request, isForUpload: false)
-            try await client.send(single, callbacks: callbacks) { head in
-                response = TransferResponse(head)
+            try await client(for: request).send(single, callbacks: callbacks) { head in
+                received.withLock { $0.response = TransferResponse(head) }
             } onBody: { part in
-                isTooLong = data.count + part.count > configuration.maximumDataBytes
-                if !isTooLong { data += part }
-                return !isTooLong
+                received.withLock { received in
+                    received.isTooLong = received.data.count + part.count > most
+                    if !received.isTooLong { received.data += part }
+                    return !received.isTooLong
+                }
             }
         } catch {
             throw TransferError(ofRequest: error)
         }
-        guard !isTooLong else {
-            throw TransferError(.tooLong, "the body has more than \(configuration.maximumDataBytes) bytes")
-        }
+        let (response, data, isTooLong) = received.withLock { $0 }
+        guard !isTooLong else { throw TransferError(.tooLong, "the body has more than \(most) bytes") }
         return (data, response)
     }
 
@@ -53,7 +56,8 @@ extension TransferSession {
         let single = try request.singleRequest(body)
         let pipe = BodyPipe()
         let callbacks = callbacks(for: request, isForUpload: false)
-        let task = Task { [client] in
+        let client = client(for: request)
+        let task = Task {
             do throws(DownloadError) {
                 try await client.send(single, callbacks: callbacks) { head in
                     pipe.deliver(head: .success(TransferResponse(head)))

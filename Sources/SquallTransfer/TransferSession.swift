@@ -46,8 +46,10 @@ public struct TransferSession: Sendable {
         observer: (@Sendable (TransferStatus) -> Void)? = nil
     ) -> DownloadTransfer {
         let file = Self.absolute(file)
-        let callbacks = callbacks(for: request, isForUpload: false)
+        let provided = callbacks(for: request, isForUpload: false)
         return Transfer(StatusFeed(observer: observer ?? configuration.observer)) { feed throws(TransferError) in
+            var callbacks = provided
+            callbacks.onResumability = { reason in feed.update { $0.note(reason) } }
             let token =
                 configuration.isEphemeral
                 ? nil : ResumptionToken(.download, request, file: file, stateFolder: nil)
@@ -60,10 +62,11 @@ public struct TransferSession: Sendable {
             )
             do throws(DownloadError) {
                 let path = FilePath(file)
+                let client = client(for: request)
                 let summary = try await client.download(given, to: path, callbacks: callbacks) { feed.note($0) }
                 return DownloadResult(summary, file: file)
             } catch {
-                throw TransferError(error, token)
+                throw TransferError(error, token, feed.status.resumability)
             }
         }
     }
@@ -85,6 +88,17 @@ public struct TransferSession: Sendable {
         var request = token.request
         adjust(&request)
         return download(request, to: token.file, observer: observer)
+    }
+
+    /// The client for a request: one that refuses networks of a cost that the request doesn't allow.
+    func client(for request: TransferRequest) -> TransferClient {
+        var refused: NetworkCost = []
+        if !request.allowsExpensive { refused.insert(.expensive) }
+        if !request.allowsConstrained { refused.insert(.constrained) }
+        guard !refused.isEmpty else { return client }
+        let cost = configuration.networkCost ?? { RouteMonitor().usesMobileBroadband(to: $0) ? .expensive : [] }
+        let isRefused = { @Sendable [refused] host in !refused.isDisjoint(with: cost(host)) }
+        return client.refusing(isRefused, waits: configuration.waitsForConnectivity)
     }
 
     /// A path that doesn't depend on the working directory.

@@ -27,6 +27,14 @@ public struct TransferStatus: Hashable, Sendable {
         public static let cancelled = Phase(rawValue: "cancelled")
     }
 
+    /// A resumption at an offset.
+    public struct Resumption: Hashable, Sendable {
+        /// The offset at which the transfer continued, in bytes.
+        public var offset: Int64
+        /// When a download got the server's response from there, or an upload began its request.
+        public var instant: ContinuousClock.Instant
+    }
+
     /// The current phase.
     public var phase = Phase.preparing
     /// The bytes received by a download, or acknowledged by the server in an upload. Decreases only when the transfer
@@ -38,6 +46,10 @@ public struct TransferStatus: Hashable, Sendable {
     public var totalBytes: Int64?
     /// How often the transfer resumed at an offset.
     public var resumptions = 0
+    /// When and where it resumed last; `nil` if it hasn't.
+    public var lastResumption: Resumption?
+    /// Whether the transfer would continue where it is if its connection were lost now, and if not, why.
+    public var resumability = Resumability.unknown
     /// How often it restarted.
     public var restarts = 0
     /// The delay before the next attempt, in the phase `waiting`.

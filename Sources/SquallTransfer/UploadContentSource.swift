@@ -20,6 +20,15 @@ enum UploadContentSource: Sendable {
         }
     }
 
+    /// Opens a file, hashes bytes, or spools a stream.
+    func content(by client: TransferClient, spooledIn folder: FilePath) async throws(UploadError) -> UploadContent {
+        switch self {
+        case .file(let path): try await client.content(of: FilePath(path))
+        case .memory(let bytes): try await client.content(of: bytes)
+        case .stream(let spool): try await spool(client, folder)
+        }
+    }
+
     /// The file path for a token.
     var file: String {
         switch self {
@@ -40,21 +49,26 @@ extension TransferSession {
         let callbacks = callbacks(for: request, isForUpload: true)
         return Transfer(StatusFeed(observer: observer ?? configuration.observer)) { feed throws(TransferError) in
             try await feed.wait(request.delay, token(for: request, source, nil, stateFolder))
+            let client = client(for: request)
+            let start = client.configuration.clock.now()
             let folder = configuration.isEphemeral ? nil : FilePath(try Self.folder(stateFolder))
             let given = try request.upload(rememberedIn: folder)
             let content: UploadContent
             do throws(UploadError) {
                 try await client.check(given)
-                content = try await self.content(of: source, spooledIn: folder ?? Self.temporaryFolder)
+                content = try await source.content(by: client, spooledIn: folder ?? Self.temporaryFolder)
             } catch {
                 if case .stream = source { throw TransferError(ofSpooling: error) }
                 throw TransferError(error, token(for: request, source, nil, stateFolder))
             }
             do throws(UploadError) {
-                let summary = try await client.upload(content, given, callbacks: callbacks) { feed.note($0) }
+                let summary = try await client.upload(content, given, callbacks: callbacks, startedAt: start) {
+                    feed.note($0, isRepeatable: given.isRepeatable || given.method == .put)
+                }
                 return UploadResult(summary)
             } catch {
-                throw TransferError(error, token(for: request, source, content.sha256 ?? request.sha256, stateFolder))
+                let token = token(for: request, source, content.sha256 ?? request.sha256, stateFolder)
+                throw TransferError(error, token, feed.status.resumability)
             }
         }
     }
@@ -71,17 +85,6 @@ extension TransferSession {
         var request = request
         if let sha256 { request.sha256 = sha256 }
         return ResumptionToken(.upload, request, file: source.file, stateFolder: stateFolder)
-    }
-
-    private func content(
-        of source: UploadContentSource,
-        spooledIn folder: FilePath
-    ) async throws(UploadError) -> UploadContent {
-        switch source {
-        case .file(let path): try await client.content(of: FilePath(path))
-        case .memory(let bytes): try await client.content(of: bytes)
-        case .stream(let spool): try await spool(client, folder)
-        }
     }
 
     private static func folder(_ named: String?) throws(TransferError) -> String {

@@ -19,21 +19,26 @@
             on connection: any Channel,
             _ initialize: @escaping @Sendable (any Channel) throws -> Void
         ) -> EventLoopFuture<any Channel> {
-            let handler = NIOHTTP2Handler(
+            let streams = HTTP2StreamMultiplexer(
                 mode: .client,
-                eventLoop: connection.eventLoop,
-                connectionConfiguration: connectionConfiguration,
-                streamConfiguration: streamConfiguration
+                channel: connection,
+                targetWindowSize: window,
+                outboundBufferSizeHighWatermark: writeHighWatermark,
+                outboundBufferSizeLowWatermark: writeHighWatermark / 2
             ) { pushed in
                 // Server push is disabled, so a pushed stream is a protocol violation (RFC 9113, section 6.5.2).
                 pushed.close()
             }
             let errors = ConnectionErrorForwarder()
             do {
-                try connection.pipeline.syncOperations.addHandler(handler)
+                try connection.pipeline.syncOperations.addHandler(
+                    NIOHTTP2Handler(mode: .client, connectionConfiguration: connectionConfiguration)
+                )
+                try connection.pipeline.syncOperations.addHandler(DataFrameCopier())
+                try connection.pipeline.syncOperations.addHandler(streams)
                 try connection.pipeline.syncOperations.addHandler(errors)
                 let promise = connection.eventLoop.makePromise(of: (any Channel).self)
-                try handler.syncMultiplexer().createStreamChannel(promise: promise) { stream in
+                streams.createStreamChannel(promise: promise) { stream in
                     stream.eventLoop.makeCompletedFuture {
                         try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPClientCodec())
                         try stream.pipeline.syncOperations.addHandler(HTTP2ErrorReader())
@@ -61,15 +66,6 @@
                 HTTP2Setting(parameter: .maxFrameSize, value: maximumFrameSize),
                 HTTP2Setting(parameter: .maxHeaderListSize, value: maximumHeadSize),
             ]
-            configuration.targetWindowSize = window
-            return configuration
-        }
-
-        private static var streamConfiguration: NIOHTTP2Handler.StreamConfiguration {
-            var configuration = NIOHTTP2Handler.StreamConfiguration()
-            configuration.targetWindowSize = window
-            configuration.outboundBufferSizeHighWatermark = writeHighWatermark
-            configuration.outboundBufferSizeLowWatermark = writeHighWatermark / 2
             return configuration
         }
     }

@@ -216,6 +216,7 @@ final class AttemptLoop {
                 throw .invalidURL(text, error)
             }
         } else {
+            guard !Task.isCancelled else { throw .cancelled }
             return false
         }
         guard !Task.isCancelled else { throw .cancelled }

@@ -86,8 +86,7 @@ extension DownloadFailure: CustomStringConvertible {
         case .otherProtocol(let status, let name):
             "the server answered \(status) and speaks \(name): it has no file there"
         case .ambiguousLength:
-            "the server says the length of its answer in two ways, as by Content-Length beside Transfer-Encoding, so nobody "
-                + "can tell where it ends"
+            "the server sends Content-Length and Transfer-Encoding together, so nobody can tell where its answer ends"
         case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .contentEncoding(let coding):
             "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or "

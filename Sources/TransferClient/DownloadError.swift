@@ -9,6 +9,8 @@ public enum DownloadError: Error, Hashable, Sendable {
     case invalidURL(String, DownloadURLProblem)
     /// The TLS settings are invalid.
     case invalidTLSSettings(TLSSettingsProblem)
+    /// The address of the proxy that the URL needs is invalid.
+    case invalidProxy(ProxyProblem)
     /// TLS can't be established with this host.
     case tlsRefused(host: String, TLSFailure)
     /// The destination can't be a file: the path, and why.
@@ -54,7 +56,7 @@ public enum DownloadError: Error, Hashable, Sendable {
     /// How the caller can react to this error.
     public var disposition: Disposition {
         switch self {
-        case .invalidURL, .invalidTLSSettings, .invalidDestination, .invalidDigest: .invalidInput
+        case .invalidURL, .invalidTLSSettings, .invalidProxy, .invalidDestination, .invalidDigest: .invalidInput
         case .locked, .gaveUp, .tooManyRestarts, .cancelled: .resumable
         case .refused, .tlsRefused, .tooManyRedirections, .invalidRedirection, .digestMismatch, .digestMissing,
             .unproved:
@@ -77,6 +79,7 @@ extension DownloadError: CustomStringConvertible {
         switch self {
         case .invalidURL(let url, let problem): "\(Self.shown(url)) can't be downloaded: \(problem.description)"
         case .invalidTLSSettings(let problem): "the settings for TLS can't be used: \(problem)"
+        case .invalidProxy(let problem): "in http_proxy, https_proxy or all_proxy: \(problem)"
         case .tlsRefused(let host, let failure):
             "can't talk to “\(host.shortened(to: Self.shownCharacters))” by TLS: \(failure)"
         case .invalidDestination(let path, let why): "can't download to “\(path)”: \(why)"

@@ -179,6 +179,8 @@ extension DownloadSession {
             try await journalMetadata()
         }
         defer { reportProgress(isLast: true) }
+        let refusesRanges = head.status == 200 && head.fields[.acceptRanges]?.lowercased() == "none"
+        environment.callbacks.onResumability?(state.reasonToStartOver ?? (refusesRanges ? .rangeIgnored : nil))
         var check = try await OverlapCheck(overlap, of: file)
         while let part = try await iterator.next() {
             switch part {

@@ -61,7 +61,12 @@ extension DownloadSession {
     func isPrefixIntact() async throws(DownloadError) -> Bool {
         guard let running = verification else { return true }
         verification = nil
-        return try await act(on: running.value.get())
+        let result = await withTaskCancellationHandler {
+            await running.value
+        } onCancel: {
+            running.cancel()
+        }
+        return try await act(on: result.get())
     }
 
     /// Continues the verification after damaged bytes were replaced.

@@ -48,7 +48,7 @@ extension DownloadError {
         case .invalidTLSSettings: .invalidTLSSettings
         case .tlsRefused: .tlsRefused
         case .invalidDestination: .invalidFile
-        case .invalidDigest: .invalidRequest
+        case .invalidDigest, .invalidProxy: .invalidRequest
         case .locked: .locked
         case .fileSystem: .fileSystem
         case .refused(.unauthorized): .unauthorized
@@ -85,7 +85,7 @@ extension UploadError {
         case .invalidTLSSettings: .invalidTLSSettings
         case .tlsRefused: .tlsRefused
         case .invalidSource: .invalidFile
-        case .invalidDigest, .digestDiffers: .invalidRequest
+        case .invalidDigest, .digestDiffers, .invalidProxy: .invalidRequest
         case .streamFailed: .streamFailed
         case .streamTooLong: .tooLong
         case .locked: .locked

@@ -13,6 +13,7 @@ import Units
 struct HTTPAttempt: Sendable {
     private let connector: HTTPConnector
     private let proxies: ProxySettings
+    private let refusesNetwork: (@Sendable (String) -> Bool)?
     private let requirement: HTTP1Requirement
     let limits: ResponseLimits
 
@@ -46,6 +47,7 @@ struct HTTPAttempt: Sendable {
             requirement: requirement
         )
         proxies = configuration.proxies
+        refusesNetwork = configuration.refusesNetwork
         limits = ResponseLimits(
             firstByte: configuration.firstByteLimit,
             stall: configuration.stall,
@@ -142,9 +144,11 @@ struct HTTPAttempt: Sendable {
         }
     }
 
-    /// A head that says its length in two ways. The parser has no other error for `Content-Length` before
+    /// A head with both fields. The parser has no other error for `Content-Length` before
     /// `Transfer-Encoding` than the unknown one.
-    static let ambiguousLength = TransientDownloadFailure.malformedResponse("it says its length in two ways")
+    static let ambiguousLength = TransientDownloadFailure.malformedResponse(
+        "Content-Length and Transfer-Encoding together"
+    )
 
     private static func lost(_ error: any Error) -> TransientDownloadFailure {
         if let failure = HTTP2Failure(error) {
@@ -202,8 +206,18 @@ struct HTTPAttempt: Sendable {
         to url: DownloadURL,
         watch: @escaping @Sendable () -> any ChannelHandler
     ) async throws -> HTTPConnection {
-        let proxy = proxies.proxy(for: url).map {
-            HTTPProxy(host: $0.host, port: $0.port, authorization: $0.authorization)
+        let proxy: HTTPProxy?
+        do throws(ProxyProblem) {
+            proxy = try proxies.proxy(for: url).map {
+                HTTPProxy(host: $0.host, port: $0.port, authorization: $0.authorization)
+            }
+        } catch {
+            throw DownloadError.invalidProxy(error)
+        }
+        if refusesNetwork?(proxy?.host ?? url.host) == true {
+            throw AttemptError(
+                cause: .unreachable("the network there is expensive or constrained, which isn't allowed")
+            )
         }
         let destination = HTTPConnector.Destination(host: url.host, port: url.port, isSecure: url.scheme == .https)
         do {

@@ -1,7 +1,7 @@
 import HTTPTypes
 import TransferProtocol
 
-/// The callbacks of a transfer. Each runs on the transfer's task, which waits for it.
+/// The callbacks of a transfer, which waits for each until it is cancelled or its deadline passes. They are cancelled then.
 public struct TransferCallbacks: Sendable {
     /// Provides credentials after a 401 (RFC 9110, section 11.6.1); `nil` fails the transfer. Not called for other
     /// origins than the URL's. Called at most 3 times in a row.
@@ -12,9 +12,37 @@ public struct TransferCallbacks: Sendable {
     /// Decides on the head of a response whose body would be received from the first byte; `false` cancels a download
     /// before received bytes are discarded.
     public var accepts: (@Sendable (ResponseHead) async -> Bool)?
+    /// Called for each interim response to a single request (RFC 9110, section 15.2), with its status and fields. Downloads
+    /// and uploads have events for them.
+    public var onInterimResponse: (@Sendable (Int, HTTPFields) -> Void)?
+
+    /// Called when a response shows whether a download would fetch the rest if its connection were lost now: with `nil`, or
+    /// with the reason why it would start over.
+    public var onResumability: (@Sendable (DownloadRestartReason?) -> Void)?
 
     /// Makes empty callbacks.
     public init() {}
+
+    /// The same callbacks, each on a task of its own, so that a cancelled transfer doesn't wait for one that ignores it.
+    var endingWithTask: TransferCallbacks {
+        var callbacks = self
+        if let authenticate {
+            callbacks.authenticate = { challenge in
+                await FirstValue.result(orWhenCancelled: nil) { await authenticate(challenge) }
+            }
+        }
+        if let refreshURL {
+            callbacks.refreshURL = { refused in
+                await FirstValue.result(orWhenCancelled: nil) { await refreshURL(refused) }
+            }
+        }
+        if let accepts {
+            callbacks.accepts = { response in
+                await FirstValue.result(orWhenCancelled: false) { await accepts(response) }
+            }
+        }
+        return callbacks
+    }
 
     func credentials(for refusal: AttemptRefusal, previousRefusals: Int) async -> DownloadCredentials? {
         guard let authenticate, let challenge = refusal.challenge, !challenge.isFromProxy, refusal.isAtOrigin else {

@@ -50,8 +50,21 @@ extension TransferClient {
     package func send(
         _ request: SingleRequest,
         callbacks: TransferCallbacks = TransferCallbacks(),
-        onHead: (ResponseHead) async throws(DownloadError) -> Void,
-        onBody: ([UInt8]) async throws(DownloadError) -> Bool
+        onHead: @escaping @Sendable (ResponseHead) async throws(DownloadError) -> Void,
+        onBody: @escaping @Sendable ([UInt8]) async throws(DownloadError) -> Bool
+    ) async throws(DownloadError) {
+        try await withinDeadline { () async throws(DownloadError) in
+            try await sendToTheEnd(request, callbacks.endingWithTask, onHead, onBody)
+            // A body whose reader was cancelled isn't complete.
+            guard !Task.isCancelled else { throw .cancelled }
+        }
+    }
+
+    private func sendToTheEnd(
+        _ request: SingleRequest,
+        _ callbacks: TransferCallbacks,
+        _ onHead: @Sendable (ResponseHead) async throws(DownloadError) -> Void,
+        _ onBody: @Sendable ([UInt8]) async throws(DownloadError) -> Bool
     ) async throws(DownloadError) {
         var request = request
         var redirects = RedirectChain(try await preparedURL(request.url))
@@ -137,7 +150,10 @@ extension TransferClient {
             ) { parts, _ -> ResponseEffect in
                 var iterator = parts.makeAsyncIterator()
                 var part = try await iterator.next()
-                while case .head(let head) = part, head.status.isInterim { part = try await iterator.next() }
+                while case .head(let head) = part, head.status.isInterim {
+                    callbacks.onInterimResponse?(head.status.code, head.headerFields)
+                    part = try await iterator.next()
+                }
                 guard case .head(let head) = part else {
                     throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed before the answer"))
                 }

@@ -54,6 +54,17 @@ public struct TransferClient: Sendable {
         callbacks: TransferCallbacks = TransferCallbacks(),
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws(DownloadError) -> DownloadSummary {
+        try await withinDeadline { () async throws(DownloadError) in
+            try await downloadToTheEnd(request, to: destination, callbacks, onEvent)
+        }
+    }
+
+    private func downloadToTheEnd(
+        _ request: DownloadRequest,
+        to destination: FilePath,
+        _ callbacks: TransferCallbacks,
+        _ onEvent: @escaping @Sendable (DownloadEvent) -> Void
+    ) async throws(DownloadError) -> DownloadSummary {
         let url = try await preparedURL(request.url)
         if let expected = request.expectedSHA256, expected.count != 32 { throw .invalidDigest(count: expected.count) }
         let worker = FileWorker(pool: threadPool)
@@ -72,7 +83,7 @@ public struct TransferClient: Sendable {
                 requirement: requirement
             )
         }
-        environment.callbacks = callbacks
+        environment.callbacks = callbacks.endingWithTask
         let session = DownloadSession(environment, request, url, file, recovered, onEvent: onEvent)
         do throws(DownloadError) {
             let summary = try await session.run(after: recovered)
@@ -82,6 +93,18 @@ public struct TransferClient: Sendable {
             await file.close()
             throw error
         }
+    }
+
+    /// A client with the same configuration that doesn't use some networks.
+    ///
+    /// - Parameters:
+    ///   - isRefused: Whether the network to a host must not be used.
+    ///   - waits: Whether transfers wait for another one.
+    public func refusing(_ isRefused: @escaping @Sendable (_ host: String) -> Bool, waits: Bool) -> TransferClient {
+        var configuration = configuration
+        configuration.refusesNetwork = isRefused
+        if waits { configuration.connectivity = RouteMonitor(refusing: isRefused) }
+        return TransferClient(configuration: configuration, eventLoopGroup: eventLoopGroup, threadPool: threadPool)
     }
 
     /// A seed for the jitter of the next transfer, so that transfers that fail together don't retry together.

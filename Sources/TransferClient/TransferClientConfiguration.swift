@@ -42,6 +42,9 @@ public struct TransferClientConfiguration: Sendable {
     /// Detects a lost network, so that a transfer waits for it instead of counting attempts; `nil`, the default, for
     /// none.
     public var connectivity: (any ConnectivityMonitor)?
+    /// Whether the network to a host, the server or its proxy, must not be used; such a connection fails as one without a
+    /// route does. `nil`, the default, for none.
+    public var refusesNetwork: (@Sendable (_ host: String) -> Bool)?
     /// The seed for backoff jitter; random by default.
     public var seed = UInt64.random(in: .min ... .max)
     /// The clock.
@@ -51,5 +54,5 @@ public struct TransferClientConfiguration: Sendable {
     public init() {}
 
     /// The host that a connection for `url` goes to: the server or its proxy.
-    func nextHop(to url: DownloadURL) -> String { proxies.proxy(for: url)?.host ?? url.host }
+    func nextHop(to url: DownloadURL) -> String { (try? proxies.proxy(for: url))?.host ?? url.host }
 }

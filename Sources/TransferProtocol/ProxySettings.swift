@@ -48,10 +48,10 @@ public struct ProxySettings: Hashable, Sendable {
         }
     }
 
-    /// The forwarding proxy for `http` URLs.
-    public var http: Proxy?
-    /// The tunnelling proxy for `https` URLs (RFC 9110, section 9.3.6).
-    public var https: Proxy?
+    /// The forwarding proxy for `http` URLs, or the problem of its address.
+    private let http: Result<Proxy, ProxyProblem>?
+    /// The tunnelling proxy for `https` URLs (RFC 9110, section 9.3.6), or the problem of its address.
+    private let https: Result<Proxy, ProxyProblem>?
     /// The hosts that bypass the proxies.
     private var exceptions: [Exception] = []
     private var exceptsLoopback = false
@@ -63,30 +63,36 @@ public struct ProxySettings: Hashable, Sendable {
     ///
     /// - Parameter exceptions: The hosts that bypass the proxies, in the format of `no_proxy`.
     public init(http: Proxy? = nil, https: Proxy? = nil, exceptions: String = "") {
-        self.http = http
-        self.https = https
+        self.http = http.map { .success($0) }
+        self.https = https.map { .success($0) }
         self.exceptions = Self.read(exceptions)
     }
 
     /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` as curl does: lower case first, then upper case,
-    /// except for `HTTP_PROXY`, which CGI takes from a request. `localhost` and loopback addresses bypass the proxies.
-    public init(environment: [String: String]) throws(ProxyProblem) {
+    /// except for `HTTP_PROXY`, which CGI takes from a request. `localhost` and loopback addresses bypass the proxies. An
+    /// unusable address is an error only for URLs that need it.
+    public init(environment: [String: String]) {
         func value(_ name: String, upperCase: Bool = true) -> String? {
             let found = environment[name] ?? (upperCase ? environment[name.uppercased()] : nil)
             return found.flatMap { $0.isEmpty ? nil : $0 }
         }
+        func proxy(_ text: String) -> Result<Proxy, ProxyProblem> {
+            Result { () throws(ProxyProblem) in try Proxy(text) }
+        }
         let all = value("all_proxy")
-        http = try (value("http_proxy", upperCase: false) ?? all).map { text throws(ProxyProblem) in try Proxy(text) }
-        https = try (value("https_proxy") ?? all).map { text throws(ProxyProblem) in try Proxy(text) }
+        http = (value("http_proxy", upperCase: false) ?? all).map(proxy)
+        https = (value("https_proxy") ?? all).map(proxy)
         exceptions = Self.read(value("no_proxy") ?? "")
         exceptsLoopback = true
     }
 
     /// The proxy for a URL; `nil` for a direct connection.
-    public func proxy(for url: DownloadURL) -> Proxy? {
+    ///
+    /// - Throws: The problem of its address.
+    public func proxy(for url: DownloadURL) throws(ProxyProblem) -> Proxy? {
         guard let proxy = url.scheme == .https ? https : http else { return nil }
         if exceptsLoopback, url.isOfLoopback { return nil }
-        return exceptions.contains { $0.matches(url) } ? nil : proxy
+        return exceptions.contains { $0.matches(url) } ? nil : try proxy.get()
     }
 
     /// The maximum number of `no_proxy` entries: 256.

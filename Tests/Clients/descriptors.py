@@ -1,5 +1,5 @@
 """Every command with few descriptors: a sentence or service, never a signal, and no spinning."""
-import os, resource, signal, socket, subprocess, sys, tempfile, time, unittest
+import http.server, os, resource, signal, socket, subprocess, sys, tempfile, threading, time, unittest, urllib.request
 
 from server import SQUALL
 from control_limits import processor
@@ -14,6 +14,27 @@ def start(limit, *arguments):
 
     return subprocess.Popen([SQUALL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             stdin=subprocess.DEVNULL, preexec_fn=lower)
+
+
+class Files(http.server.BaseHTTPRequestHandler):
+    """A server of one file, which takes any upload."""
+
+    CONTENT = bytes(range(256)) * 512
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.CONTENT)))
+        self.end_headers()
+        self.wfile.write(self.CONTENT)
+
+    def do_PUT(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(201)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
 
 
 class Descriptors(unittest.TestCase):
@@ -40,8 +61,23 @@ class Descriptors(unittest.TestCase):
                 print(f"{command[0]}: works with {served[:1] or 'none'} and more")
                 self.assertEqual(served, [limit for limit in LIMITS if served and limit >= served[0]], command)
 
-    def check_server(self, limit, *arguments):
-        """A server that is ready, and idle, also when its clients have taken all descriptors; or a sentence."""
+    def test_transfers(self):
+        with tempfile.TemporaryDirectory() as folder, http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            url = "http://127.0.0.1:%d/file.bin" % server.server_port
+            (source, state) = (os.path.join(folder, "source.bin"), os.path.join(folder, "state"))
+            with open(source, "wb") as file:
+                file.write(Files.CONTENT)
+            for command in (("get", url, "-o", os.path.join(folder, "file.bin")), ("put", source, url, "--state", state)):
+                served = [limit for limit in LIMITS if self.check_end(start(limit, *command), (limit, *command)) == 0]
+                print(f"{command[0]}: works with {served[:1] or 'none'} and more")
+                self.assertIn(48, served, command)
+                self.assertEqual(served, [limit for limit in LIMITS if limit >= served[0]], command)
+            server.shutdown()
+
+    def check_server(self, limit, *arguments, path=None):
+        """A server that is ready, and idle, also when its clients have taken all descriptors; or a sentence. It responds
+        again when they have gone, to a request for `path`."""
         process = start(limit, *arguments)
         line = process.stdout.readline()
         if not line.startswith("ready: "):
@@ -66,6 +102,9 @@ class Descriptors(unittest.TestCase):
         finally:
             for client in clients:
                 client.close()
+            if path:
+                with urllib.request.urlopen("http://%s:%s%s" % (*address, path), timeout=30) as response:
+                    self.assertEqual(response.read(), Files.CONTENT, (limit, *arguments))
             process.send_signal(signal.SIGINT)
         self.assertEqual(self.check_end(process, (limit, *arguments)), 0)
         return True
@@ -83,6 +122,12 @@ class Descriptors(unittest.TestCase):
                     served = [limit for limit in LIMITS if self.check_server(limit, *arguments)]
                     print(f"{arguments[0]}: works with {served[:1] or 'none'} and more")
                     self.assertIn(1024, served)
+            with open(os.path.join(folder, "file.bin"), "wb") as file:
+                file.write(Files.CONTENT)
+            origin = ("origin", folder, "--uploads", folder)
+            served = [limit for limit in LIMITS if self.check_server(limit, *origin, path="/file.bin")]
+            print(f"origin: works with {served[:1] or 'none'} and more")
+            self.assertEqual(served, [limit for limit in LIMITS if limit >= served[0]])
 
 
 if __name__ == "__main__":

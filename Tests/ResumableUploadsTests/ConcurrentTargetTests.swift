@@ -47,7 +47,7 @@ import TransferProtocol
         for _ in 0..<5 {
             let (outcomes, bytes) = try await Self.outcomes(count: 8, isOnlyNew: true)
             #expect(outcomes.filter { $0.status == .created }.map(\.digest) == [bytes.digest])
-            #expect(outcomes.filter { $0.status == .exists }.count == 7)
+            #expect(outcomes.filter { $0.status == .preconditionFailed }.count == 7)
         }
     }
 

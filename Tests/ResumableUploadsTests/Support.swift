@@ -38,7 +38,11 @@ struct SimulatedServer {
     /// Starts the server; `false` if the machine crashes meanwhile.
     mutating func start() -> Bool {
         do {
-            let store = try UploadStore(folder: SimulatedServer.folder, in: disk)
+            // The tag is the length of the file.
+            let store = try UploadStore(folder: SimulatedServer.folder, in: disk) { [disk] path in
+                guard let file = try? disk.open(path, .reading), let size = try? file.size() else { return nil }
+                return EntityTag("\"\(size)\"")
+            }
             self.store = store
             let found = try store.recover()
             core = UploadCore(policy: policy, recovered: found, now: now) { "/.uploads/\($0)" }

@@ -49,13 +49,80 @@ import TransferProtocol
         #expect(server.count == 0)
     }
 
-    @Test func `there are as many uploads as the limit says`() throws {
+    @Test func `beyond the limit of unfinished uploads Retry-After says when one of them expires`() throws {
         var policy = UploadPolicy()
         policy.maximumUploads = 1
         var (server, _) = try UploadTable.server(received: 4, policy: policy)
+        server.now.wall += 600
         let refused = try UploadTable.response(&server, 2, .put, .target(.file), [:], content: [1])
         #expect(refused.status == 503)
+        #expect(refused.fields[.retryAfter] == "3000")
+        server.now.wall += 2_999
+        #expect(
+            try UploadTable.response(&server, 3, .put, .target(.file), [:], content: [1]).fields[.retryAfter] == "1"
+        )
+        // It makes room at that very moment, also before the next tick.
+        server.now.wall += 1
+        #expect(try UploadTable.response(&server, 4, .put, .target(.file), [:], content: [1]).status == 201)
+    }
+
+    @Test func `while a client is sending, others wait a minute at most for room`() throws {
+        var server = try SimulatedServer(seed: 1)
+        server.policy.maximumUploads = 1
+        try server.begin()
+        server.request(1, .put, .target(.file), UploadDialect.v10.fields(isComplete: true), contentLength: 4)
+        server.settle()
+        let refused = try UploadTable.response(&server, 2, .put, .target(.file), [:], content: [1])
         #expect(refused.fields[.retryAfter] == "60")
+    }
+
+    @Test func `finished uploads don't block the next one, also after a restart`() throws {
+        var server = try SimulatedServer(seed: 1)
+        server.policy.maximumUploads = 50
+        try server.begin()
+        let fields = UploadDialect.v10.fields(isComplete: true)
+        for id in 1...100 as ClosedRange<UInt64> {
+            server.now.elapsed += .seconds(1)
+            server.now.wall += 1
+            let response = try UploadTable.response(&server, id, .put, .target(.file), fields, content: [1])
+            #expect(response.status == (id == 1 ? 201 : 204))
+        }
+        #expect(server.count == server.policy.maximumUploads)
+        server.stop()
+        try server.begin()
+        #expect(try UploadTable.response(&server, 101, .put, .target(.file), [:], content: [2]).status == 204)
+        #expect(try server.file("file.bin") == [2])
+    }
+
+    @Test func `the outcome that was asked for longest ago makes room`() throws {
+        var server = try SimulatedServer(seed: 1)
+        server.policy.maximumUploads = 2
+        try server.begin()
+        let fields = UploadDialect.v10.fields(isComplete: true)
+        func upload(_ id: UInt64) throws -> UploadToken {
+            server.now.elapsed += .seconds(1)
+            server.request(id, .put, .target(.file), fields, contentLength: 0)
+            server.settle()
+            guard case .interim(_, let named)? = server.takeSent().first, let location = named.fields[.location],
+                let token = UploadToken(location.dropFirst("/.uploads/".count))
+            else { throw ScriptedUploader.Broken(reason: "") }
+            server.handle(.contentEnded(UploadRequestID(id)))
+            server.settle()
+            _ = server.takeSent()
+            return token
+        }
+        func status(_ id: UInt64, _ token: UploadToken) throws -> Int {
+            server.now.elapsed += .seconds(1)
+            return try UploadTable.response(&server, id, .head, .upload(token), UploadDialect.v10.fields()).status
+        }
+        let first = try upload(1)
+        let second = try upload(2)
+        #expect(try status(3, first) == 204)
+        let third = try upload(4)
+        #expect(try status(5, first) == 204)
+        #expect(try status(6, second) == 404)
+        #expect(try status(7, third) == 204)
+        #expect(try server.disk.names(in: "/up/.squall-uploads").count == 3)
     }
 
     @Test func `a request of no version, or of an unknown one, is an ordinary one`() throws {
@@ -132,14 +199,17 @@ import TransferProtocol
     }
 
     @Test(arguments: [UploadDialect?.none, .newest])
-    func `a condition that can't be evaluated replaces nothing`(dialect: UploadDialect?) throws {
+    func `a file is replaced only if the conditions of the request hold`(dialect: UploadDialect?) throws {
         let date = "Sat, 01 Jan 2050 00:00:00 GMT"
         // The status without and with an existing target.
         let table: [(HTTPFields, Int, Int)] = [
-            ([.ifMatch: "*"], 412, 412), ([.ifMatch: "\"a\""], 412, 412), ([.ifMatch: ""], 412, 412),
+            ([.ifMatch: "*"], 412, 204), ([.ifMatch: "\"a\""], 412, 412), ([.ifMatch: ""], 412, 412),
+            ([.ifMatch: "\"1\""], 412, 204), ([.ifMatch: "\"a\", \"1\""], 412, 204),
+            ([.ifMatch: "W/\"1\""], 412, 412), ([.ifMatch: "\"1"], 412, 412),
             ([.ifNoneMatch: "\"a\""], 201, 412), ([.ifNoneMatch: "*, \"a\""], 201, 412),
             ([.ifUnmodifiedSince: date], 201, 412), ([.ifUnmodifiedSince: "today"], 201, 204),
-            ([.ifMatch: "*", .ifUnmodifiedSince: date], 412, 412), ([.ifModifiedSince: date], 201, 204),
+            ([.ifMatch: "*", .ifUnmodifiedSince: date], 412, 204),
+            ([.ifMatch: "\"1\"", .ifNoneMatch: "*"], 412, 412), ([.ifModifiedSince: date], 201, 204),
         ]
         for (conditions, new, old) in table {
             var server = try SimulatedServer(seed: 1)
@@ -155,6 +225,32 @@ import TransferProtocol
                 "\(conditions)"
             )
             #expect(try server.file("file.bin") == (old == 412 ? [1] : [2]))
+        }
+    }
+
+    @Test func `a file that changes during an upload with If-Match isn't replaced, also after a crash`() throws {
+        for crashes in [false, true] {
+            var server = try SimulatedServer(seed: 1)
+            try server.begin()
+            let plain = { (id: UInt64, bytes: [UInt8], server: inout SimulatedServer) in
+                try UploadTable.response(&server, id, .put, .target(.file), [:], content: bytes).status
+            }
+            #expect(try plain(1, [1], &server) == 201)
+            var fields = UploadDialect.v10.fields(isComplete: false, length: 2)
+            fields[.ifMatch] = "\"1\""
+            let created = try UploadTable.response(&server, 2, .put, .target(.file), fields, content: [2])
+            let location = try #require(created.fields[.location])
+            let token = try #require(UploadToken(location.dropFirst("/.uploads/".count)))
+            #expect(try plain(3, [3, 3], &server) == 204)
+            if crashes {
+                server.stop()
+                try server.begin()
+            }
+            fields = UploadDialect.v10.fields(isComplete: true, offset: 1, isAppend: true)
+            let refused = try UploadTable.response(&server, 4, .patch, .upload(token), fields, content: [2])
+            #expect(refused.status == 412)
+            #expect(refused.fields[.uploadComplete] == "?1")
+            #expect(try server.file("file.bin") == [3, 3])
         }
     }
 

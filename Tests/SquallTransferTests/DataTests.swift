@@ -17,6 +17,42 @@ import Testing
         #expect(response.url == server.url + "/x?y=1")
     }
 
+    @Test func `interim responses of data and bytes are reported, in order`() async throws {
+        let server = ScriptedServer(
+            "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+                + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        )
+        let seen = Mutex<[InterimResponse]>([])
+        var request = TransferRequest(server.url)
+        request.onInterimResponse = { response in seen.withLock { $0.append(response) } }
+        #expect(try await session.data(for: request).data == Array("ok".utf8))
+        let (body, response) = try await session.bytes(for: request)
+        for try await _ in body {}
+        #expect(response.status == 200)
+        let told = seen.withLock { $0 }
+        #expect(told.map(\.status) == [102, 103, 102, 103])
+        #expect(told.last?.headers == [TransferHeader("Link", "</a>")])
+    }
+
+    @Test func `the deadline ends a request whose authenticator doesn't return`() async throws {
+        let server = ScriptedServer(
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n"
+        )
+        var configuration = TransferConfiguration()
+        configuration.deadline = .milliseconds(200)
+        var request = TransferRequest(server.url)
+        request.authenticator = { _ in
+            // Never ends, whatever happens to the task.
+            let (gate, opened) = AsyncStream<Void>.makeStream()
+            await Task.detached { for await _ in gate {} }.value
+            opened.finish()
+            return nil
+        }
+        let hasty = TransferSession(configuration: configuration)
+        let error = await #expect(throws: TransferError.self) { try await hasty.data(for: request) }
+        #expect(error?.code == .connectionFailed)
+    }
+
     @Test func `a body is sent with the method and the media type`() async throws {
         let server = ScriptedServer { _, head, socket in
             let body = try socket.receive(exactly: 5)

@@ -45,10 +45,51 @@ import Units
                 #expect(last.phase == .finished)
                 #expect(last.fraction == 1)
                 #expect(last.resumptions == result.resumptions)
+                let resumption = try #require(last.lastResumption)
+                #expect((750_000..<1_000_000).contains(resumption.offset) && resumption.instant < .now)
                 let isInOrder = zip(seen, seen.dropFirst()).allSatisfy { $0.completedBytes <= $1.completedBytes }
                 #expect(isInOrder)
                 // A late reader gets the end immediately.
                 #expect(try await statuses(of: transfer) == [last])
+            }
+        }
+    }
+
+    @Test func `no kind of transfer uses a network whose cost its request doesn't allow`() async throws {
+        let (served, mine) = (try Folder(), try Folder())
+        try served.write([1, 2, 3], to: "file.bin")
+        try await withOrigin(served) { url, _, _ in
+            for cost in [NetworkCost.expensive, .constrained] {
+                let session = session(mine) {
+                    $0.networkCost = { host in host == "127.0.0.1" ? cost : [] }
+                    $0.maximumAttempts = 1
+                }
+                for isAllowed in [false, true] {
+                    var request = TransferRequest(url + "/file.bin")
+                    if cost == .expensive {
+                        request.allowsExpensive = isAllowed
+                    } else {
+                        request.allowsConstrained = isAllowed
+                    }
+                    var upload = request
+                    upload.url = url + "/copy.bin"
+                    let outcomes: [() async throws -> Void] = [
+                        { _ = try await session.data(for: request) },
+                        { _ = try await session.bytes(for: request) },
+                        { _ = try await session.download(request, to: mine.file("copy.bin")).value },
+                        { _ = try await session.upload(upload, from: [1, 2]).value },
+                    ]
+                    for outcome in outcomes {
+                        do {
+                            try await outcome()
+                            #expect(isAllowed)
+                        } catch let error as TransferError {
+                            #expect(!isAllowed)
+                            #expect(error.code == .connectionFailed || error.code == .gaveUp)
+                            #expect(error.message.contains("expensive or constrained"), "\(error)")
+                        }
+                    }
+                }
             }
         }
     }

@@ -52,6 +52,34 @@ import TransferProtocol
         }
     }
 
+    private static let modem = "wwan0\t00000000\t0101A8C0\t0003\t0\t0\t700\t00000000\t0\t0\t0\n"
+
+    @Test func `mobile broadband is the interface of the best route`() {
+        func uses(_ routes: String, to host: String = "example.com", _ device: String = "") -> Bool {
+            RouteMonitor(group: .singletonMultiThreadedEventLoopGroup) { path in
+                path == "/proc/net/route" ? Self.header + routes : path.hasSuffix("uevent") ? device : nil
+            }.usesMobileBroadband(to: host)
+        }
+        #expect(uses(Self.modem))
+        #expect(!uses(Self.modem + Self.gateway))
+        #expect(!uses(Self.gateway + Self.modem))
+        #expect(!uses(Self.modem + Self.lan, to: "192.168.1.7"))
+        #expect(uses(Self.modem + Self.lan, to: "192.168.2.7"))
+        #expect(uses(Self.gateway, "INTERFACE=wlan0\nDEVTYPE=wwan\n"))
+        #expect(!uses(Self.gateway, "DEVTYPE=wlan\nINTERFACE=wlan0\n"))
+        #expect(!uses(Self.modem, to: "127.0.0.1") && !uses(""))
+    }
+
+    @Test func `a network that must not be used isn't connected`() {
+        let monitor = RouteMonitor(
+            group: .singletonMultiThreadedEventLoopGroup,
+            refusing: { $0 == "far.example" },
+            readFile: { $0 == "/proc/net/route" ? Self.header + Self.gateway : nil }
+        )
+        #expect(!monitor.isConnected(to: "far.example"))
+        #expect(monitor.isConnected(to: "near.example"))
+    }
+
     @Test func `the routes of this machine can be read`() {
         // Must return with and without a network.
         _ = RouteMonitor().isConnected(to: "192.0.2.1")

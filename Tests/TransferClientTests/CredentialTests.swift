@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import TransferClient
 import TransferProtocol
@@ -81,6 +82,45 @@ import TransferProtocol
                 #expect(other.requests.count == 2)
                 for request in other.requests { #expect(!request.fields.values.contains { $0.contains(Self.secret) }) }
                 expectNoSecret(done, folder)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a URL that another origin redirected to gets no credentials after a cut either`(inNewRun: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let back = Mutex("")
+        try await Script { _ in [.head(302, ["Location: \(back.withLock { $0 })", "Content-Length: 0"])] }.serve {
+            other in
+            let target = other.url("/away")
+            let count = Mutex(0)
+            try await Script { request in
+                guard request.target == "/back" else {
+                    return [.head(302, ["Location: \(target)", "Content-Length: 0"])]
+                }
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number == 1 { return Self.resource.serve(request, upTo: 20_000) }
+                if number == 2, inNewRun { return [.head(503, ["Content-Length: 0"])] }
+                return Self.resource.serve(request)
+            }.serve { server in
+                back.withLock { $0 = server.url("/back") }
+                let request = DownloadRequest(url: server.url(), credentials: try credentials())
+                if inNewRun {
+                    let first = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+                    #expect(first.error == .gaveUp(.attempts(1), .status(503)))
+                }
+                let done = await attempt(request, to: folder.destination)
+                #expect(done.error == nil)
+                #expect(folder.file == Self.resource.content)
+                #expect(server.requests.map(\.target).allSatisfy { $0 == "/back" || $0 == "/file.bin" })
+                for request in server.requests {
+                    #expect(request.fields["authorization"] == (request.target == "/back" ? nil : Self.basic))
+                }
+                #expect(count.withLock { $0 } == (inNewRun ? 3 : 2))
+                #expect(other.requests.count == 1)
             }
         }
     }

@@ -1,6 +1,8 @@
+import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
+import SystemPackage
 import TestUploadServers
 import Testing
 import TransferClient
@@ -108,6 +110,76 @@ import Units
             #expect(folder.file == resource.content)
             #expect(ContinuousClock.now - start < Self.soon)
         }
+    }
+
+    /// Never returns, whatever happens to the task.
+    @Sendable private static func ignoreCancellation() async {
+        let (gate, opened) = AsyncStream<Void>.makeStream()
+        await Task.detached { for await _ in gate {} }.value
+        opened.finish()
+    }
+
+    private static let short = Duration.milliseconds(200)
+
+    @Test(arguments: [401, 403, 200])
+    func `the deadline ends a download whose callback doesn't return`(status: Int) async throws {
+        let folder = try TemporaryFolder()
+        var callbacks = TransferCallbacks()
+        callbacks.authenticate = { _ in
+            await Self.ignoreCancellation()
+            return nil
+        }
+        callbacks.refreshURL = { _ in
+            await Self.ignoreCancellation()
+            return nil
+        }
+        callbacks.accepts = { _ in
+            await Self.ignoreCancellation()
+            return true
+        }
+        let fields = ["Content-Length: 3", "WWW-Authenticate: Basic realm=\"x\""]
+        try await Script { _ in [.head(status, fields), .send([1, 2, 3])] }.serve { server in
+            let start = ContinuousClock.now
+            let done = await attempt(
+                DownloadRequest(url: server.url()),
+                to: folder.destination,
+                callbacks: callbacks,
+                configure: { $0.retry.deadline = Self.short }
+            )
+            #expect(done.error == .gaveUp(.deadline(Self.short), .deadlineExceeded))
+            #expect(ContinuousClock.now - start < Self.soon)
+        }
+    }
+
+    @Test func `the deadline ends the hashing of a file`() async throws {
+        let folder = try UploadFolder([])
+        // Takes minutes to hash, and no room.
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.source.string))
+        try file.truncate(atOffset: 1 << 40)
+        var configuration = TransferClientConfiguration()
+        configuration.retry.deadline = Self.short
+        let client = TransferClient(configuration: configuration)
+        let start = ContinuousClock.now
+        await #expect(throws: UploadError.gaveUp(.deadline(Self.short), .transport(.deadlineExceeded))) {
+            try await client.upload(folder.source, folder.request("http://127.0.0.1:1/"))
+        }
+        #expect(ContinuousClock.now - start < Self.soon)
+    }
+
+    @Test func `the deadline ends the reading of a stream`() async throws {
+        let folder = try TemporaryFolder()
+        var configuration = TransferClientConfiguration()
+        configuration.retry.deadline = Self.short
+        let client = TransferClient(configuration: configuration)
+        let stream = AsyncStream<[UInt8]> {
+            await Self.ignoreCancellation()
+            return nil
+        }
+        let start = ContinuousClock.now
+        await #expect(throws: UploadError.gaveUp(.deadline(Self.short), .transport(.deadlineExceeded))) {
+            try await client.content(of: stream, spooledIn: FilePath(folder.path))
+        }
+        #expect(ContinuousClock.now - start < Self.soon)
     }
 
     @Test func `an upload's deadline ends a handshake, and is named`() async throws {

@@ -144,6 +144,27 @@ import TransferProtocol
         }
     }
 
+    @Test func `a download and an upload that need a socks5 proxy fail as invalid, before they connect`() async throws {
+        let folder = try TemporaryFolder()
+        let settings = ProxySettings(environment: ["ALL_PROXY": "socks5://127.0.0.1:1"])
+        let problem = ProxyProblem.unknownScheme("socks5")
+        let done = await attempt(DownloadRequest(url: "http://files.example/a"), to: folder.destination) {
+            $0.proxies = settings
+        }
+        #expect(done.error == .invalidProxy(problem))
+        #expect(done.error?.disposition == .invalidInput)
+        let source = try UploadFolder([1, 2, 3])
+        let sent = await upload(source, source.request("http://files.example/target")) { $0.proxies = settings }
+        #expect(sent.error == .invalidProxy(problem))
+        #expect(sent.error?.disposition == .invalidInput)
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let direct = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.proxies = settings
+            }
+            #expect(direct.error == nil)
+        }
+    }
+
     @Test(arguments: ["http", "https"])
     func `a proxy that can't be reached is named`(scheme: String) async throws {
         let folder = try TemporaryFolder()

@@ -105,7 +105,7 @@ import TransferProtocol
         #expect(done.restarts.isEmpty)
     }
 
-    @Test func `a head that says its length in two ways is refused at the second time`() async throws {
+    @Test func `a head with Content-Length and Transfer-Encoding is refused at the second time`() async throws {
         let folder = try TemporaryFolder()
         for fields in [
             ["Content-Length: 3", "Transfer-Encoding: chunked"], ["Transfer-Encoding: chunked", "Content-Length: 3"],

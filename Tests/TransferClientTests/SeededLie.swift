@@ -25,10 +25,9 @@ struct SeededLie: Sendable {
         var resource = Resource(size: Int.random(in: 1_000...150_000, using: &generator), seed: seed)
         resource.lastModified = "Sun, 06 Nov 1994 08:30:00 GMT"
         kind = Kind.allCases.randomElement(using: &generator) ?? .shifted
-        // From nothing to nearly all.
-        cut =
-            Int.random(in: 0..<resource.content.count - 100, using: &generator)
-            >> Int.random(in: 0...12, using: &generator)
+        // From one byte to nearly all.
+        let most = Int.random(in: 1..<resource.content.count - 100, using: &generator)
+        cut = max(1, most >> Int.random(in: 0...12, using: &generator))
         let room = min(64 << 10, resource.content.count - cut - 1)
         garbage = (0..<Int.random(in: 1...room, using: &generator)).map { _ in
             UInt8(truncatingIfNeeded: generator.next() >> 32)

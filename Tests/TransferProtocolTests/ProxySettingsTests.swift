@@ -4,8 +4,8 @@ import TransferProtocol
 /// The proxies of an environment, and which of them a URL goes through.
 @Suite struct ProxySettingsTests {
     private func host(_ url: String, _ environment: [String: String]) throws -> String? {
-        let settings = try ProxySettings(environment: environment)
-        return settings.proxy(for: try DownloadURL(url)).map { "\($0.host):\($0.port)" }
+        let settings = ProxySettings(environment: environment)
+        return try settings.proxy(for: try DownloadURL(url)).map { "\($0.host):\($0.port)" }
     }
 
     @Test(
@@ -52,6 +52,20 @@ import TransferProtocol
         #expect(throws: ProxyProblem.invalid) { try host("http://x/", ["http_proxy": "a b"]) }
     }
 
+    @Test func `a proxy that isn't spoken to refuses only URLs that need it`() throws {
+        let all = ["ALL_PROXY": "socks5://127.0.0.1:1080", "no_proxy": "intranet.example"]
+        for url in ["http://x/", "https://x/"] {
+            #expect(throws: ProxyProblem.unknownScheme("socks5")) { try host(url, all) }
+        }
+        for url in ["http://localhost:8/", "https://127.0.0.1/", "http://www.intranet.example/"] {
+            #expect(try host(url, all) == nil)
+        }
+        #expect(try host("http://x/", all.merging(["http_proxy": "a:1"]) { $1 }) == "a:1")
+        let other = ["https_proxy": "socks5://127.0.0.1:1080"]
+        #expect(try host("http://x/", other) == nil)
+        #expect(throws: ProxyProblem.unknownScheme("socks5")) { try host("https://x/", other) }
+    }
+
     @Test(
         arguments: [
             ("http://example.com/", "example.com", true), ("http://www.example.com/", "example.com", true),
@@ -73,6 +87,6 @@ import TransferProtocol
         }
         #expect(try host("http://127.example.com/", ["http_proxy": "a:1"]) == "a:1")
         let proxy = try ProxySettings.Proxy("a:1")
-        #expect(ProxySettings(http: proxy).proxy(for: try DownloadURL("http://localhost/")) == proxy)
+        #expect(try ProxySettings(http: proxy).proxy(for: DownloadURL("http://localhost/")) == proxy)
     }
 }

@@ -28,6 +28,9 @@ struct UploadEndpoint: Sendable {
             let service = try UploadService(
                 folder: FilePath(uploads.folder),
                 policy: uploads.policy,
+                entityTag: { path in
+                    (try? path.stat(followTargetSymlink: false)).map { FileMetadata.entityTag(of: $0) }
+                },
                 now: { [now = configuration.now] in
                     let elapsed = Duration.nanoseconds(Int64(NIODeadline.now().uptimeNanoseconds))
                     return UploadInstant(elapsed: elapsed, wall: now().secondsSinceEpoch)

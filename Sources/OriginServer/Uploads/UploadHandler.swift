@@ -54,6 +54,8 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let configuration: OriginConfiguration
     private var state = State.forwarding
     private var isReadDelayed = false
+    /// The number of responses that the connection hasn't accepted yet.
+    private var unsentResponses = 0
     private let progress: RequestProgress
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
@@ -170,18 +172,22 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Reading
 
-    /// Delays reads while enough content is buffered.
+    /// Delays reads while enough content is buffered, or while the client doesn't read its response: the responses to further
+    /// requests would pile up. The `RequestHandler` ends such a connection as an idle one.
     func read(context: ChannelHandlerContext) {
-        if case .serving(let active) = state, active.buffer.readableBytes >= limits.uploadBufferBytes {
-            isReadDelayed = true
-        } else {
-            context.read()
+        if isFull { isReadDelayed = true } else { context.read() }
+    }
+
+    private var isFull: Bool {
+        switch state {
+        case .serving(let active): active.buffer.readableBytes >= limits.uploadBufferBytes
+        case .forwarding: unsentResponses > 0
+        case .discarding: false
         }
     }
 
     private func releaseRead(_ context: ChannelHandlerContext) {
-        if case .serving(let active) = state, active.buffer.readableBytes >= limits.uploadBufferBytes { return }
-        guard isReadDelayed else { return }
+        guard isReadDelayed, !isFull else { return }
         isReadDelayed = false
         context.read()
     }
@@ -238,7 +244,13 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
             channel.write(HTTPResponsePart.body(ByteBuffer(bytes: response.content)), promise: nil)
         }
         report(active, response.status, context)
-        channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
+        let end = context.eventLoop.makePromise(of: Void.self)
+        unsentResponses += 1
+        end.futureResult.assumeIsolated().whenComplete { _ in
+            self.unsentResponses -= 1
+            self.releaseRead(context)
+        }
+        channel.writeAndFlush(HTTPResponsePart.end(nil), promise: end)
     }
 
     private func report(_ active: ActiveRequest, _ status: Int?, _ context: ChannelHandlerContext) {

@@ -110,14 +110,10 @@ public struct UploadCore: Sendable {
         case .responded(let token, let response):
             return change(token, at: now) { $0.respondedEarly(response, at: now) }
         case .tick:
-            return uploads.filter { !$0.value.isBusy && $0.value.expiry <= now.wall || hasOutlived($0.value, now) }.keys
+            return uploads.filter { hasExpired($0.value, now) }.keys
                 .sorted { $0.description < $1.description }
                 .flatMap { token in change(token, at: now) { $0.expired(at: now) } }
         }
-    }
-
-    private func hasOutlived(_ upload: UploadStateMachine, _ now: UploadInstant) -> Bool {
-        upload.record.created + policy.lifetime <= now.wall
     }
 
     private mutating func change(
@@ -168,12 +164,18 @@ public struct UploadCore: Sendable {
         let completes = dialect == nil || request.fields.isComplete ?? true
         let length = request.fields.length ?? (completes ? request.contentLength : nil)
         if let refusal = refusal(of: request, completes, length) { return [.respond(id, refusal)] }
+        let (removals, wait) = makeRoom(at: now)
+        if let wait {
+            let busy = UploadResponse.message(503, "There are too many unfinished uploads; try again later.")
+            return removals + [.respond(id, busy.with(.retryAfter, String(wait)))]
+        }
         let record = UploadRecord(
             target: target,
             dialect: dialect,
             length: length,
             digest: request.digest,
             isOnlyNew: request.isOnlyNew,
+            ifMatch: request.ifMatch,
             created: now.wall
         )
         uploads[token] = UploadStateMachine(
@@ -187,8 +189,68 @@ public struct UploadCore: Sendable {
             now: now
         )
         owners[id] = token
-        return change(token, at: now) { $0.advance(at: now) }
+        return removals + change(token, at: now) { $0.advance(at: now) }
     }
+
+    /// Removes expired uploads, then the outcomes that were used longest ago, until another upload fits.
+    ///
+    /// - Returns: The actions, and the seconds until there is room; `nil` if there is.
+    private mutating func makeRoom(at now: UploadInstant) -> (removals: [UploadServerAction], wait: Int64?) {
+        guard uploads.count >= policy.maximumUploads else { return ([], nil) }
+        var keptCount = 0
+        var (expired, outcomes) = ([UploadToken](), [Outcome]())
+        for (token, upload) in uploads where upload.phase != .condemned {
+            keptCount += 1
+            if hasExpired(upload, now) {
+                expired.append(token)
+            } else if upload.hasEnded, !upload.isBusy {
+                outcomes.append(Outcome(token, lastUse: upload.lastUse.elapsed, created: upload.record.created))
+            }
+        }
+        let excess = keptCount - expired.count - policy.maximumUploads + 1
+        if excess == 1, let oldest = outcomes.min() {
+            outcomes = [oldest]
+        } else {
+            outcomes = Array(outcomes.sorted().prefix(max(0, excess)))
+        }
+        let tokens = expired + outcomes.map(\.token)
+        let removals = tokens.flatMap { token in change(token, at: now) { $0.expired(at: now) } }
+        guard keptCount - tokens.count < policy.maximumUploads else { return (removals, waitForExpiry(at: now)) }
+        // A slow disk may still be removing others.
+        return (removals, uploads.count < 2 * policy.maximumUploads ? nil : 1)
+    }
+
+    /// An ended upload, ordered by its last use. Uploads that were recovered together are ordered by their creation.
+    private struct Outcome: Comparable {
+        let token: UploadToken
+        let lastUse: Duration
+        let created: Int64
+
+        init(_ token: UploadToken, lastUse: Duration, created: Int64) {
+            self.token = token
+            self.lastUse = lastUse
+            self.created = created
+        }
+
+        static func < (left: Outcome, right: Outcome) -> Bool {
+            (left.lastUse, left.created) < (right.lastUse, right.created)
+        }
+    }
+
+    private func hasExpired(_ upload: UploadStateMachine, _ now: UploadInstant) -> Bool {
+        !upload.isBusy && upload.expiry <= now.wall || upload.record.created + policy.lifetime <= now.wall
+    }
+
+    /// The seconds until the first upload expires; a minute at most while clients are sending: what they finish makes room.
+    private func waitForExpiry(at now: UploadInstant) -> Int64 {
+        let kept = uploads.values.filter { $0.phase != .condemned }
+        let expiry = kept.map { $0.isBusy ? $0.record.created + policy.lifetime : $0.expiry }.min() ?? now.wall
+        let wait = max(1, expiry - now.wall)
+        return kept.contains { $0.isBusy } ? min(wait, Self.busyWait) : wait
+    }
+
+    /// How long a client waits while others are sending, in seconds.
+    private static let busyWait: Int64 = 60
 
     /// The response that refuses a creation before its content is read; `nil` if it is accepted.
     private func refusal(of request: UploadRequest, _ completes: Bool, _ length: Int64?) -> UploadResponse? {
@@ -202,10 +264,6 @@ public struct UploadCore: Sendable {
         case .range: return .message(400, "A part of a file can't be uploaded with Content-Range.")
         case .coded: return .message(415, "The content must have no content coding.")
         case .plain: break
-        }
-        if request.hasIfMatch, policy.refusesIfMatch {
-            let response = UploadResponse.message(412, "If-Match is not supported. Upload without it.")
-            return dialect.map { response.with(UploadFields(isComplete: false), in: $0) } ?? response
         }
         guard dialect != nil || !request.isPartial else {
             return UploadResponse.message(400, "This version of resumable uploads is not supported.")
@@ -223,9 +281,6 @@ public struct UploadCore: Sendable {
         }
         if dialect != nil, let most = policy.maximumAppendSize, (request.contentLength ?? 0) > most {
             return limited(413, "The content is larger than max-append-size.")
-        }
-        guard uploads.count < policy.maximumUploads else {
-            return UploadResponse.message(503, "There are too many uploads; try again later.").with(.retryAfter, "60")
         }
         return nil
     }

@@ -8,7 +8,8 @@ public struct UploadPolicy: Hashable, Sendable {
     public var minimumSize: Int64 = 0
     /// The maximum content size of a request; `nil` for none.
     public var maximumAppendSize: Int64?
-    /// The maximum number of uploads, including complete ones; beyond it 503.
+    /// The maximum number of uploads. The outcomes of complete ones, which are kept for clients that lost the response,
+    /// make room, the oldest first; beyond it 503.
     public var maximumUploads = 1_024
     /// The maximum lifetime of an upload in seconds: a day.
     public var lifetime: Int64 = 86_400
@@ -19,8 +20,6 @@ public struct UploadPolicy: Hashable, Sendable {
     /// Whether content with a `Content-Digest` (RFC 9530, section 2) counts only when it is complete and matches. A
     /// server that forwards content immediately can't take it back and ignores the field.
     public var checksContentDigest = true
-    /// Whether a creation with `If-Match` is refused. A forwarding server leaves the field to its handler.
-    var refusesIfMatch = true
     /// The minimum interval between two 104 responses with an offset, and the maximum between two checkpoints.
     public var progressInterval: Duration = .seconds(1)
     /// The maximum number of 104 responses to a request. After 30 the interval doubles with each.

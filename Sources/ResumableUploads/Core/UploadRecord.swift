@@ -27,6 +27,9 @@ public struct UploadRecord: Hashable, Sendable {
     public var digest: ReprDigest?
     /// Whether the file must not exist yet (`If-None-Match: *`).
     public var isOnlyNew: Bool
+    /// `If-Match` of the creation, compared with the file in place when the upload begins and ends (RFC 9110, section
+    /// 13.1.1).
+    public var ifMatch: String?
     /// The time of the creation, in seconds since 1970.
     public var created: Int64
 
@@ -37,6 +40,7 @@ public struct UploadRecord: Hashable, Sendable {
         length: Int64?,
         digest: ReprDigest?,
         isOnlyNew: Bool,
+        ifMatch: String? = nil,
         created: Int64
     ) {
         self.target = target
@@ -44,6 +48,7 @@ public struct UploadRecord: Hashable, Sendable {
         self.length = length
         self.digest = digest
         self.isOnlyNew = isOnlyNew
+        self.ifMatch = ifMatch
         self.created = created
     }
 }
@@ -60,8 +65,8 @@ public struct UploadOutcome: Hashable, Sendable {
         case digestMismatch = 400
         /// The destination isn't a regular file.
         case notReplaceable = 409
-        /// The file exists, and the request required that it doesn't.
-        case exists = 412
+        /// A precondition of the request doesn't hold (RFC 9110, section 13).
+        case preconditionFailed = 412
     }
 
     /// The result for the target.

@@ -34,8 +34,8 @@ public struct UploadRequest: Hashable, Sendable {
     /// hold when there is no target (RFC 9110, sections 13.1.2 and 13.1.4), and validators of the target aren't known
     /// here.
     public var isOnlyNew: Bool
-    /// Whether the target must have a given state (`If-Match`; RFC 9110, section 13.1.1).
-    var hasIfMatch: Bool
+    /// The state that the target must have: `If-Match` (RFC 9110, section 13.1.1).
+    var ifMatch: String?
     /// Whether the content is a range (`Content-Range`; RFC 9110, section 14.5) or has a content coding.
     public var content: Content
 
@@ -64,8 +64,8 @@ public struct UploadRequest: Hashable, Sendable {
         }
         digest = fields[.reprDigest].flatMap { ReprDigest($0) }
         contentDigest = fields[.contentDigest].flatMap { ReprDigest($0) }
-        hasIfMatch = fields[.ifMatch] != nil
-        let date = hasIfMatch ? nil : fields[.ifUnmodifiedSince].flatMap { HTTPDate($0) }
+        ifMatch = fields[.ifMatch]
+        let date = ifMatch != nil ? nil : fields[.ifUnmodifiedSince].flatMap { HTTPDate($0) }
         isOnlyNew = fields[.ifNoneMatch] != nil || date != nil
         let coding = fields[.contentEncoding]?.lowercased() ?? "identity"
         content = fields[.contentRange] != nil ? .range : coding != "identity" ? .coded : .plain

@@ -61,7 +61,7 @@ public struct UploadResponse: Hashable, Sendable {
             case .created, .replaced: UploadResponse(outcome.status.rawValue, [.location: target.location])
             case .digestMismatch: message(400, "The bytes do not have the digest of Repr-Digest.")
             case .notReplaceable: failure(.notReplaceable)
-            case .exists: failure(.exists)
+            case .preconditionFailed: failure(.preconditionFailed)
             }
         return response.with(.reprDigest, outcome.digest.headerValue)
     }
@@ -72,7 +72,7 @@ public struct UploadResponse: Hashable, Sendable {
         case .noSpace: message(507, "The disk is full.")
         case .disk, .lost: message(500, "The disk failed.")
         case .notReplaceable: message(409, "Something that is not a file has this name.")
-        case .exists: message(412, "The file exists.")
+        case .preconditionFailed: message(412, "The file is not in the state that the request requires.")
         }
     }
 }

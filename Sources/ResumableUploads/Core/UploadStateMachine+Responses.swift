@@ -25,7 +25,7 @@ extension UploadStateMachine {
 
     /// The response to HEAD. All received bytes are durable.
     func offset(in dialect: UploadDialect, at now: UploadInstant) -> UploadResponse {
-        var fields = UploadFields(isComplete: isCompleted, offset: acknowledged, length: record.length)
+        var fields = UploadFields(isComplete: hasEnded, offset: acknowledged, length: record.length)
         if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
         let status = dialect.rules.offsetStatuses.first ?? 204
         return UploadResponse(status, [.cacheControl: "no-store"]).with(fields, in: dialect)
@@ -110,9 +110,4 @@ extension UploadStateMachine {
 
     /// The response for an upload that no longer exists.
     func gone(_ dialect: UploadDialect?) -> UploadResponse { UploadCore.gone(dialect ?? record.dialect) }
-
-    private var isCompleted: Bool {
-        guard case .completed = phase else { return false }
-        return true
-    }
 }

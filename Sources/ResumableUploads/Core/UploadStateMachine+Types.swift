@@ -51,8 +51,8 @@ public enum UploadStoreFailure: Hashable, Sendable {
     case lost
     /// The destination isn't a regular file.
     case notReplaceable
-    /// The destination exists, and the request required that it doesn't.
-    case exists
+    /// A precondition of the request doesn't hold (RFC 9110, section 13).
+    case preconditionFailed
 }
 
 /// An action of the executor.

@@ -181,6 +181,12 @@ struct UploadStateMachine {
     /// Whether the upload has been removed.
     var isRemoved: Bool { phase == .removed }
 
+    /// Whether the upload has ended and only its outcome is kept.
+    var hasEnded: Bool {
+        guard case .completed = phase else { return false }
+        return true
+    }
+
     /// Whether a request is using it.
     var isBusy: Bool { transfer != nil || nextRequest != nil }
 

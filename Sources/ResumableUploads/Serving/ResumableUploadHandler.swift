@@ -57,6 +57,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private var endsConnection = false
     private var throughput: ThroughputMonitor
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
+    /// The time limits of responses that the connection hasn't accepted yet, oldest first.
+    private var unsent = CircularBuffer<Scheduled<Void>>()
 
     /// Makes the handler of one connection.
     public init(_ server: ResumableUploadServer) {
@@ -209,8 +211,12 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     private var isFull: Bool {
         if !queue.isEmpty { return true }
-        guard case .serving(let active) = state else { return false }
-        return active.buffer.readableBytes >= limits.bufferBytes
+        switch state {
+        case .serving(let active): return active.buffer.readableBytes >= limits.bufferBytes
+        // The response to the next request would be queued as well.
+        case .forwarding: return !unsent.isEmpty
+        case .discarding, .closed: return false
+        }
     }
 
     private func releaseRead(_ context: ChannelHandlerContext) {
@@ -293,9 +299,13 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
             context.write(wrapOutboundOut(.body(ByteBuffer(bytes: response.content))), promise: nil)
         }
         let end = context.eventLoop.makePromise(of: Void.self)
-        if closesNow {
-            queue.removeAll()
-            end.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        if closesNow { queue.removeAll() }
+        unsent.append(
+            context.eventLoop.assumeIsolated().scheduleTask(in: limits.sendTimeout) { self.close(context) }
+        )
+        end.futureResult.assumeIsolated().whenComplete { _ in
+            self.unsent.popFirst()?.cancel()
+            if closesNow { context.close(promise: nil) } else { self.releaseRead(context) }
         }
         throughput.waitBegan(at: context.eventLoop.now)
         setTimer(context)
@@ -382,5 +392,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     }
 
     /// The handler was removed from the pipeline.
-    public func handlerRemoved(context: ChannelHandlerContext) { abandon() }
+    public func handlerRemoved(context: ChannelHandlerContext) {
+        while let limit = unsent.popFirst() { limit.cancel() }
+        abandon()
+    }
 }

@@ -52,6 +52,9 @@ public final class ResumableUploadServer: Sendable {
         public var minimumContentRate = 1 << 10
         /// The waiting time over which the rate is measured: 30 s.
         public var contentRateWindow: TimeAmount = .seconds(30)
+        /// How long the connection may take to accept a response: 60 s. The connection or HTTP/2 stream of a client that
+        /// reads nothing is closed then; nothing more is read from it meanwhile.
+        public var sendTimeout: TimeAmount = .seconds(60)
 
         /// Makes the default configuration.
         public init() {}
@@ -70,7 +73,6 @@ public final class ResumableUploadServer: Sendable {
     public init(configuration: Configuration = Configuration(), handler: @escaping Handler) {
         var configuration = configuration
         configuration.policy.checksContentDigest = false
-        configuration.policy.refusesIfMatch = false
         self.configuration = configuration
         forwardingProxy = UploadForwarder(maximumResponseBytes: configuration.maximumResponseBytes, handler)
         let origin = ContinuousClock.now

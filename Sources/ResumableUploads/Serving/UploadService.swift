@@ -1,4 +1,5 @@
 import DurableFiles
+import HTTPSemantics
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -33,6 +34,7 @@ public final class UploadService: Sendable {
     ///   - policy: The limits.
     ///   - files: The file system.
     ///   - threadCount: The number of threads for file system calls.
+    ///   - entityTag: The current entity tag of a complete file, for `If-Match`; `nil` without a file.
     ///   - now: Both clocks.
     ///   - location: The path of an upload's URL.
     /// - Throws: `wouldBlock` when another server has the folder, and errors of the file system.
@@ -41,10 +43,11 @@ public final class UploadService: Sendable {
         policy: UploadPolicy,
         files: any FileSystem = SystemFiles(),
         threadCount: Int = 4,
+        entityTag: @escaping @Sendable (FilePath) -> EntityTag? = { _ in nil },
         now: @escaping @Sendable () -> UploadInstant,
         location: @escaping @Sendable (UploadToken) -> String
     ) throws(FileError) {
-        let store = try UploadStore(folder: folder, in: files)
+        let store = try UploadStore(folder: folder, in: files, entityTag: entityTag)
         let recovered: [RecoveredUpload]
         do throws(FileError) {
             recovered = try store.recover()

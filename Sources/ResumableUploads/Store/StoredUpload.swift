@@ -102,10 +102,9 @@ final class StoredUpload: Sendable {
     private func create(_ record: UploadRecord, _ isDurable: Bool, _ state: inout State) throws(Failure) {
         // Also checked at the end; checking here spares the client a useless upload.
         let target = folder.appending(record.target.name)
-        if let there = try file({ () throws(FileError) in try files.kind(of: target) }) {
-            if record.isOnlyNew { throw .refused(.exists) }
-            if there != .regular { throw .refused(.notReplaceable) }
-        }
+        let there = try file { () throws(FileError) in try files.kind(of: target) }
+        guard holds(record, for: target, there) else { throw .refused(.preconditionFailed) }
+        if let there, there != .regular { throw .refused(.notReplaceable) }
         state.isDurable = isDurable
         state.data = try file { () throws(FileError) in try files.open(dataPath, .creating) }
         state.hasher = SHA256()
@@ -113,6 +112,14 @@ final class StoredUpload: Sendable {
         state.summary = summary
         // The log is created last: data without a log is garbage.
         if isDurable { try writeLog(summary, &state) }
+    }
+
+    /// Whether the preconditions of an upload hold for the file in place (RFC 9110, section 13.2.2).
+    private func holds(_ record: UploadRecord, for target: FilePath, _ there: FileKind?) -> Bool {
+        if record.isOnlyNew, there != nil { return false }
+        guard let ifMatch = record.ifMatch else { return true }
+        let current = there.map { _ in Validators(entityTag: store.entityTag(target), lastModified: nil) }
+        return Preconditions([.ifMatch: ifMatch]).outcome(method: .put, current: current) == .proceed
     }
 
     /// Starts a fresh log. Also makes earlier names in the folder durable.
@@ -187,8 +194,8 @@ final class StoredUpload: Sendable {
             var outcome = outcome
             outcome.status =
                 switch there {
+                case _ where !holds(summary.record, for: target, there): .preconditionFailed
                 case nil: .created
-                case _ where summary.record.isOnlyNew: .exists
                 case .regular: .replaced
                 case .some: .notReplaceable
                 }

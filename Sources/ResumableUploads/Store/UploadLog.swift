@@ -102,6 +102,7 @@ enum UploadLog {
         case digest = 5
         case onlyNew = 6
         case created = 7
+        case ifMatch = 8
     }
 
     private static func encode(_ record: UploadRecord) -> [UInt8] {
@@ -118,6 +119,7 @@ enum UploadLog {
         add(.length, record.length.map { encode([UInt64($0)]) })
         add(.digest, record.digest?.sha256)
         add(.onlyNew, record.isOnlyNew ? [] : nil)
+        add(.ifMatch, record.ifMatch.map { Array($0.utf8) })
         add(.created, encode([UInt64(bitPattern: record.created)]))
         return bytes
     }
@@ -146,6 +148,7 @@ enum UploadLog {
             case .length: record.length = number.flatMap { Int64(exactly: $0) }
             case .digest: record.digest = ReprDigest(sha256: value)
             case .onlyNew: record.isOnlyNew = true
+            case .ifMatch: record.ifMatch = String(decoding: value, as: UTF8.self)
             case .created: record.created = number.map { Int64(bitPattern: $0) } ?? 0
             case nil: continue
             }

@@ -1,4 +1,5 @@
 import DurableFiles
+import HTTPSemantics
 import Synchronization
 import SystemPackage
 
@@ -16,6 +17,8 @@ public final class UploadStore: Sendable {
     let folder: FilePath
     /// The store's subfolder.
     let inside: FilePath
+    /// The current entity tag of a complete file.
+    let entityTag: @Sendable (FilePath) -> EntityTag?
     private let uploads = Mutex<[UploadToken: StoredUpload]>([:])
     private let lock: any OpenFile
     private let targetLocks = (0..<UploadStore.targetLockCount).map { _ in TargetLock() }
@@ -29,9 +32,16 @@ public final class UploadStore: Sendable {
 
     /// Opens the store in an existing folder, and locks it against other servers.
     ///
+    /// - Parameter entityTag: The current entity tag of a complete file, for `If-Match`; `nil` without a file. By default no
+    ///   file has a tag.
     /// - Throws: `wouldBlock` when another server has it, and errors of the file system.
-    public init(folder: FilePath, in files: any FileSystem) throws(FileError) {
+    public init(
+        folder: FilePath,
+        in files: any FileSystem,
+        entityTag: @escaping @Sendable (FilePath) -> EntityTag? = { _ in nil }
+    ) throws(FileError) {
         self.files = files
+        self.entityTag = entityTag
         self.folder = folder
         inside = folder.appending(Self.folderName)
         try files.makeFolder(inside)

@@ -3,6 +3,7 @@ import EventLoop
 import HTTPTransport
 import OriginServer
 import ResumableUploads
+import Synchronization
 import Units
 
 /// `squall origin`: an HTTP server for resumable transfers.
@@ -76,7 +77,7 @@ struct OriginCommand: AsyncParsableCommand {
 
     func run() async throws {
         if try background.hasStarted("origin") { return }
-        ProcessLimits.raiseOpenFiles()
+        let openFiles = ProcessLimits.raiseOpenFiles()
         let log = Console.isTerminal ? Console.Log() : nil
         var configuration = OriginConfiguration(folder: folder, host: host, port: port)
         if let uploads {
@@ -98,6 +99,12 @@ struct OriginCommand: AsyncParsableCommand {
         let authority = tlsSelfSigned ? try AuthorityFile(for: host) : nil
         defer { authority?.remove() }
         if let authority { configuration.tls = authority.server }
+        configuration.limitDescriptors(to: openFiles - OpenFiles.withoutConnections)
+        let hasWarned = Atomic(false)
+        configuration.onPause = {
+            guard !hasWarned.exchange(true, ordering: .relaxed) else { return }
+            Console.warn("further connections wait until others end: the limit of open files is \(openFiles)")
+        }
         let server: OriginServer
         do throws(OriginError) {
             server = try await OriginServer.start(configuration)
@@ -113,6 +120,16 @@ struct OriginCommand: AsyncParsableCommand {
         await interrupt.wait()
         await server.shutdown()
         log?.finish()
+    }
+}
+
+extension OriginConfiguration {
+    /// Accepts as many connections as `descriptors` suffice for. A request needs 3 besides its connection: two files of an
+    /// upload and one that replaces another, or a file that is opened by its handle.
+    fileprivate mutating func limitDescriptors(to descriptors: Int) {
+        let requests = tls == nil ? 1 : max(1, min(limits.concurrentRequests, (descriptors - 1) / 3))
+        limits.concurrentRequests = requests
+        limits.acceptedConnections = max(1, descriptors / (1 + 3 * requests))
     }
 }
 

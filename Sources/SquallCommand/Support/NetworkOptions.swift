@@ -42,13 +42,12 @@ struct NetworkOptions: ParsableArguments {
 
     private func proxies() throws(CommandFailure) -> ProxySettings {
         if noProxy { return .none }
+        guard let proxy else { return ProxySettings(environment: ProcessInfo.processInfo.environment) }
         do throws(ProxyProblem) {
-            guard let proxy else { return try ProxySettings(environment: ProcessInfo.processInfo.environment) }
             let given = try ProxySettings.Proxy(proxy)
             return ProxySettings(http: given, https: given)
         } catch {
-            guard proxy == nil else { throw .wrongInput("--proxy: \(error)") }
-            throw .wrongInput("in http_proxy, https_proxy or all_proxy: \(error); --no-proxy asks servers directly")
+            throw .wrongInput("--proxy: \(error)")
         }
     }
 }

@@ -22,6 +22,7 @@ extension DownloadError {
         case .tooManyRestarts: "run it again later"
         case .tlsRefused(_, let failure): failure.advice
         case .invalidTLSSettings(.unavailable): TLSFailure.buildAdvice
+        case .invalidProxy: "--no-proxy asks servers directly"
         case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,
             .digestMismatch, .invalidTLSSettings:
             nil
@@ -45,6 +46,7 @@ extension UploadError {
         case .tlsRefused(_, let failure): failure.advice
         case .refused(let failure): failure.advice
         case .invalidTLSSettings(.unavailable): TLSFailure.buildAdvice
+        case .invalidProxy: "--no-proxy asks servers directly"
         case .invalidURL, .invalidTLSSettings, .invalidSource, .fileSystem, .invalidDigest, .digestDiffers,
             .streamFailed, .streamTooLong:
             nil

@@ -9,34 +9,61 @@ import TransferProtocol
 /// A name is reachable if there is a default route, an address if there is a route to it. Loopback is always reachable.
 public struct RouteMonitor: ConnectivityMonitor {
     private let group: any EventLoopGroup
+    private let isRefused: (@Sendable (String) -> Bool)?
     private let readFile: @Sendable (String) -> String?
 
-    /// Makes a monitor. `group` runs the netlink socket of a wait.
-    public init(group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup) {
-        self.init(group: group, readFile: Self.contents)
+    /// Makes a monitor.
+    ///
+    /// - Parameters:
+    ///   - group: Runs the netlink socket of a wait.
+    ///   - isRefused: Whether the route to a host must not be used, as if there were none. By default all may be used.
+    public init(
+        group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup,
+        refusing isRefused: (@Sendable (_ host: String) -> Bool)? = nil
+    ) {
+        self.init(group: group, refusing: isRefused, readFile: Self.contents)
     }
 
-    init(group: any EventLoopGroup, readFile: @escaping @Sendable (String) -> String?) {
+    init(
+        group: any EventLoopGroup,
+        refusing isRefused: (@Sendable (_ host: String) -> Bool)? = nil,
+        readFile: @escaping @Sendable (String) -> String?
+    ) {
         self.group = group
+        self.isRefused = isRefused
         self.readFile = readFile
     }
 
     /// Whether there is a route to `host`. True if the routes can't be read.
     public func isConnected(to host: String) -> Bool {
-        if let url = try? DownloadURL("http://\(host.contains(":") ? "[\(host)]" : host)"), url.isOfLoopback {
-            return true
-        }
-        guard let ipv4 = readFile("/proc/net/route") else { return true }
-        let table = RouteTable(ipv4: ipv4, ipv6: readFile("/proc/net/ipv6_route") ?? "")
+        guard isRefused?(host) != true else { return false }
+        guard !isLoopback(host), let table else { return true }
         return table.reaches(Self.bytes(of: host))
     }
 
-    /// Returns when there is a route to `host`, after `limit`, or when the task is cancelled. Without netlink it polls
-    /// once a second.
+    /// Whether the route to `host` leads through mobile broadband, as far as the kernel knows: an interface of the type
+    /// `wwan`, or one named `ppp…` or `rmnet…`. A tunnel through one isn't known.
+    public func usesMobileBroadband(to host: String) -> Bool {
+        guard !isLoopback(host), let interface = table?.interface(to: Self.bytes(of: host)) else { return false }
+        return ["ppp", "rmnet", "wwan"].contains { interface.hasPrefix($0) }
+            || readFile("/sys/class/net/\(interface)/uevent")?.contains("DEVTYPE=wwan\n") == true
+    }
+
+    private var table: RouteTable? {
+        readFile("/proc/net/route").map { RouteTable(ipv4: $0, ipv6: readFile("/proc/net/ipv6_route") ?? "") }
+    }
+
+    private func isLoopback(_ host: String) -> Bool {
+        (try? DownloadURL("http://\(host.contains(":") ? "[\(host)]" : host)"))?.isOfLoopback == true
+    }
+
+    /// Returns when there is a route to `host`, after `limit`, or when the task is cancelled. Without netlink, and where
+    /// routes may be refused, it polls once a second.
     public func waitUntilConnected(to host: String, within limit: Duration) async {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try? await Task.sleep(for: limit) }
             tasks.addTask { await waitForRoute(to: host) }
+            if isRefused != nil { tasks.addTask { await poll(host) } }
             await tasks.next()
             tasks.cancelAll()
         }
@@ -45,8 +72,7 @@ public struct RouteMonitor: ConnectivityMonitor {
     private func waitForRoute(to host: String) async {
         let descriptor = squall_open_network_changes()
         guard descriptor >= 0, let channel = try? await open(descriptor) else {
-            while !isConnected(to: host), !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
-            return
+            return await poll(host)
         }
         // Catches changes from before the socket was open.
         guard !isConnected(to: host) else {
@@ -56,6 +82,10 @@ public struct RouteMonitor: ConnectivityMonitor {
         try? await channel.executeThenClose { changes, _ in
             for try await _ in changes where isConnected(to: host) { return }
         }
+    }
+
+    private func poll(_ host: String) async {
+        while !isConnected(to: host), !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
     }
 
     /// A channel that becomes readable on every change. The messages themselves are ignored.

@@ -1,9 +1,11 @@
 /// The routes of this machine, from `/proc/net/route` and `/proc/net/ipv6_route`.
 struct RouteTable: Hashable, Sendable {
-    /// An IPv4 or IPv6 route: network address and prefix length.
+    /// An IPv4 or IPv6 route: network address and prefix length, interface, and metric.
     struct Route: Hashable, Sendable {
         var network: [UInt8]
         var prefixLength: Int
+        var interface: String
+        var metric: UInt32
 
         func contains(_ address: [UInt8]) -> Bool {
             guard address.count == network.count else { return false }
@@ -32,7 +34,14 @@ struct RouteTable: Hashable, Sendable {
                 let network = UInt32(words[1], radix: 16), let mask = UInt32(words[7], radix: 16)
             else { continue }
             let bytes = (0..<4).map { UInt8(truncatingIfNeeded: network >> ($0 * 8)) }
-            routes.append(Route(network: bytes, prefixLength: mask.nonzeroBitCount))
+            routes.append(
+                Route(
+                    network: bytes,
+                    prefixLength: mask.nonzeroBitCount,
+                    interface: String(words[0]),
+                    metric: UInt32(words[6]) ?? 0
+                )
+            )
         }
         for line in ipv6.split(separator: "\n").prefix(Self.maximumRoutes) {
             let words = line.split(separator: " ")
@@ -43,8 +52,18 @@ struct RouteTable: Hashable, Sendable {
             let digits = Array(words[0])
             let bytes = stride(from: 0, to: 32, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
             guard bytes.count == 16 else { continue }
-            routes.append(Route(network: bytes, prefixLength: length))
+            let metric = UInt32(words[5], radix: 16) ?? 0
+            routes.append(Route(network: bytes, prefixLength: length, interface: String(words[9]), metric: metric))
         }
+    }
+
+    /// The interface of the route to an address: of the longest prefix, then of the lowest metric. Without an address that
+    /// of the default route, of IPv4 if there is one. `nil` without a route.
+    func interface(to address: [UInt8]?) -> String? {
+        let found = routes.filter { route in address.map { route.contains($0) } ?? (route.prefixLength == 0) }
+        return found.min {
+            (-$0.prefixLength, $0.network.count, $0.metric) < (-$1.prefixLength, $1.network.count, $1.metric)
+        }?.interface
     }
 
     /// Whether there is a route to an address; without an address, whether there is a default route.

@@ -57,20 +57,13 @@ final class StreamSpooler: Sendable {
             }
         }
         let spooler = StreamSpooler(file, folder, limit: limit, worker)
-        let outcome = FirstResult<SpooledContent>()
-        let reader = Task {
+        let result = await FirstValue<Result<SpooledContent, UploadError>>.result(orWhenCancelled: .failure(.cancelled))
+        {
             do throws(UploadError) {
-                outcome.resolve(.success(try await spooler.read(chunks)))
+                return .success(try await spooler.read(chunks))
             } catch {
-                outcome.resolve(.failure(error))
+                return .failure(error)
             }
-        }
-        let result = await withTaskCancellationHandler {
-            await outcome.value
-        } onCancel: {
-            // First, because a cancelled stream may end as if it were complete.
-            outcome.resolve(.failure(.cancelled))
-            reader.cancel()
         }
         if case .failure = result { await spooler.abandon() }
         return try result.get()
@@ -133,40 +126,6 @@ final class StreamSpooler: Sendable {
                 guard !state.isAbandoned else { return }
                 state.isAbandoned = true
                 file.close()
-            }
-        }
-    }
-}
-
-/// The first of several results, with one waiting task.
-private final class FirstResult<Value: Sendable>: Sendable {
-    private struct State {
-        var result: Result<Value, UploadError>?
-        var waiter: CheckedContinuation<Result<Value, UploadError>, Never>?
-    }
-
-    private let state = Mutex(State())
-
-    /// Sets the result, unless there is one.
-    func resolve(_ result: Result<Value, UploadError>) {
-        let waiter = state.withLock { state -> CheckedContinuation<Result<Value, UploadError>, Never>? in
-            guard state.result == nil else { return nil }
-            state.result = result
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume(returning: result)
-    }
-
-    /// The first result, once there is one.
-    var value: Result<Value, UploadError> {
-        get async {
-            await withCheckedContinuation { continuation in
-                let result = state.withLock { state in
-                    if state.result == nil { state.waiter = continuation }
-                    return state.result
-                }
-                if let result { continuation.resume(returning: result) }
             }
         }
     }

@@ -14,9 +14,11 @@ extension TransferClient {
 
     /// Uses bytes in memory as the content of an upload, and hashes them. They aren't copied.
     ///
-    /// - Throws: `.cancelled`.
+    /// - Throws: `.cancelled`, or `.gaveUp` after the deadline.
     public func content(of bytes: [UInt8]) async throws(UploadError) -> UploadContent {
-        UploadContent(kind: .memory(try await InMemoryContent(bytes, FileWorker(pool: threadPool))))
+        try await withinDeadline { () async throws(UploadError) in
+            UploadContent(kind: .memory(try await InMemoryContent(bytes, FileWorker(pool: threadPool))))
+        }
     }
 
     /// Spools a stream to an unnamed file as the content of an upload, and hashes it.
@@ -28,20 +30,22 @@ extension TransferClient {
     ///   - chunks: The stream. It is iterated once, on its own task, which is cancelled with this one.
     ///   - folder: The folder of the file; created with mode 0700 if missing.
     /// - Throws: `.streamFailed` when the stream throws, `.streamTooLong` beyond `maximumStreamBytes`, errors of the
-    ///   file system, and `.cancelled` immediately, whatever the stream does.
+    ///   file system, `.cancelled` immediately and `.gaveUp` after the deadline, whatever the stream does.
     public func content<Chunks: AsyncSequence & Sendable>(
         of chunks: Chunks,
         spooledIn folder: FilePath
     ) async throws(UploadError) -> UploadContent where Chunks.Element == [UInt8] {
-        let worker = FileWorker(pool: threadPool)
-        try await UploadJournalFile.makeFolder(folder, worker)
-        let spool = try await StreamSpooler.spool(
-            chunks,
-            in: folder,
-            limit: min(configuration.maximumStreamBytes, UploadFields.largest),
-            files: SystemFiles(),
-            worker
-        )
-        return UploadContent(kind: .spool(spool))
+        try await withinDeadline { () async throws(UploadError) in
+            let worker = FileWorker(pool: threadPool)
+            try await UploadJournalFile.makeFolder(folder, worker)
+            let spool = try await StreamSpooler.spool(
+                chunks,
+                in: folder,
+                limit: min(configuration.maximumStreamBytes, UploadFields.largest),
+                files: SystemFiles(),
+                worker
+            )
+            return UploadContent(kind: .spool(spool))
+        }
     }
 }

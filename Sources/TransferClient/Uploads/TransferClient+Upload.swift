@@ -1,5 +1,6 @@
 import SystemPackage
 import TransferProtocol
+import Units
 
 extension TransferClient {
     /// Uploads a file over as many connections as needed (draft-ietf-httpbis-resumable-upload).
@@ -22,7 +23,11 @@ extension TransferClient {
         callbacks: TransferCallbacks = TransferCallbacks(),
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async throws(UploadError) -> UploadSummary {
-        try await upload(try await content(of: path), request, callbacks: callbacks, onEvent: onEvent)
+        try await withinDeadline { () async throws(UploadError) in
+            let start = configuration.clock.now()
+            let content = try await content(of: path)
+            return try await uploadToTheEnd(content, request, callbacks, start, onEvent)
+        }
     }
 
     /// Uploads any content, like a file. Content without a path is identified by digest and length: the same bytes
@@ -32,6 +37,7 @@ extension TransferClient {
     ///   - content: The content.
     ///   - request: The upload request.
     ///   - callbacks: The caller's callbacks.
+    ///   - start: When the upload started, for its deadline; `nil` for now. Reading the content may have taken time.
     ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return quickly.
     /// - Returns: A summary, once the server has accepted the content.
     /// - Throws: An `UploadError`, whose `disposition` tells whether the same content to the same target resumes.
@@ -39,7 +45,20 @@ extension TransferClient {
         _ content: UploadContent,
         _ request: UploadRequest,
         callbacks: TransferCallbacks = TransferCallbacks(),
+        startedAt start: Moment? = nil,
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
+    ) async throws(UploadError) -> UploadSummary {
+        try await withinDeadline(since: start) { () async throws(UploadError) in
+            try await uploadToTheEnd(content, request, callbacks, start ?? configuration.clock.now(), onEvent)
+        }
+    }
+
+    private func uploadToTheEnd(
+        _ content: UploadContent,
+        _ request: UploadRequest,
+        _ callbacks: TransferCallbacks,
+        _ start: Moment,
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(UploadError) -> UploadSummary {
         let url = try await checkedURL(of: request)
         if let named = request.sha256, let actual = content.sha256, actual != named {
@@ -47,7 +66,7 @@ extension TransferClient {
         }
         let journal = try await UploadJournalFile.open(request, content, url, FileWorker(pool: threadPool))
         do throws(UploadError) {
-            let summary = try await upload(content, request, url, journal, callbacks, onEvent)
+            let summary = try await upload(content, request, url, journal, callbacks.endingWithTask, start, onEvent)
             await journal.close()
             return summary
         } catch {
@@ -62,6 +81,7 @@ extension TransferClient {
         _ url: DownloadURL,
         _ journal: UploadJournalFile,
         _ callbacks: TransferCallbacks,
+        _ start: Moment,
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(UploadError) -> UploadSummary {
         let parameters = UploadState.Parameters(
@@ -97,7 +117,17 @@ extension TransferClient {
             }
             if reason != nil { state.abandon(resource) }
         }
-        let session = UploadSession(self, request, source, sha256: sha256, journal, state, callbacks, onEvent: onEvent)
+        let session = UploadSession(
+            self,
+            request,
+            source,
+            sha256: sha256,
+            journal,
+            state,
+            callbacks,
+            startedAt: start,
+            onEvent: onEvent
+        )
         return try await session.run(restarting: reason)
     }
 

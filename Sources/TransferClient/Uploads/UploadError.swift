@@ -8,6 +8,8 @@ public enum UploadError: Error, Hashable, Sendable {
     case invalidURL(String, DownloadURLProblem)
     /// The TLS settings are invalid.
     case invalidTLSSettings(TLSSettingsProblem)
+    /// The address of the proxy that the URL needs is invalid.
+    case invalidProxy(ProxyProblem)
     /// TLS can't be established with this host.
     case tlsRefused(host: String, TLSFailure)
     /// The file can't be uploaded: the path, and why.
@@ -38,7 +40,8 @@ public enum UploadError: Error, Hashable, Sendable {
     /// How the caller can react to this error.
     public var disposition: DownloadError.Disposition {
         switch self {
-        case .invalidURL, .invalidTLSSettings, .invalidSource, .invalidDigest, .digestDiffers, .streamTooLong:
+        case .invalidURL, .invalidTLSSettings, .invalidProxy, .invalidSource, .invalidDigest, .digestDiffers,
+            .streamTooLong:
             .invalidInput
         case .locked, .gaveUp, .cancelled, .sourceChanged: .resumable
         case .refused, .tlsRefused, .digestMismatch, .streamFailed: .final
@@ -54,6 +57,7 @@ public enum UploadError: Error, Hashable, Sendable {
         case .invalidURL(let url, let problem): self = .invalidURL(url, problem)
         case .invalidDestination(let path, let why): self = .invalidSource(path, why)
         case .invalidTLSSettings(let problem): self = .invalidTLSSettings(problem)
+        case .invalidProxy(let problem): self = .invalidProxy(problem)
         case .invalidDigest(let count): self = .invalidDigest(count: count)
         default: self = .cancelled
         }
@@ -77,6 +81,7 @@ extension UploadError: CustomStringConvertible {
         switch self {
         case .invalidURL(let url, let problem): Self.sentence(.invalidURL(url, problem))
         case .invalidTLSSettings(let problem): DownloadError.invalidTLSSettings(problem).description
+        case .invalidProxy(let problem): DownloadError.invalidProxy(problem).description
         case .tlsRefused(let host, let failure): DownloadError.tlsRefused(host: host, failure).description
         case .invalidSource(let path, let why): "can't upload “\(path)”: \(why)"
         case .locked(let path):

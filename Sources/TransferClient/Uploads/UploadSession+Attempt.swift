@@ -75,6 +75,7 @@ extension UploadSession {
         host: String
     ) -> Outcome {
         if let failure = writer?.failure ?? error as? UploadError { return .failed(failure) }
+        if let failure = error as? DownloadError { return .failed(UploadError(failure)) }
         if let problem = error as? TLSSettingsProblem { return .failed(.invalidTLSSettings(problem)) }
         if let failure = HTTPAttempt.refusal(of: error) { return .failed(.tlsRefused(host: host, failure)) }
         if let challenge = HTTPAttempt.proxyChallenge(of: error) {

@@ -51,6 +51,7 @@ final class UploadSession {
         _ journal: UploadJournalFile,
         _ state: UploadState,
         _ callbacks: TransferCallbacks,
+        startedAt: Moment,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) {
         self.request = request
@@ -64,7 +65,7 @@ final class UploadSession {
         self.onEvent = onEvent
         configuration = client.configuration
         group = client.eventLoopGroup
-        startedAt = configuration.clock.now()
+        self.startedAt = startedAt
         pacer = TransferPacer(configuration)
         metadata = UploadMetadata(
             creationFields: request.fields,
@@ -125,8 +126,8 @@ final class UploadSession {
             state.abandon()
             await cancelAbandoned()
             try? await journal.remove()
-        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .invalidTLSSettings, .tlsRefused, .invalidSource,
-            .invalidDigest, .digestDiffers, .streamFailed, .streamTooLong:
+        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .invalidTLSSettings, .invalidProxy, .tlsRefused,
+            .invalidSource, .invalidDigest, .digestDiffers, .streamFailed, .streamTooLong:
             return
         }
     }

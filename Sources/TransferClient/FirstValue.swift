@@ -1,0 +1,53 @@
+import Synchronization
+
+/// The first of several values, with one waiting task.
+final class FirstValue<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var waiter: CheckedContinuation<Value, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Sets the value, unless there is one.
+    func resolve(_ value: Value) {
+        let waiter = state.withLock { state -> CheckedContinuation<Value, Never>? in
+            guard state.value == nil else { return nil }
+            state.value = value
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: value)
+    }
+
+    /// The first value, once there is one.
+    var value: Value {
+        get async {
+            await withCheckedContinuation { continuation in
+                let value = state.withLock { state in
+                    if state.value == nil { state.waiter = continuation }
+                    return state.value
+                }
+                if let value { continuation.resume(returning: value) }
+            }
+        }
+    }
+
+    /// Runs `body` on its own task until it returns, or until this task is cancelled, whatever `body` does then.
+    ///
+    /// - Parameter cancelled: The value for a cancelled task. `body` is cancelled afterwards, because it may then return as
+    ///   if it were complete.
+    static func result(
+        orWhenCancelled cancelled: Value,
+        of body: @escaping @Sendable () async -> Value
+    ) async -> Value {
+        let outcome = FirstValue()
+        let task = Task { outcome.resolve(await body()) }
+        return await withTaskCancellationHandler {
+            await outcome.value
+        } onCancel: {
+            outcome.resolve(cancelled)
+            task.cancel()
+        }
+    }
+}

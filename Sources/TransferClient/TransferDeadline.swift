@@ -1,0 +1,66 @@
+import NIOCore
+import Synchronization
+import TransferProtocol
+import Units
+
+/// A failure that a passed deadline can be.
+protocol DeadlineFailure: Error, Equatable {
+    /// The task was cancelled.
+    static var cancelled: Self { get }
+    /// The deadline has passed.
+    static func missed(_ deadline: Duration) -> Self
+}
+
+extension DownloadError: DeadlineFailure {
+    static func missed(_ deadline: Duration) -> DownloadError { .gaveUp(.deadline(deadline), .deadlineExceeded) }
+}
+
+extension UploadError: DeadlineFailure {
+    static func missed(_ deadline: Duration) -> UploadError {
+        .gaveUp(.deadline(deadline), .transport(.deadlineExceeded))
+    }
+}
+
+extension TransferClient {
+    /// Attempts observe the deadline themselves, and say more about it. Other steps, such as hashing and callbacks, are
+    /// cancelled this much later: 250 ms.
+    private static let grace = Duration.milliseconds(250)
+    /// A longer deadline is treated as this: some 30 years.
+    private static let longest = Duration.seconds(1_000_000_000)
+
+    /// Runs a transfer, and cancels it after the deadline.
+    ///
+    /// - Parameter start: The start of the transfer; `nil` for now.
+    /// - Throws: The error of `body`, or a missed deadline.
+    func withinDeadline<Value: Sendable, Failure: DeadlineFailure>(
+        since start: Moment? = nil,
+        _ body: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        guard let deadline = configuration.retry.deadline else { return try await body() }
+        let spent = start.map { configuration.clock.now() - $0 } ?? .zero
+        let remaining = max(.zero, min(deadline, Self.longest) - spent) + Self.grace
+        let isMissed = Atomic(false)
+        let task = Task { () async -> Result<Value, Failure> in
+            do throws(Failure) {
+                return .success(try await body())
+            } catch {
+                return .failure(error)
+            }
+        }
+        let timer = eventLoopGroup.any().scheduleTask(in: .nanoseconds(remaining.nanoseconds)) {
+            isMissed.store(true, ordering: .relaxed)
+            task.cancel()
+        }
+        defer { timer.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        if case .failure(let error) = result, error == .cancelled, isMissed.load(ordering: .relaxed), !Task.isCancelled
+        {
+            throw .missed(deadline)
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOHTTPTypes
+import Testing
+
+@testable import OriginServer
+
+/// A client that sends upload requests and reads no responses.
+@Suite struct UnreadResponseTests {
+    @Test func `a client isn't read on while it doesn't read the response to an upload request`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = OriginConfiguration(folder: folder.path, uploads: .init(folder: folder.path))
+        let uploads = try #require(try await UploadEndpoint.open(configuration))
+        let progress = RequestProgress()
+        progress.traits = RequestTraits(
+            HTTPRequestHead(version: .http1_1, method: .HEAD, uri: "/.uploads/none", headers: ["Host": "h"])
+        )
+        try ask(UploadHandler(uploads, configuration, progress))
+        await uploads.service.shutDown()
+    }
+
+    private func ask(_ handler: UploadHandler) throws {
+        let channel = EmbeddedChannel()
+        let connection = HeldWrites()
+        try channel.pipeline.syncOperations.addHandlers([connection, handler])
+        try channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1)).wait()
+        let head = HTTPRequest(method: .head, scheme: "http", authority: "h", path: "/.uploads/none")
+        for isRead in [true, false] {
+            try channel.writeInbound(HTTPRequestPart.head(head))
+            try channel.writeInbound(HTTPRequestPart.end(nil))
+            if isRead { connection.release() }
+            let before = connection.reads
+            channel.read()
+            #expect(connection.reads == before + (isRead ? 1 : 0))
+        }
+        let before = connection.reads
+        connection.release()
+        #expect(connection.reads == before + 1)
+    }
+}
+
+/// Keeps everything that is written, as a connection does whose client doesn't read.
+private final class HeldWrites: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPResponsePart
+    private var held: [EventLoopPromise<Void>] = []
+    private(set) var reads = 0
+
+    func read(context: ChannelHandlerContext) {
+        reads += 1
+        context.read()
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if let promise { held.append(promise) }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        release()
+        context.close(mode: mode, promise: promise)
+    }
+
+    /// Accepts everything that is held.
+    func release() {
+        let sent = held
+        held = []
+        for promise in sent { promise.succeed() }
+    }
+}
