@@ -86,7 +86,8 @@ extension DownloadFailure: CustomStringConvertible {
         case .otherProtocol(let status, let name):
             "the server answered \(status) and speaks \(name): it has no file there"
         case .ambiguousLength:
-            "the server sends Content-Length and Transfer-Encoding together, so nobody can tell where its answer ends"
+            "the server sends a Content-Length that is no number or beside Transfer-Encoding, so nobody can tell where its "
+                + "answer ends"
         case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .contentEncoding(let coding):
             "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or "

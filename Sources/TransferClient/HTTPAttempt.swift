@@ -128,7 +128,8 @@ struct HTTPAttempt: Sendable {
         case let error as TLSFailure: .connectFailed(error.description)
         case let error as HTTPParserError where error == .invalidEOFState:
             .connectionLost("it was closed in the middle of the answer")
-        case HTTPParserError.unexpectedContentLength, HTTPParserError.unknown: ambiguousLength
+        case HTTPParserError.unexpectedContentLength, HTTPParserError.invalidContentLength, HTTPParserError.unknown:
+            ambiguousLength
         case let error as HTTPParserError: .malformedResponse(String(describing: error))
         case let error as HTTP1TypeConversionError: .malformedResponse(String(describing: error))
         case let error as NIOHTTPDecoderError: .malformedResponse(error.debugDescription)
@@ -144,10 +145,10 @@ struct HTTPAttempt: Sendable {
         }
     }
 
-    /// A head with both fields. The parser has no other error for `Content-Length` before
+    /// A head whose `Content-Length` is no number or beside `Transfer-Encoding`. The parser has no other error for `Content-Length` before
     /// `Transfer-Encoding` than the unknown one.
     static let ambiguousLength = TransientDownloadFailure.malformedResponse(
-        "Content-Length and Transfer-Encoding together"
+        "a Content-Length that is no number or beside Transfer-Encoding"
     )
 
     private static func lost(_ error: any Error) -> TransientDownloadFailure {

@@ -1,3 +1,4 @@
+import Digests
 import DurableFiles
 import SystemPackage
 import TransferProtocol
@@ -15,6 +16,29 @@ enum RecoveredPartial: Sendable {
 }
 
 extension PartialFile {
+    /// The length of the file at the destination, if it has this SHA-256 already.
+    func destinationLength(withSHA256 expected: [UInt8]) async throws(DownloadError) -> Int64? {
+        let opened = try await worker.run { [self] () throws(DownloadError) -> (any OpenFile)? in
+            guard (try? files.kind(of: paths.destination)) == .regular else { return nil }
+            return try? files.open(paths.destination, .reading)
+        }
+        guard let opened else { return nil }
+        defer { opened.close() }
+        var hasher = SHA256()
+        var length: Int64 = 0
+        while true {
+            guard !Task.isCancelled else { throw .cancelled }
+            let offset = length
+            let piece = try await worker.run { () throws(DownloadError) in
+                (try? opened.read(Int(Self.maximumReadSize), at: offset)) ?? []
+            }
+            guard !piece.isEmpty else { break }
+            hasher.update(piece)
+            length += Int64(piece.count)
+        }
+        return hasher.finalize() == expected ? length : nil
+    }
+
     /// The format of the journal.
     static let format = RecordLog(magic: Journal.magic, version: Journal.version)
 

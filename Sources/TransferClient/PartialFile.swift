@@ -1,4 +1,3 @@
-import Digests
 import DurableFiles
 import Synchronization
 import SystemPackage
@@ -13,15 +12,15 @@ import TransferProtocol
 /// One task writes at a time; a checkpoint may run concurrently.
 final class PartialFile: Sendable {
     let paths: PartialFilePaths
-    private let files: any FileSystem
-    private let worker: FileWorker
+    let files: any FileSystem
+    let worker: FileWorker
     private let data: any OpenFile
     private let journal: LockedLog
     private let blockSize: Int64
     private let contents: Mutex<Contents>
 
     /// The maximum size of one read.
-    private static let maximumReadSize: Int64 = 1 << 20
+    static let maximumReadSize: Int64 = 1 << 20
     /// The journal is rewritten when it exceeds twice its minimum size plus this: 64 KiB.
     private static let journalSlack: Int64 = 64 << 10
 
@@ -306,29 +305,6 @@ final class PartialFile: Sendable {
     }
 
     // MARK: - The end
-
-    /// The length of the file at the destination, if it has this SHA-256 already.
-    func destinationLength(withSHA256 expected: [UInt8]) async throws(DownloadError) -> Int64? {
-        let opened = try await worker.run { [self] () throws(DownloadError) -> (any OpenFile)? in
-            guard (try? files.kind(of: paths.destination)) == .regular else { return nil }
-            return try? files.open(paths.destination, .reading)
-        }
-        guard let opened else { return nil }
-        defer { opened.close() }
-        var hasher = SHA256()
-        var length: Int64 = 0
-        while true {
-            guard !Task.isCancelled else { throw .cancelled }
-            let offset = length
-            let piece = try await worker.run { () throws(DownloadError) in
-                (try? opened.read(Int(Self.maximumReadSize), at: offset)) ?? []
-            }
-            guard !piece.isEmpty else { break }
-            hasher.update(piece)
-            length += Int64(piece.count)
-        }
-        return hasher.finalize() == expected ? length : nil
-    }
 
     /// Syncs the complete file and renames it. Only `close()` may be called afterwards.
     ///

@@ -134,8 +134,8 @@ public enum DownloadFailure: Hashable, Sendable {
     case status(Int)
     /// The same, from a server of another protocol, by its name.
     case otherProtocol(status: Int, String)
-    /// `Content-Length` and `Transfer-Encoding` in one head: nobody can tell where the response ends (RFC 9112, section
-    /// 6.3).
+    /// A `Content-Length` that is no number or beside `Transfer-Encoding`: nobody can tell where the response ends (RFC
+    /// 9112, section 6.3).
     case ambiguousLength
     /// 401 or 407: the challenge, and whether the request carried credentials.
     case unauthorized(DownloadChallenge, CredentialUse)

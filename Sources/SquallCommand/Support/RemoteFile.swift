@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
+import Synchronization
 import SystemPackage
 import TransferClient
 import TransferProtocol
@@ -30,19 +31,19 @@ struct RemoteFile: Sendable {
             body: nil
         )
         for attempt in 1... {
-            var found: RemoteFile?
+            let told = Mutex<RemoteFile?>(nil)
             do throws(DownloadError) {
                 try await client.send(
                     head,
-                    onHead: { (response) async throws(DownloadError) in found = RemoteFile(response) },
+                    onHead: { (response) async throws(DownloadError) in told.withLock { $0 = RemoteFile(response) } },
                     onBody: { (_) async throws(DownloadError) in false }
                 )
-                return found
-            } catch .gaveUp where attempt < attempts && found == nil {
+                return told.withLock { $0 }
+            } catch .gaveUp where attempt < attempts && told.withLock({ $0 == nil }) {
                 let wait = min(Duration.seconds(30), .milliseconds(250) * (1 << min(attempt, 7)))
                 guard (try? await Task.sleep(for: wait)) != nil else { throw .cancelled }
-            } catch .gaveUp where found != nil {
-                return found
+            } catch .gaveUp where told.withLock({ $0 != nil }) {
+                return told.withLock { $0 }
             } catch {
                 throw error
             }
