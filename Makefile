@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test built-tests readme forward clusters page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
+.PHONY: help demo build test built-tests readme forward clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -154,6 +154,10 @@ forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through 
 clusters: build ## lead clients of a Redis Cluster and of a scripted Kafka broker through proxies (half a minute)
 	@scripts/install.sh clusters
 	@SQUALL=$(RELEASE) python3 Tests/forward/clusters.py
+
+origins: build ## download from Express and nginx through a proxy that cuts at 200 KiB (some seconds)
+	@scripts/install.sh origins
+	@SQUALL=$(RELEASE) python3 Tests/forward/origins.py
 
 pictures: ## compare the pictures of `squall plan` with runs of the same seed, and open them in a Chromium (4 minutes)
 	@scripts/install.sh build page

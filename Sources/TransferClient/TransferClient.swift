@@ -32,9 +32,8 @@ public struct TransferClient: Sendable {
     ///
     /// The bytes are written to `.NAME.squall-part` next to `destination`, with a journal in `.NAME.squall-journal`. An
     /// interrupted earlier run, even if killed, is resumed. A file at `destination` stays until the new one is complete
-    /// and replaces it. Ranges are combined only under one strong validator (section 13.1.5); a server without one, or
-    /// one that omits its tag from a 206, makes the download restart. From another URL than before, the next range must
-    /// also repeat the last 64 KiB. Received bytes stay until a response replaces them. The file is verified against
+    /// and replaces it. Ranges are combined under one strong validator (section 13.1.5), or where they repeat the last
+    /// received bytes; after a broken connection they always repeat some. Received bytes stay until a response replaces them. The file is verified against
     /// the server's `Repr-Digest` (RFC 9530) and the caller's digest; after a mismatch it is fetched once more and no
     /// longer accepted without a digest. A file that stays wrong is moved to `.NAME.squall-mismatch`.
     ///

@@ -184,7 +184,10 @@ struct GetCommand: AsyncParsableCommand {
     private static func proof(_ summary: DownloadSummary) -> String {
         if summary.verified.contains(.caller) { return "as expected" }
         if summary.verified.contains(.server) { return "as the server says" }
-        return summary.proof == .validators ? "no digest; both validators agree" : "not proved"
+        guard summary.proof == .validators else { return "not proved" }
+        let compared =
+            summary.bytesCompared > 0 ? ", and \(Formatting.grouped(summary.bytesCompared)) bytes at joins" : ""
+        return "no digest; tag and date agree in all responses\(compared)"
     }
 
     /// Warns on standard error that the file is unverified.

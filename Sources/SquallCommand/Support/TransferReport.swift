@@ -6,6 +6,7 @@ import Units
 struct TransferReport: Encodable {
     var event: String
     var bytes: Int64?
+    var bytesCompared: Int64?
     var bytesReceived: Int64?
     var bytesRepeated: Int64?
     var code: String?
@@ -62,6 +63,7 @@ struct TransferReport: Encodable {
         case .finished(let summary):
             self.event = "finished"
             bytes = summary.bytes
+            bytesCompared = summary.bytesCompared
             bytesReceived = summary.bytesReceived
             bytesRepeated = summary.bytesRepeated
             connections = summary.connections
