@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test readme forward clusters page drawn terminal action acceptance
+#     scripts/install.sh PURPOSE...     the purposes: build test peers readme forward clusters page drawn terminal action acceptance
 #                                   databases stage control-fuzz transfers tools load bench allocations install deb packages image
 #                                   loss-lab
 #
@@ -44,6 +44,12 @@ for purpose in "$@"; do
         need python3 has python3
         need python3-pip python3 -m pip --version
         wants_clients=yes
+        ;;
+    peers)
+        # What some tests of the control server skip without.
+        need nodejs has node
+        need default-jdk-headless has javac
+        need golang-go has go
         ;;
     loss-lab)
         need python3 has python3
