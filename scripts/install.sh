@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test readme forward clusters origins page drawn terminal action acceptance
-#                                   databases stage control-fuzz transfers tools load bench allocations install deb packages image
+#     scripts/install.sh PURPOSE...     the purposes: build test peers readme forward clusters origins page drawn terminal action
+#                                   acceptance databases stage control-fuzz transfers tools load bench allocations install deb packages image
 #                                   loss-lab
 #
 # Does nothing, and needs no network, when everything is there.
@@ -49,6 +49,12 @@ for purpose in "$@"; do
         need python3 has python3
         need node-express test -e /usr/share/nodejs/express/index.js
         need nginx-light test -x /usr/sbin/nginx
+        ;;
+    peers)
+        # What some tests of the control server skip without.
+        need nodejs has node
+        need default-jdk-headless has javac
+        need golang-go has go
         ;;
     loss-lab)
         need python3 has python3

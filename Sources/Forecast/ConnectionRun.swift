@@ -11,6 +11,8 @@ struct ConnectionRun {
         case complete
         /// The connection is over.
         case lost(TransferForecast.Loss)
+
+        var isLost: Bool { if case .lost = self { true } else { false } }
     }
 
     /// The most calls to a link in one step: 4,096, so that time advances on an unlimited link.
@@ -63,9 +65,9 @@ struct ConnectionRun {
     }
 
     /// The delays of the measured bytes that the link has delivered since the last call.
-    mutating func takeDelays(at now: Moment) -> [Duration] {
-        let isUpload = transfer.direction == .upstream
-        return probes.takeDelays(delivered: isUpload ? plan.upstream.delivered : plan.downstream.delivered, at: now)
+    mutating func takeDelays(isOver: Bool, at now: Moment) -> [Duration] {
+        let delivered = transfer.direction == .upstream ? plan.upstream.delivered : plan.downstream.delivered
+        return probes.takeDelays(delivered: delivered, isOver: isOver, at: now)
     }
 
     // Copies, because each access through `plan.faults` is reference-counted.

@@ -8,6 +8,8 @@ struct DelayProbes {
     private static let fraction: Int64 = 64
 
     private struct Probe {
+        /// The first byte that came with the followed one or before it, and since the probe before.
+        var first: Int64
         var offset: Int64
         var taken: Moment
     }
@@ -17,16 +19,18 @@ struct DelayProbes {
 
     /// Follows the last of `arrived` bytes, which the link took at `now`; returns whether it does.
     mutating func follow(_ arrived: Int64, at now: Moment) -> Bool {
-        guard arrived > max(passed, probes.last?.offset ?? 0), probes.count < DelayProbes.limit else { return false }
-        probes.append(Probe(offset: arrived, taken: now))
+        let known = max(passed, probes.last?.offset ?? 0)
+        guard arrived > known, probes.count < DelayProbes.limit else { return false }
+        probes.append(Probe(first: known + 1, offset: arrived, taken: now))
         return true
     }
 
-    /// The delays of the followed bytes that have been delivered by `now`.
-    mutating func takeDelays(delivered: Int64, at now: Moment) -> [Duration] {
+    /// The delays of the followed bytes that have been delivered by `now`. Of a connection that is over, a followed byte that
+    /// hasn't arrived is replaced by the last one that has.
+    mutating func takeDelays(delivered: Int64, isOver: Bool, at now: Moment) -> [Duration] {
         passed = delivered
-        guard let first = probes.first, first.offset <= delivered else { return [] }
-        let count = probes.prefix { $0.offset <= delivered }.count
+        guard let first = probes.first, first.first <= delivered else { return [] }
+        let count = probes.prefix { (isOver ? $0.first : $0.offset) <= delivered }.count
         defer { probes.removeFirst(count) }
         return probes[..<count].map { now - $0.taken }
     }

@@ -166,7 +166,7 @@ struct ForecastRun {
             steps += run.isInterruptible ? cost.change : 1
             reached(run.fileBytes)
             if now >= nextMeasurement, run.measureDelay(at: now) { scheduleMeasurement() }
-            for delay in run.takeDelays(at: now) { forecast.note(delay, at: now) }
+            for delay in run.takeDelays(isOver: step.isLost, at: now) { forecast.note(delay, at: now) }
             for (event, direction) in run.takeEvents() {
                 steps += cost.event
                 plan.note(event)

@@ -160,6 +160,27 @@ public final class Proxy: Sendable {
         }
     }
 
+    /// Stops listening, so that its port is free when it returns, and ends no connection; undone by `takePort`.
+    package func leavePort() async {
+        let listener = listener
+        _ = try? await listener.loop.run(beyondLimit: true) { listener.value.leavePort() }
+    }
+
+    /// Listens again after `leavePort`. Nothing if the proxy has stopped.
+    ///
+    /// - Throws: `ProxyError.cannotListen` if another socket has the port by now.
+    package func takePort() async throws(ProxyError) {
+        let (listener, addresses) = (listener, addresses)
+        let result = try? await listener.loop.run(beyondLimit: true) {
+            Result { () throws(ListeningSockets.Failure) in try listener.value.takePort(addresses) }
+        }
+        do throws(ListeningSockets.Failure) {
+            try result?.get()
+        } catch {
+            throw .cannotListen(configuration.listen, error.error)
+        }
+    }
+
     /// The counters of all loops together.
     public func statistics() async -> Statistics {
         let listener = listener

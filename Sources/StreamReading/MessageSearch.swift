@@ -11,20 +11,34 @@ struct MessageSearch {
     private var isTurn = true
     private var attempts = 0
 
-    /// Whether as many attempts as there may be have failed.
-    var hasFailed: Bool { attempts >= MessageSearch.attemptLimit }
+    /// What the next bytes of a client are.
+    enum Finding {
+        /// The beginning of a request.
+        case request
+        /// A token that may become the method of one, so that the next bytes decide.
+        case token
+        /// No beginning of a request.
+        case nothing
+        /// None again, as often as there are attempts.
+        case failure
+    }
 
     /// Notes bytes of the server.
     mutating func serverSent() { isTurn = true }
 
-    /// Whether the next bytes of the client begin a request.
-    mutating func isRequest(_ bytes: Span<UInt8>) -> Bool {
-        guard isTurn, !bytes.isEmpty else { return false }
-        isTurn = false
+    /// Looks at the next bytes of the client, those after a token with it in front.
+    mutating func look(at bytes: Span<UInt8>) -> Finding {
+        guard isTurn, !bytes.isEmpty else { return .nothing }
         var line = StartLine.request
-        if line.read(bytes), line.progress != .token { return true }
+        guard line.read(bytes) else { return miss() }
+        return line.progress == .token ? .token : .request
+    }
+
+    /// Ends a turn without a request.
+    mutating func miss() -> Finding {
+        isTurn = false
         attempts += 1
-        return false
+        return attempts < MessageSearch.attemptLimit ? .nothing : .failure
     }
 }
 

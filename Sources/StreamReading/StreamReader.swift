@@ -116,18 +116,22 @@ public final class StreamReader {
         search = MessageSearch()
     }
 
-    /// Ends the search if `bytes` of the client begin a request, or if it has failed.
-    private func continueSearch(_ bytes: Span<UInt8>) {
-        if search?.isRequest(bytes) == true {
+    /// Ends the search if it is successful or has failed; a token that may begin a request is held meanwhile.
+    private func follow(_ finding: MessageSearch.Finding) {
+        switch finding {
+        case .token:
+            upstream.scanner.join()
+        case .nothing:
+            upstream.scanner = MessageScanner(.request, waitingAt: upstream.scanner.offset)
+        case .request:
             upstream.scanner.join()
             downstream.scanner.join()
-        } else if search?.hasFailed == true {
+            search = nil
+        case .failure:
             upstream.scanner.giveUp(.notHTTP)
             downstream.scanner.stop()
-        } else {
-            return
+            search = nil
         }
-        search = nil
     }
 
     /// How far the messages of the connection are known.
@@ -216,6 +220,8 @@ public final class StreamReader {
     /// Gives up unfinished heads whose deadlines have passed.
     public func timeAdvanced(to now: Moment, _ direction: Direction) {
         switch direction {
+        case .upstream where now >= upstream.deadline && search != nil:
+            if let finding = search?.miss() { follow(finding) }
         case .upstream: upstream.timeAdvanced(to: now)
         case .downstream: downstream.timeAdvanced(to: now)
         }
@@ -256,7 +262,7 @@ public final class StreamReader {
 
     private func readUpstream(_ bytes: Span<UInt8>, at now: Moment, into link: inout Link) -> Portion {
         let exchange = exchange
-        if search != nil { continueSearch(bytes) }
+        if let finding = search?.look(at: bytes) { follow(finding) }
         let count = StreamReader.scan(
             &upstream,
             readsMessages,

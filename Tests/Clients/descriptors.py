@@ -1,7 +1,7 @@
 """Every command with few descriptors: a sentence or service, never a signal, and no spinning."""
 import http.server, os, resource, signal, socket, subprocess, sys, tempfile, threading, time, unittest, urllib.request
 
-from server import SQUALL
+from server import Server, SQUALL
 from control_limits import processor
 
 LIMITS = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 256, 512, 1024]
@@ -37,6 +37,25 @@ class Files(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def journal(folder):
+    """The journal of a run in which a client met the fault."""
+    profile, path = os.path.join(folder, "p.json"), os.path.join(folder, "j.jsonl")
+    with open(profile, "w") as file:
+        file.write(PROFILE)
+    with socket.create_server(("127.0.0.1", 0)) as upstream:
+        place = "127.0.0.1:%d" % upstream.getsockname()[1]
+        process = start(1024, "run", profile, "--listen", "127.0.0.1:0", "--upstream", place, "--journal", path)
+        host, port = process.stdout.readline().split()[1].rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(b"x")
+            server, _ = upstream.accept()
+            server.recv(1)
+            server.close()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    return path
+
+
 class Descriptors(unittest.TestCase):
     def check_end(self, process, what):
         """It has ended: well, or with a sentence."""
@@ -47,14 +66,19 @@ class Descriptors(unittest.TestCase):
         return process.returncode
 
     def test_commands_that_end(self):
+        server = Server()
+        self.addCleanup(server.stop)
         with tempfile.TemporaryDirectory() as folder:
             profile = os.path.join(folder, "p.json")
             with open(profile, "w") as file:
                 file.write(PROFILE)
             commands = [
-                ("check", profile), ("plan", profile), ("profiles",), ("ctl", "-h", "http://127.0.0.1:9", "list"),
+                ("check", profile), ("plan", profile), ("profiles",),
+                ("ctl", "-h", f"http://127.0.0.1:{server.port}", "list"),
                 ("demo", "--size", "64 KiB"),
                 ("test", "--profile", profile, "--upstream", "127.0.0.1:9", "--allow-vacuous", "--", "true"),
+                ("shrink", journal(folder), "--upstream", "127.0.0.1:9", "--output", os.path.join(folder, "shrunk"),
+                 "--", "false"),
             ]
             for command in commands:
                 served = [limit for limit in LIMITS if self.check_end(start(limit, *command), (limit, *command)) == 0]
@@ -118,7 +142,8 @@ class Descriptors(unittest.TestCase):
             with socket.create_server(("127.0.0.1", 0), backlog=4096) as upstream:
                 place = "127.0.0.1:%d" % upstream.getsockname()[1]
                 run = ("run", profile, "--listen", "127.0.0.1:0", "--upstream", place)
-                for arguments in (("serve", "--port", "0"), run):
+                replay = ("replay", journal(folder), "--listen", "127.0.0.1:0", "--upstream", place)
+                for arguments in (("serve", "--port", "0"), run, replay):
                     served = [limit for limit in LIMITS if self.check_server(limit, *arguments)]
                     print(f"{arguments[0]}: works with {served[:1] or 'none'} and more")
                     self.assertIn(1024, served)

@@ -23,6 +23,47 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (
+            "udp:127.0.0.1:53",
+            "“udp:127.0.0.1:53” is for datagrams: Squall forwards TCP and Unix sockets; UDP and QUIC aren't there yet: "
+                + "write HOST:PORT"
+        ),
+        (
+            "https://api.test/v2",
+            "“https://api.test/v2” is a URL, not an address: write “api.test:443”; TLS passes through as it is"
+        ),
+        (
+            "tls://api.test:8443",
+            "“tls://api.test:8443” is a URL, not an address: write “api.test:8443”; TLS passes through as it is"
+        ),
+    ])
+    func `a URL, or an address for datagrams, gets the command's answer in Toxiproxy's form`(
+        address: String,
+        text: String
+    ) async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            let requests: [(HTTPRequest.Method, String, String)] = [
+                (.post, "/proxies", #"{"name":"b","listen":"127.0.0.1:0","upstream":"\#(address)"}"#),
+                (.post, "/proxies/a", #"{"upstream":"\#(address)"}"#),
+                (.post, "/v1/proxies", #"{"name":"b","upstream":"\#(address)"}"#),
+            ]
+            for (method, path, body) in requests {
+                let answer = try await api.send(method, path, body)
+                let isToxiproxy = !path.hasPrefix("/v1")
+                #expect(answer.status == 400)
+                #expect(answer.string(isToxiproxy ? "error" : "detail") == "upstream: \(text)")
+            }
+            let listen = try await api.send(
+                .post,
+                "/proxies",
+                #"{"name":"b","listen":"\#(address)","upstream":"127.0.0.1:9"}"#
+            )
+            #expect(listen.status == 500 && listen.string("error") == "listen tcp: \(text)")
+        }
+    }
+
     @Test func `attributes match in any case, and a change with an unknown one changes nothing`() async throws {
         try await withV1 { api in
             try await api.create("a")

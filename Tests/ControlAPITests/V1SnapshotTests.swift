@@ -1,4 +1,5 @@
 import ControlAPI
+import EventLoop
 import HTTPTypes
 import TestSockets
 import Testing
@@ -75,19 +76,29 @@ import Testing
         }
     }
 
-    @Test func `if a port is wanted twice the proxies before come back`() async throws {
+    /// The first new proxy can listen at the port of the one that leaves, the second can't.
+    @Test(arguments: ["127.0.0.1", "192.0.2.1", "host.invalid"])
+    func `a snapshot that is refused at the port of a leaving proxy costs it no connection`(host: String) async throws {
         try await withV1 { api in
             let address = try await api.create("a", #","profile":"slow""#).string("listen")
             try await api.create("b")
+            let port = try #require(Endpoint(address)?.port)
+            let client = try await api.client(of: "a")
             let before = try await api.send(.get, "/v1/snapshot")
-            func proxy(_ name: String) -> String {
-                #"{"name":"\#(name)","listen":"\#(address)","upstream":"\#(api.upstream)"}"#
+            func proxy(_ name: String, _ listen: String) -> String {
+                #"{"name":"\#(name)","listen":"\#(listen)","upstream":"\#(api.upstream)"}"#
             }
-            let body = #"{"proxies":[\#(proxy("c")),\#(proxy("d"))],"profiles":{}}"#
+            let body = #"{"proxies":[\#(proxy("c", address)),\#(proxy("d", "\(host):\(port)"))],"profiles":{}}"#
             let answer = try await api.send(.put, "/v1/snapshot", body)
-            #expect(answer.status == 409)
+            #expect(answer.status == 409 && answer.string("code") == "cannot-listen", "\(answer.text)")
             let after = try await api.send(.get, "/v1/snapshot")
             #expect(after.text == before.text)
+            #expect(try await api.send(.get, "/v1/proxies/a").number("connections.open") == 1)
+            try await blocking {
+                try client.send([7])
+                #expect(try client.receive(exactly: 1) == [7])
+            }
+            client.close()
             try await api.client(of: "a").close()
         }
     }

@@ -103,6 +103,33 @@ struct PlanPictureTests {
     }
 
     @Test
+    func `gives each of a few faults a row, and shows the delay of every connection that is cut`() throws {
+        let faults = """
+            "faults": [
+                { "kind": "http", "name": "overloaded", "answer": { "status": 503 }, "when": { "connection": 1 } },
+                { "kind": "stall", "name": "slow", "stream": "downstream", "at": "0 B", "of": "message", "for": "200 ms" },
+                { "kind": "cut", "every": "256 KiB", "of": "resource", "stream": "downstream" } ]
+            """
+        let picture = try picture(faults, bytes: 2 << 20)
+        #expect(picture.rows.map(\.label) == ["lost", "overloaded", "slow"])
+        #expect(picture.legend.suffix(3) == [.mark(.lost), .mark(.fault), .delay])
+        let text = PlanText(picture, width: 80).text
+        #expect(text.contains("\noverloaded  ◆") && text.contains("\n      slow  "), "\(text)")
+        // From the answer that is at once to the first that is slow the line rises.
+        let delays = picture.columns().filter { $0.begin >= .zero + .milliseconds(250) }.compactMap(\.delay?.mean)
+        #expect(!delays.isEmpty && delays.allSatisfy { $0 == .milliseconds(200) }, "\(delays)")
+    }
+
+    @Test
+    func `marks the end of a transfer that no rate shows, and a connection that hangs`() throws {
+        let hang = #"{ "kind": "connect", "how": "hang", "when": { "connection": 1, "age": "..2 s" } }"#
+        let picture = try picture("\"faults\": [ \(hang) ]", bytes: 1_000)
+        #expect(picture.rows.map(\.label) == ["refused", "done"])
+        #expect(picture.marks.last?.tip == "2.0 s: the transfer is complete")
+        #expect(PlanText(picture, width: 80).text.contains("● the transfer is complete"))
+    }
+
+    @Test
     func `marks what a journal tells`() throws {
         let profile = try ProfileReader.profile(
             from: ProfileSource(

@@ -7,8 +7,7 @@ import Units
 /// Connections that are read from their middle on.
 @Suite struct JoiningTests {
     private static let answer = Fault.http(.answer(HTTPAnswer(status: 503)))
-    /// Sizes of reads that have at least a method and a target in them.
-    private static let readSizes = [7, 64, 1 << 16]
+    private static let readSizes = [1, 7, 64, 1 << 16]
 
     @Test(arguments: readSizes)
     func `messages are read from the next request on`(readSize: Int) {
@@ -89,7 +88,39 @@ import Units
         conversation.join()
         conversation.request(Sent.get("/three"))
         conversation.respond("6789" + Sent.ok("two") + Sent.ok("three"))
+        #expect(conversation.reader.messages == .unreadable)
         #expect(conversation.toClient.text == Sent.ok(Sent.digits) + Sent.ok("two") + Sent.ok("three"))
+    }
+
+    @Test func `a client that pipelines beside its responses is met at most once, and counts as not read`() {
+        var conversation = Conversation(.cut(.at(ByteCount(9)), of: .body), joins: true)
+        conversation.request(Sent.get("/one") + Sent.get("/two"))
+        conversation.respond(Sent.ok("one"))
+        conversation.join()
+        conversation.request(Sent.get("/three"))
+        conversation.respond(Sent.ok("two"))
+        conversation.respond(Sent.ok("three"))
+        #expect(conversation.reader.messages == .unreadable)
+        #expect(conversation.toClient.text == Sent.ok("one") + Sent.ok("two") + Sent.ok("three"))
+    }
+
+    @Test func `a capital token after the server is held for 250 ms at most, and isn't a request then`() {
+        var conversation = Conversation(JoiningTests.answer, joins: true)
+        conversation.request("HELLO\n")
+        conversation.respond("HELLO\n")
+        conversation.join()
+        conversation.request("PI")
+        #expect(conversation.toServer.text == "HELLO\n")
+        conversation.wait(until: Moment(nanoseconds: 249_999_999))
+        #expect(conversation.toServer.text == "HELLO\n")
+        conversation.wait(until: Moment(nanoseconds: 250_000_000))
+        #expect(conversation.toServer.text == "HELLO\nPI")
+        conversation.request("NG\n")
+        #expect(conversation.toServer.text == "HELLO\nPING\n")
+        #expect(conversation.reader.messages == .awaited)
+        conversation.respond("PONG\n")
+        conversation.request(Sent.get)
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
     }
 
     @Test func `what was read, left and is wanted again begins with the next request`() {

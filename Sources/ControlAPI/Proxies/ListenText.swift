@@ -1,4 +1,5 @@
 import EventLoop
+import FaultProfile
 import ProxyEngine
 import Units
 
@@ -8,6 +9,7 @@ enum ListenText {
     /// is with `*` or `0.0.0.0`, as in Go; without a text as well, at a free port.
     static func endpoint(_ text: String) throws(ControlError) -> Endpoint {
         if text.isEmpty { return Endpoint(host: "::", port: 0) }
+        if let refusal = refusal(text) { throw .malformedListen("listen tcp: \(refusal)") }
         let host = ["*:", "0.0.0.0:"].first { text.hasPrefix($0) }
         let port = text.dropFirst(host.map { $0.count - 1 } ?? 0)
         if port.hasPrefix(":"), let endpoint = Endpoint("[::]\(port)") { return endpoint }
@@ -42,11 +44,17 @@ enum ListenText {
 
     /// The endpoint of an upstream. Without a host it is on this machine.
     private static func upstream(_ text: String) throws(ControlError) -> Endpoint {
+        if let refusal = refusal(text) { throw .invalid("upstream: \(refusal)") }
         guard let endpoint = Endpoint(LoopbackAddress.completing(text)) else {
             throw .invalid("upstream: address \(text): \(reason(text))")
         }
         guard !endpoint.hasFreePort else { throw .invalid("upstream: address \(text): the port must be above 0") }
         return endpoint
+    }
+
+    /// Why a URL, or an address for datagrams, is no address here, in the command's words; `nil` for any other text.
+    private static func refusal(_ text: String) -> String? {
+        ForeignWords.refusal(ofAddress: text).map { "\($0.problem): \($0.remedy)" }
     }
 
     private static func reason(_ text: String) -> String {

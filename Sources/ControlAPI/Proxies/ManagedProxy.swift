@@ -243,6 +243,27 @@ final class ManagedProxy: Sendable {
         return total
     }
 
+    /// Stops listening and ends no connection, until `takePort` or `end`.
+    func leavePort() async {
+        await changes.withLock { await state.running?.leavePort() }
+    }
+
+    /// Listens again after `leavePort`; the proxy is disabled if another socket has its port by now.
+    func takePort() async {
+        await changes.withLock {
+            var new = state
+            guard let running = new.running else { return }
+            do throws(ProxyError) {
+                try await running.takePort()
+            } catch {
+                await stop(running, &new)
+                new.isEnabled = false
+                let disabled = new
+                current.withLock { $0 = disabled }
+            }
+        }
+    }
+
     /// Stops the proxy for good.
     func end() async {
         scheduleExpiry(of: [])

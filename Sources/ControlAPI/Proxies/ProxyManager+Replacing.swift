@@ -7,37 +7,12 @@ extension ProxyManager {
     /// changes.
     ///
     /// A proxy that keeps its name, addresses and seed goes on with its connections, and gets the faults of its definition.
-    /// All others are started before one of those there are is stopped, except at a port that one of these has: if such a
-    /// port is lost in between, the proxies before come back as far as they can listen, without their connections.
+    /// All others are started before the connections of one of those there are end: one whose port is wanted stops listening
+    /// first, and listens again if another can't be started.
     func replaceAll(with definitions: [Definition]) async throws(ControlError) {
         try await replacing.withLock { () async throws(ControlError) in
-            let before = all
-            let change = try await Replacement(of: before, by: definitions, in: self)
-            let old = before.map { Definition(of: $0) }
-            do throws(ControlError) {
-                try await change.perform()
-            } catch {
-                for name in all.map(\.name) where !change.isKept(name) { try? await remove(name) }
-                for definition in old {
-                    if let kept = try? proxy(definition.name) {
-                        try? await kept.takeFaults(of: definition)
-                    } else {
-                        await restore(definition)
-                    }
-                }
-                throw error
-            }
-        }
-    }
-
-    /// Makes a proxy that there was; a disabled one if it can't listen.
-    private func restore(_ definition: Definition) async {
-        do throws(ControlError) {
-            try await create(definition)
-        } catch {
-            var disabled = definition
-            disabled.isEnabled = false
-            _ = try? await create(disabled)
+            let change = try await Replacement(of: all, by: definitions, in: self)
+            try await change.perform()
         }
     }
 }
@@ -47,17 +22,18 @@ private struct Replacement {
     private let manager: ProxyManager
     private var kept: [(proxy: ManagedProxy, definition: ProxyManager.Definition)] = []
     private var next: [String: ManagedProxy] = [:]
-    /// The proxies that start once those before have left their ports.
-    private var late: [ManagedProxy] = []
+    /// The new proxies to start.
+    private var starting: [ManagedProxy] = []
+    /// The leaving proxies whose ports are wanted.
+    private var yielding: [ManagedProxy] = []
 
-    /// Checks `definitions`, and starts what can be started beside `present`. Nothing is left if it throws.
+    /// Checks `definitions`.
     init(
         of present: [ManagedProxy],
         by definitions: [ProxyManager.Definition],
         in manager: ProxyManager
     ) async throws(ControlError) {
         self.manager = manager
-        var fresh: [ManagedProxy] = []
         let names = Dictionary(present.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for definition in definitions {
             try definition.check(manager.context.forwardPolicy)
@@ -65,36 +41,38 @@ private struct Replacement {
             kept.append((same, definition))
             next[same.name] = same
         }
-        let leaving = present.filter { next[$0.name] == nil }.compactMap(\.place)
-        do throws(ControlError) {
-            for definition in definitions where next[definition.name] == nil {
-                let proxy = ManagedProxy(definition.name, definition.state(seed: manager.seed), manager.context)
-                next[proxy.name] = proxy
-                guard definition.isEnabled else { continue }
-                if let place = Place(try ListenText.endpoint(definition.listen)), leaving.contains(place) {
-                    late.append(proxy)
-                } else {
-                    try await proxy.update(isEnabled: true)
-                    fresh.append(proxy)
-                }
-            }
-        } catch {
-            for proxy in fresh { await proxy.end() }
-            throw error
+        let leaving = present.filter { next[$0.name] == nil }
+        var wanted: Set<Place> = []
+        for definition in definitions where next[definition.name] == nil {
+            let proxy = ManagedProxy(definition.name, definition.state(seed: manager.seed), manager.context)
+            next[proxy.name] = proxy
+            guard definition.isEnabled else { continue }
+            starting.append(proxy)
+            if let place = Place(try ListenText.endpoint(definition.listen)) { wanted.insert(place) }
         }
+        yielding = leaving.filter { $0.place.map(wanted.contains) ?? false }
     }
 
-    /// Whether the proxy of a name goes on.
-    func isKept(_ name: String) -> Bool { kept.contains { $0.proxy.name == name } }
-
-    /// Exchanges the proxies.
+    /// Starts the new proxies, and puts them in the place of those before.
     ///
-    /// - Throws: the first failure; the proxies are those of the definitions then, and some don't run.
+    /// - Throws: the first failure; the proxies are those before then, with their connections.
     func perform() async throws(ControlError) {
+        for proxy in yielding { await proxy.leavePort() }
+        var started: [ManagedProxy] = []
+        do throws(ControlError) {
+            for proxy in starting {
+                try await proxy.update(isEnabled: true)
+                started.append(proxy)
+            }
+        } catch {
+            for proxy in started { await proxy.end() }
+            for proxy in yielding { await proxy.takePort() }
+            throw error
+        }
         for (name, proxy) in manager.exchange(for: next) where next[name] !== proxy { await proxy.end() }
+        // Fails for a proxy that is removed meanwhile, and while the server stops.
+        for (proxy, definition) in kept { try? await proxy.takeFaults(of: definition) }
         manager.context.journal.noteChange()
-        for (proxy, definition) in kept { try await proxy.takeFaults(of: definition) }
-        for proxy in late { try await proxy.update(isEnabled: true) }
     }
 }
 
@@ -148,18 +126,6 @@ extension ManagedProxy {
 }
 
 extension ProxyManager.Definition {
-    /// The proxy as it is, without the faults that go by themselves.
-    fileprivate init(of proxy: ManagedProxy) {
-        let state = proxy.state
-        self.init(name: proxy.name, listen: state.listen, upstream: state.upstream)
-        listenPermissions = state.listenPermissions
-        isEnabled = state.isEnabled
-        seed = state.seed
-        toxics = state.toxics
-        (base, baseReference) = (state.base, state.baseReference)
-        extras = state.extras.filter { $0.until == nil }.map(\.fault)
-    }
-
     /// The state of the proxy before it runs.
     func state(seed general: UInt64) -> ManagedProxy.State {
         ManagedProxy.State(

@@ -22,6 +22,7 @@ package struct PlanGlyphs: Hashable, Sendable {
     let lost: Character
     let refused: Character
     let fault: Character
+    let complete: Character
     private let isASCII: Bool
 
     /// Blocks, lines and signs of Unicode.
@@ -38,6 +39,7 @@ package struct PlanGlyphs: Hashable, Sendable {
         lost: "▼",
         refused: "×",
         fault: "◆",
+        complete: "●",
         isASCII: false
     )
 
@@ -55,6 +57,7 @@ package struct PlanGlyphs: Hashable, Sendable {
         lost: "v",
         refused: "X",
         fault: "*",
+        complete: "@",
         isASCII: true
     )
 
@@ -67,6 +70,7 @@ package struct PlanGlyphs: Hashable, Sendable {
         case .lost: lost
         case .refused: refused
         case .fault: fault
+        case .complete: complete
         }
     }
 

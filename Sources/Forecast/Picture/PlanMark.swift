@@ -11,6 +11,8 @@ package struct PlanMark: Hashable, Sendable {
         case refused
         /// Another fault acts at a moment: a stall, a changed byte, an answer in the server's place.
         case fault
+        /// The transfer is complete. Marked where no rate tells so.
+        case complete
     }
 
     /// When it happens.
@@ -19,6 +21,18 @@ package struct PlanMark: Hashable, Sendable {
     package var kind: Kind
     /// A sentence: "connection 2 is lost (cut) at 65,536".
     package var text: String
+    /// The name of the fault, if it has a row of its own.
+    package var fault: String?
+}
+
+/// A row of marks.
+package struct PlanRow: Hashable, Sendable {
+    package let kind: PlanMark.Kind
+    /// The fault that acts; `nil` for every one.
+    package let fault: String?
+
+    /// The label: the fault's name, or what the kind is called.
+    package var label: String { fault?.visibleLine ?? kind.words.row }
 }
 
 extension PlanMark.Kind {
@@ -39,6 +53,7 @@ extension PlanMark.Kind {
         case .lost: ("lost", "a connection ends")
         case .refused: ("refused", "a connection is refused")
         case .fault: ("fault", "a fault acts")
+        case .complete: ("done", "the transfer is complete")
         }
     }
 }
@@ -50,31 +65,48 @@ package struct PlanMarks: Hashable, Sendable {
     /// The most texts in a tooltip.
     private static let textLimit = 5
 
-    package let kind: PlanMark.Kind
+    package let row: PlanRow
+    package var kind: PlanMark.Kind { row.kind }
     /// The moments of the first mark and of the last.
     package let begin: Moment
     package private(set) var end: Moment
     package private(set) var count = 1
     private var texts: [String]
 
-    private init(_ mark: PlanMark) {
-        (kind, begin, end) = (mark.kind, mark.moment, mark.moment)
+    init(_ mark: PlanMark, in row: PlanRow) {
+        (self.row, begin, end) = (row, mark.moment, mark.moment)
         texts = [PlanMarks.line(mark)]
     }
 
-    /// Joins the marks of each kind, which are in the order of time, of a drawing of `span`.
+    /// The most faults with a row each: 4. More share one.
+    private static let rowLimit = 4
+
+    /// The row of each mark: one for each kind, and for each of the faults that act, if they aren't many.
+    private static func rows(of marks: [PlanMark]) -> [(row: PlanRow, mark: PlanMark)] {
+        let faults = Set(marks.compactMap(\.fault))
+        return marks.map { (PlanRow(kind: $0.kind, fault: (2...rowLimit).contains(faults.count) ? $0.fault : nil), $0) }
+    }
+
+    /// Joins the marks of each row, which are in the order of time, of a drawing of `span`.
     package static func joined(_ marks: [PlanMark], span: Duration) -> [PlanMarks] {
         let gap = Double(span.nanoseconds) * nearness
-        return PlanMark.Kind.allCases.flatMap { kind in
-            var joined: [PlanMarks] = []
-            for mark in marks where mark.kind == kind {
-                if let last = joined.last, Double((mark.moment - last.end).nanoseconds) < gap {
-                    joined[joined.count - 1].add(mark)
-                } else {
-                    joined.append(PlanMarks(mark))
-                }
+        var rows: [PlanRow: [PlanMarks]] = [:]
+        var order: [PlanRow] = []
+        for (row, mark) in PlanMarks.rows(of: marks) {
+            guard var joined = rows[row], let last = joined.last else {
+                rows[row] = [PlanMarks(mark, in: row)]
+                order.append(row)
+                continue
             }
-            return joined
+            if Double((mark.moment - last.end).nanoseconds) < gap {
+                joined[joined.count - 1].add(mark)
+            } else {
+                joined.append(PlanMarks(mark, in: row))
+            }
+            rows[row] = joined
+        }
+        return PlanMark.Kind.allCases.flatMap { kind in
+            order.filter { $0.kind == kind }.flatMap { rows[$0] ?? [] }
         }
     }
 

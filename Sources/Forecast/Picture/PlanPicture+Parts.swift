@@ -100,9 +100,12 @@ extension PlanPicture {
             text = "connection \(connection) is lost (\(loss.rawValue)) at \(Formatting.grouped(offset))"
         case .struck(let entry):
             // The lost and the refused connections have marks of their own.
-            guard PlanMark.Kind(word: entry.effect.word) == .fault else { return nil }
+            guard let acts = PlanMark.Kind(word: entry.effect.word) else { return nil }
+            let isHanging = entry.connection != nil && entry.effect == .hangs
+            guard acts == .fault || isHanging else { return nil }
             let offset = entry.offset.map { " at \(Formatting.grouped($0))" } ?? ""
-            (kind, text) = (.fault, "\(entry.fault) \(entry.effect.word)\(offset)")
+            let text = "\(entry.fault) \(entry.effect.word)\(offset)"
+            return PlanMark(moment: event.moment, kind: acts, text: text, fault: isHanging ? nil : entry.fault)
         }
         return PlanMark(moment: event.moment, kind: kind, text: text)
     }

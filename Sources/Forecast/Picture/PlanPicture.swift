@@ -36,7 +36,7 @@ package struct PlanPicture: Sendable {
     package let conditions: String?
     package let runs: [PlanPhaseRun]
     package let outages: [PlanOutage]
-    package let marks: [PlanMarks]
+    package private(set) var marks: [PlanMarks]
     package let figures: [Figure]
     /// The ticks of the axis of rates; `nil` if there is no rate to draw.
     package private(set) var rates: RateTicks?
@@ -83,7 +83,8 @@ package struct PlanPicture: Sendable {
                 return PlanMark(
                     moment: event.moment,
                     kind: kind,
-                    text: "\(connection)\(event.fault) \(event.what)\(offset)"
+                    text: "\(connection)\(event.fault) \(event.what)\(offset)",
+                    fault: kind == .fault ? event.fault : nil
                 )
             }
         }
@@ -134,6 +135,10 @@ package struct PlanPicture: Sendable {
         times = TimeTicks(upTo: span)
         connections = forecast.map { PlanPicture.connections(of: $0) } ?? []
         measure()
+        if rates == nil, let forecast, forecast.outcome == .complete {
+            let end = PlanMark(moment: .zero + forecast.duration, kind: .complete, text: "the transfer is complete")
+            self.marks.append(PlanMarks(end, in: PlanRow(kind: .complete, fault: nil)))
+        }
         if let end = timeline.cutAt {
             let time = NearestText.time(end - .zero)
             notes.append("what comes after \(time) isn't drawn: the profile changes too often")
@@ -197,6 +202,11 @@ package struct PlanPicture: Sendable {
 
     /// The kinds of marks that there are.
     package var kinds: [PlanMark.Kind] { PlanMark.Kind.allCases.filter { kind in marks.contains { $0.kind == kind } } }
+
+    /// The rows of marks, from top to bottom.
+    package var rows: [PlanRow] {
+        marks.map(\.row).reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+    }
 
     /// The place of a moment in the drawing, from 0 to 1.
     package func share(_ moment: Moment) -> Double {

@@ -82,12 +82,12 @@ package struct PlanSVG {
     var top: Double { picture.runs.isEmpty ? Size.top.plain : Size.top.named }
     /// The lower edge of the chart of rates.
     var ratesBottom: Double { top + (picture.rates == nil ? 0 : Size.rates) }
-    /// The upper edge of the row of a kind of marks.
-    func top(of kind: PlanMark.Kind) -> Double {
-        ratesBottom + 6 + Double(picture.kinds.firstIndex(of: kind) ?? 0) * Size.row
+    /// The upper edge of a row of marks.
+    func top(of row: PlanRow) -> Double {
+        ratesBottom + 6 + Double(picture.rows.firstIndex(of: row) ?? 0) * Size.row
     }
     /// The lower edge of the rows of marks.
-    var marksBottom: Double { ratesBottom + (picture.kinds.isEmpty ? 0 : 6 + Double(picture.kinds.count) * Size.row) }
+    var marksBottom: Double { ratesBottom + (picture.rows.isEmpty ? 0 : 6 + Double(picture.rows.count) * Size.row) }
     /// The upper edge of the chart of delays.
     var delaysTop: Double { marksBottom + 20 }
     /// The lower edge of all that shares the axis of time.
@@ -142,9 +142,12 @@ package struct PlanSVG {
 
     /// The marks: a sign each, or a band with its number.
     private var markRows: [String] {
-        picture.kinds.map { label($0.words.row, "end", x: Size.left - 8, y: top(of: $0) + 15) }
+        picture.rows.map { row in
+            let text = LabelWidth.cut(row.label, to: Size.left - 12, size: Size.font) ?? ""
+            return label(text, "end", x: Size.left - 8, y: top(of: row) + 15)
+        }
             + picture.marks.map { marks in
-                let (begin, end, row) = (x(marks.begin), x(marks.end), top(of: marks.kind))
+                let (begin, end, row) = (x(marks.begin), x(marks.end), top(of: marks.row))
                 let tip = "<title>\(marks.tip.xmlLines)</title>"
                 guard let text = marks.label else {
                     let line =
@@ -169,6 +172,7 @@ package struct PlanSVG {
         case .lost: "M\((x - 5).short) \((y - 4).short)h10l-5 9Z"
         case .refused: "M\((x - 4).short) \((y - 4).short)l8 8m0 -8l-8 8"
         case .fault: "M\(x.short) \((y - 5).short)l5 5l-5 5l-5 -5Z"
+        case .complete: "M\((x - 5).short) \(y.short)a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z"
         }
     }
 }

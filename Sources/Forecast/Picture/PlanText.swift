@@ -24,7 +24,7 @@ package struct PlanText {
         self.picture = picture
         self.glyphs = glyphs
         self.width = min(max(width, PlanText.widths.lowerBound), PlanText.widths.upperBound)
-        var labels = ["outage"] + picture.kinds.map(\.words.row)
+        var labels = ["outage"] + picture.rows.map { PlanText.label($0, glyphs) }
         if let rates = picture.rates { labels += rates.rates.map(rates.text) }
         if let delays = picture.delays { labels += delays.delays.map { glyphs.text(delays.text($0)) } }
         margin = (labels.map(\.count).max() ?? 0) + 2
@@ -42,7 +42,7 @@ package struct PlanText {
         }
         lines += rateChart
         if !picture.outages.isEmpty { lines.append(row("outage ", outageRow)) }
-        lines += picture.kinds.map { row("\($0.words.row) ", markRow($0)) }
+        lines += picture.rows.map { row("\(PlanText.label($0, glyphs)) ", markRow($0)) }
         if let delays = picture.delays { lines += delayChart(delays) }
         lines += axis
         lines += legend + picture.notes.flatMap { wrapped($0, indent: 0) } + [""] + list + [""] + figures
@@ -99,10 +99,17 @@ package struct PlanText {
         return marks
     }
 
-    /// The marks of a kind: a sign, or a band with its number.
-    private func markRow(_ kind: PlanMark.Kind) -> [Character] {
+    /// The longest label of a row, in columns.
+    private static let labelLimit = 14
+
+    private static func label(_ row: PlanRow, _ glyphs: PlanGlyphs) -> String {
+        glyphs.text(row.label.count > labelLimit ? row.label.prefix(labelLimit - 1) + "…" : row.label)
+    }
+
+    /// The marks of a row: a sign, or a band with its number.
+    private func markRow(_ place: PlanRow) -> [Character] {
         var row = [Character](repeating: " ", count: columns.count)
-        let marks = picture.marks.filter { $0.kind == kind }
+        let marks = picture.marks.filter { $0.row == place }
         for (index, mark) in marks.enumerated() {
             let (first, last) = (column(of: mark.begin), column(of: mark.end))
             let limit = index + 1 < marks.count ? column(of: marks[index + 1].begin) : columns.count

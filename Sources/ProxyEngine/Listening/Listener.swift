@@ -20,7 +20,9 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     let context: ProxyContext
     let shards: [LoopBound<Shard>]
     private var plan: Plan
+    /// The sockets; `nil` before `open`, after `close`, and while the port is left.
     private(set) var sockets: ListeningSockets?
+    private var isOpen = false
     private var outageTimer: LoopTimer?
     private var spacing = WakeSpacing()
     private var retryTimer: LoopTimer?
@@ -48,14 +50,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     /// Binds and listens on every address, unless an outage refuses connections from the start. Returns the addresses with
     /// the port that was chosen for port 0.
     func open(_ addresses: [SocketAddress]) throws(ListeningSockets.Failure) -> [SocketAddress] {
-        let sockets = try ListeningSockets(
-            addresses,
-            permissions: context.configuration.listenPermissions,
-            on: loop,
-            handler: self
-        )
-        self.sockets = sockets
-        context.registry.note(context.route.id, listensOn: sockets.addresses)
+        let sockets = try bind(addresses)
+        isOpen = true
         loop.add(self)
         let (loop, resident) = (loop, LoopBound(self, on: loop))
         context.roomIsFree.withLock { $0 = { _ = loop.post { resident.value.lookForRoom() } } }
@@ -66,6 +62,36 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         return sockets.addresses
     }
 
+    private func bind(_ addresses: [SocketAddress]) throws(ListeningSockets.Failure) -> ListeningSockets {
+        let sockets = try ListeningSockets(
+            addresses,
+            permissions: context.configuration.listenPermissions,
+            on: loop,
+            handler: self
+        )
+        self.sockets = sockets
+        context.registry.note(context.route.id, listensOn: sockets.addresses)
+        return sockets
+    }
+
+    /// Closes the listening sockets and no connection, until `takePort` or `close`.
+    func leavePort() {
+        context.registry.note(context.route.id, listensOn: [])
+        sockets?.close(on: loop)
+        sockets = nil
+    }
+
+    /// Listens again at `addresses`, those of `open`, after `leavePort`.
+    func takePort(_ addresses: [SocketAddress]) throws(ListeningSockets.Failure) {
+        guard isOpen, sockets == nil else { return }
+        _ = try bind(addresses)
+        // As new sockets do.
+        (admission, isFull, shortage) = (.open, false, nil)
+        context.isRefusing.store(false, ordering: .releasing)
+        context.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
+        followOutages()
+    }
+
     /// Stops listening for good.
     func close() {
         outageTimer?.cancel()
@@ -73,11 +99,12 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         context.admissionMayChange.withLock { $0 = nil }
         context.descriptorsAreShort.withLock { $0 = nil }
         context.plans.withLock { $0 = nil }
-        guard let sockets else { return }
+        guard isOpen else { return }
+        isOpen = false
         context.registry.remove(context.route.id)
         context.roomIsFree.withLock { $0 = nil }
-        sockets.close(on: loop)
-        self.sockets = nil
+        sockets?.close(on: loop)
+        sockets = nil
         loop.remove(self)
     }
 
@@ -209,13 +236,13 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     /// `done` is called with the change, on any loop, when all loops have applied it; at once with `nil` if the proxy has
     /// stopped. It never waits for a connection.
     func apply(_ profile: Profile, global: GlobalBuckets?, done: @escaping @Sendable (PlanChange?) -> Void) {
-        guard sockets != nil else { return done(nil) }
+        guard isOpen else { return done(nil) }
         spread(plan.apply(profile, global: global), done: done)
     }
 
     /// Sets the clock of the phases on every loop, as `apply` does with a profile.
     func setClock(_ action: ClockAction, done: @escaping @Sendable (Result<PlanChange, ProxyError>) -> Void) {
-        guard sockets != nil else { return done(.failure(.stopped)) }
+        guard isOpen else { return done(.failure(.stopped)) }
         let now = loop.now
         let clock = plan.schedule.clock
         let next: PhaseClock
