@@ -268,7 +268,8 @@ let package = Package(
             name: "SquallCommand",
             dependencies: [
                 "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan", "FaultProfile",
-                "Forecast", "HTTPSemantics", "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay", "ResumableUploads",
+                "Forecast", "HTTPSemantics", "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay",
+                "ResumableUploads",
                 "StreamReading", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -61,7 +61,8 @@ extension UploadFailure {
         case .dialectRefused(let version?): "use --dialect \(version) or auto"
         case .dialectRefused(nil): "use --dialect auto"
         case .notRepeatable: "use --method PUT, or --repeatable where that is harmless"
-        case .otherProtocol, .refused, .sizeRefused, .appendLimitTooSmall, .respondedEarly, .outcomeUnknown, .tooManyRestarts,
+        case .otherProtocol, .refused, .sizeRefused, .appendLimitTooSmall, .respondedEarly, .outcomeUnknown,
+            .tooManyRestarts,
             .redirection, .violation:
             nil
         }
