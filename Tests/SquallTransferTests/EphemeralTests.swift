@@ -1,6 +1,7 @@
 import FaultProfile
 import Foundation
 import SquallTransfer
+import TestSockets
 import Testing
 import Units
 

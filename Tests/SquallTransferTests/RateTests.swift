@@ -1,4 +1,5 @@
 import SquallTransfer
+import TestSockets
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RateTests {
