@@ -86,7 +86,7 @@ extension DownloadSession {
                 guard !hadAmbiguousLength else { return .ended(.failed(.refused(.ambiguousLength))) }
                 hadAmbiguousLength = true
             }
-            return .ended(.retryable(cause))
+            return .ended(.retryable(cause, isImmediate: state.isEndRepeated))
         }
     }
 
@@ -199,7 +199,10 @@ extension DownloadSession {
         }
         state.bodyInterrupted()
         try Task.checkCancellation()
-        return .retryable(.connectionLost("it was closed in the middle of the answer"))
+        return .retryable(
+            .connectionLost("it was closed in the middle of the answer"),
+            isImmediate: state.isEndRepeated
+        )
     }
 
     /// Writes a body over damaged bytes and verifies them against the journal.

@@ -50,6 +50,9 @@ public struct DownloadBody: Hashable, Sendable {
     /// The number of bytes that came, including repeated ones.
     var count: Int64 { position - first }
 
+    /// Whether exactly the received bytes were repeated.
+    var hasRepeatedAll: Bool { position == received && count > 0 }
+
     /// Whether bytes came that hadn't been received before.
     var hasNewBytes: Bool { position > received }
 

@@ -181,7 +181,7 @@ extension DownloadState {
             return reject(.startsEarly(requested: offset, got: first))
         }
         if areTagsUnreliable || !known.isConfirmed(by: new, head) {
-            guard first < length else {
+            guard first < length || tail == .repeated else {
                 tail = .broken
                 lastBodyLength = max(lastBodyLength, 2)
                 return .retryNow(.rejected(.noValidator))

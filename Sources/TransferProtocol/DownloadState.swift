@@ -57,6 +57,9 @@ public struct DownloadState: Hashable, Sendable {
         case broken
         /// At bytes of another URL.
         case fromOtherURL
+        /// At bytes that a second response repeated before it broke right behind them, as a server does that fails at one
+        /// byte of the file: they are the server's, and an overlap would break there again.
+        case repeated
     }
 
     /// What the caller allows.
@@ -130,7 +133,7 @@ public struct DownloadState: Hashable, Sendable {
     /// The number of received bytes that the next range repeats.
     private func overlap(in representation: DownloadRepresentation) -> Int64 {
         let isJoinedByValidator = representation.strongValidator != nil && !areTagsUnreliable
-        guard tail != .whole || !isJoinedByValidator else { return 0 }
+        guard tail != .repeated, tail != .whole || !isJoinedByValidator else { return 0 }
         return min(length, Self.maximumOverlap, max(lastBodyLength / 2, isJoinedByValidator ? 0 : 1))
     }
 
@@ -161,10 +164,15 @@ public struct DownloadState: Hashable, Sendable {
         lastBodyLength = body.count
         if asFramed || body.position == body.end {
             tail = .whole
-        } else if tail != .fromOtherURL || body.hasNewBytes {
+        } else if body.hasNewBytes {
             tail = .broken
+        } else if body.hasRepeatedAll {
+            tail = .repeated
         }
     }
+
+    /// Whether the last response repeated the end of the received bytes and broke behind it: the next range starts there.
+    public var isEndRepeated: Bool { tail == .repeated }
 
     /// The overlap differs from the received bytes: nothing of this body is used.
     public mutating func overlapMismatched() -> DownloadConclusion {

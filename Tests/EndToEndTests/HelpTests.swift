@@ -49,7 +49,8 @@ import Testing
             "--detach",
         ],
         "get": [
-            "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc",
+            "--output", "--content-disposition", "--skip-complete", "--store-coded", "--sha256", "--require-proof",
+            "--user", "--password-file", "--header", "--netrc",
             "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--proxy", "--no-proxy",
             "--wait-for-network", "--limit-rate", "--attempts", "--seed", "--events",
         ],

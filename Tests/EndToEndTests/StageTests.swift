@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `figures of a resumed download are counted`() async throws {
-        try await withOrigin(size: 400_000) { origin in
+        try await withOrigin(size: 4_000_000) { origin in
             try await withFolder { folder in
                 let outcome = try await squall(
                     "test",

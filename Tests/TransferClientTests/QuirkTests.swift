@@ -97,6 +97,25 @@ import TransferProtocol
         #expect(requests.filter { $0.fields["if-range"] != nil }.count == 1)
     }
 
+    @Test(arguments: [["ETag: \"x\""], ["ETag: W/\"x\""], []])
+    func `a server that fails at the same bytes of the file each time is passed without an overlap`(
+        fields: [String]
+    ) async throws {
+        let size = Self.resource.content.count
+        let folder = try TemporaryFolder()
+        try await Script { request in
+            let start = request.rangeStart ?? 0
+            let end = min(size, (start / 100_000 + 1) * 100_000)
+            let (head, body) = Self.response(request, fields)
+            return [head, .send(Array(body.prefix(end - start)))]
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(folder.file == Self.resource.content)
+            #expect(done.waits.isEmpty)
+            #expect(server.requests.count == 2 * (size / 100_000) + 1)
+        }
+    }
+
     @Test func `a part with status 200 is taken as one`() async throws {
         let (done, file, _) = try await download(cuttingAt: 70_000, times: 1_000) {
             Self.response($0, ["ETag: \"x\""], status: 200)
