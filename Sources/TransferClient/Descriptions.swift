@@ -54,7 +54,6 @@ extension DownloadRejection: CustomStringConvertible {
         case .tagDiffers: "the server names another entity tag for the same length and date"
         case .startsLate(let requested, let got): "the part starts at \(got), and \(requested) was asked for"
         case .startsEarly(let requested, let got): "the part starts at \(got), too far before \(requested)"
-        case .nothingNew: "the part holds nothing that is missing"
         case .lengthsDisagree: "Content-Length and Content-Range disagree"
         case .overlapDiffers: "the part differs from the bytes that are held"
         case .bodyTooLong: "the body was longer than its head said"
@@ -86,7 +85,7 @@ extension DownloadFailure: CustomStringConvertible {
         case .otherProtocol(let status, let name):
             "the server answered \(status) and speaks \(name): it has no file there"
         case .ambiguousLength:
-            "the server sends a Content-Length that is no number or beside Transfer-Encoding, so nobody can tell where its "
+            "the server sends a Content-Length that is no number, comes twice or is beside Transfer-Encoding, so nobody can tell where its "
                 + "answer ends"
         case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .contentEncoding(let coding):

@@ -94,7 +94,7 @@ extension DownloadSession {
     private func outcome(of conclusion: DownloadConclusion, at redirects: RedirectChain) -> Outcome {
         switch conclusion {
         case .complete: return .proceed
-        case .requestMore: return .retryable(.partialOnly)
+        case .requestMore: return .retryable(.partialOnly, isImmediate: state.isEndRepeated)
         case .retryNow(let cause): return .retryable(cause, isImmediate: true)
         case .retry(let retryAfter, let cause): return .retryable(cause, retryAfter: retryAfter)
         case .fail(let failure):

@@ -78,8 +78,6 @@ public enum DownloadRejection: Hashable, Sendable {
     case startsLate(requested: Int64, got: Int64)
     /// The range starts before the bytes that can be compared.
     case startsEarly(requested: Int64, got: Int64)
-    /// The range ends before the first missing byte.
-    case nothingNew
     /// `Content-Length` and `Content-Range` disagree.
     case lengthsDisagree
     /// The overlap differs from the received bytes.

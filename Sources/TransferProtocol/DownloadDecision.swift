@@ -13,6 +13,7 @@ extension DownloadState {
         case 200 where plan == .probe: return decideOnProbe(head)
         // Some servers send a part with the status of the whole.
         case 200 where plan.condition == nil || !head.isPart: return decideOnFull(head, plan)
+        case 206 where plan.condition == nil && plan != .probe && head.isWhole: return decideOnFull(head, plan)
         case 200, 206: return decideOnPartial(head, plan)
         case 301, 302, 303, 307, 308:
             guard let location = head.fields[.location] else {
@@ -175,8 +176,6 @@ extension DownloadState {
             body?.isRepair = true
             return .repair(from: first)
         }
-        // The part may also show that nothing is missing.
-        guard last >= length || (last + 1 == length && new.total == length) else { return reject(.nothingNew) }
         guard length - first <= Self.maximumOverlap else {
             return reject(.startsEarly(requested: offset, got: first))
         }
@@ -188,7 +187,7 @@ extension DownloadState {
             }
             representation?.evidence.isJoinedByOverlap = true
         }
-        if tail == .broken, length - first < DownloadEvidence.minimumOverlap {
+        if tail != .repeated, length - first < DownloadEvidence.minimumOverlap {
             representation?.evidence.hasUncomparedJoin = true
         }
         representation?.merge(from: new)

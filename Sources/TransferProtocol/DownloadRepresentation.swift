@@ -83,11 +83,12 @@ public struct DownloadRepresentation: Hashable, Sendable {
         return HTTPDate(lastModified) != HTTPDate(modified)
     }
 
-    /// Whether `other` has another length, digest or content coding.
+    /// Whether `other` names another length, digest or content coding.
     private func hasOtherContents(in other: DownloadRepresentation) -> Bool {
         if let total, let otherTotal = other.total, total != otherTotal { return true }
         if let digest, let otherDigest = other.digest, digest != otherDigest { return true }
-        return contentCoding != other.contentCoding
+        // A 206 may leave the coding out (RFC 9110, section 15.3.7).
+        return other.contentCoding != nil && contentCoding != other.contentCoding
     }
 
     /// Whether the strong validator proves that `other`, from the response with this `head`, is the same

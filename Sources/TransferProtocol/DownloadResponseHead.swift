@@ -61,6 +61,12 @@ public struct DownloadResponseHead: Hashable, Sendable {
         return coding
     }
 
+    /// Whether `Content-Range` names all of the representation.
+    var isWhole: Bool {
+        guard case .bytes(0, let last, let total?) = contentRange else { return false }
+        return total == last + 1
+    }
+
     /// The minimum delay in `Retry-After`, relative to `now`, the wall clock in seconds since 1970.
     func retryAfter(now: Int64) -> Duration? {
         fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }

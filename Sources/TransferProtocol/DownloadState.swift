@@ -4,9 +4,8 @@ import HTTPTypes
 /// The state machine of a download: the next request, and the decision on each response.
 ///
 /// A value without files, sockets or clocks. The received bytes are discarded only when the head of a full response has
-/// arrived. Bytes are appended under one strong validator, or behind an overlap that equals the last received ones. After
-/// a broken connection there is always an overlap: what came last may not be the server's. No sequence of responses makes
-/// it accept an incomplete file.
+/// arrived. Bytes are appended behind an overlap that equals the last received ones, which may not be the server's. No
+/// sequence of responses makes it accept an incomplete file.
 public struct DownloadState: Hashable, Sendable {
     /// What the caller allows.
     public struct Rules: Hashable, Sendable {
@@ -57,8 +56,8 @@ public struct DownloadState: Hashable, Sendable {
         case broken
         /// At bytes of another URL.
         case fromOtherURL
-        /// At bytes that a second response repeated before it broke right behind them, as a server does that fails at one
-        /// byte of the file: they are the server's, and an overlap would break there again.
+        /// At bytes that a second response repeated, and at which it ended: as one of a server that fails at one byte of
+        /// the file, or sends parts shorter than the overlap. They are the server's, and an overlap would end there again.
         case repeated
     }
 
@@ -133,7 +132,7 @@ public struct DownloadState: Hashable, Sendable {
     /// The number of received bytes that the next range repeats.
     private func overlap(in representation: DownloadRepresentation) -> Int64 {
         let isJoinedByValidator = representation.strongValidator != nil && !areTagsUnreliable
-        guard tail != .repeated, tail != .whole || !isJoinedByValidator else { return 0 }
+        guard tail != .repeated else { return 0 }
         return min(length, Self.maximumOverlap, max(lastBodyLength / 2, isJoinedByValidator ? 0 : 1))
     }
 
@@ -162,16 +161,14 @@ public struct DownloadState: Hashable, Sendable {
     private mutating func ended(_ body: DownloadBody, asFramed: Bool) {
         guard !body.isRepair, body.count > 0 else { return }
         lastBodyLength = body.count
-        if asFramed || body.position == body.end {
-            tail = .whole
-        } else if body.hasNewBytes {
-            tail = .broken
+        if body.hasNewBytes {
+            tail = asFramed || body.position == body.end ? .whole : .broken
         } else if body.hasRepeatedAll {
             tail = .repeated
         }
     }
 
-    /// Whether the last response repeated the end of the received bytes and broke behind it: the next range starts there.
+    /// Whether the last response repeated the end of the received bytes and ended there: the next range starts behind it.
     public var isEndRepeated: Bool { tail == .repeated }
 
     /// The overlap differs from the received bytes: nothing of this body is used.

@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import Synchronization
 import TestSockets
@@ -79,6 +80,23 @@ import Testing
             try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: here.path)
             _ = try await squall("get", file.server.url + "/file", "--skip-complete", folder: folder)
             #expect(try Data(contentsOf: here) == Data("content".utf8))
+        }
+    }
+
+    @Test func `a digest decides whether a file is skipped, and a proof excludes skipping`() async throws {
+        let file = NamedFile()
+        try await withFolder { folder in
+            let here = folder.appendingPathComponent("file")
+            try Data("1234567".utf8).write(to: here)
+            let url = file.server.url + "/file"
+            let proved = try await squall("get", url, "--skip-complete", "--require-proof", folder: folder)
+            #expect(proved.status == 2)
+            let digest = SHA256.hash(Array("content".utf8)).hexadecimal
+            let outcome = try await squall("get", url, "--skip-complete", "--sha256", digest, folder: folder)
+            #expect(outcome.status == 0)
+            #expect(try Data(contentsOf: here) == Data("content".utf8))
+            let told = try await squall("get", url, "--skip-complete", "--events", "json", folder: folder)
+            #expect(told.output == "{\"bytes\":7,\"event\":\"skipped\"}\n")
         }
     }
 

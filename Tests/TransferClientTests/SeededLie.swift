@@ -11,6 +11,8 @@ struct SeededLie: Sendable {
         case shifted
         /// One bit of the last bytes is wrong.
         case flipped
+        /// The next part ends early, as it says, with bytes that aren't the file's.
+        case endsPartWithGarbage
     }
 
     let seed: UInt64
@@ -45,6 +47,13 @@ struct SeededLie: Sendable {
             if let last = body.indices.last { body[max(0, last - garbage.count % 8)] ^= 1 << UInt8(garbage.count % 8) }
             return [head, .send(body)]
         case (_, 0): return [head, .send(Array(body.prefix(cut)))]
+        case (.endsPartWithGarbage, _):
+            guard let start = request.rangeStart, resource.content.count - start > garbage.count + 1 else {
+                return [head, .send(body)]
+            }
+            let last = resource.content.count - 2
+            let part = Array(resource.content[start...last].dropLast(garbage.count))
+            return [resource.part(from: start, through: last), .send(part + garbage)]
         case (.beginsWithGarbage, _):
             return [head, .send(Array((garbage + body.dropFirst(garbage.count)).prefix(body.count)))]
         case (.shifted, _): return [head, .send(Array(body.dropFirst(1) + body.prefix(1)))]

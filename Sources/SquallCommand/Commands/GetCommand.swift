@@ -37,7 +37,7 @@ struct GetCommand: AsyncParsableCommand {
     )
     var output: String?
 
-    @Flag(help: "Write to the name in the server's Content-Disposition, if that is free; else as without it.")
+    @Flag(help: "Write to the name in the server's Content-Disposition; a file of that name isn't replaced.")
     var contentDisposition = false
 
     @Flag(help: "Request nothing but a HEAD when the file is there, as long as the server's and not older.")
@@ -69,6 +69,9 @@ struct GetCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard attempts > 0 else { throw ValidationError("--attempts is at least 1") }
+        guard !skipComplete || !requireProof else {
+            throw ValidationError("--skip-complete and --require-proof exclude each other: a length proves nothing")
+        }
         guard output == nil || !contentDisposition else {
             throw ValidationError("--output and --content-disposition exclude each other")
         }
@@ -103,7 +106,9 @@ struct GetCommand: AsyncParsableCommand {
             if contentDisposition, let name = file?.name {
                 destination = try GetCommand.chosen(name, file, skipComplete)
             }
-            if skipComplete, file?.isComplete(at: destination) == true {
+            // A digest decides where there is one.
+            if skipComplete, sha256 == nil, let file, file.isComplete(at: destination) {
+                guard events == .text else { return EventFormat.writeJSON(TransferReport(skipped: file.length)) }
                 return Console.print(lines: "\(destination.description.visibleLine) is complete; nothing was fetched")
             }
         }
@@ -137,7 +142,7 @@ struct GetCommand: AsyncParsableCommand {
         _ interrupt: Interrupt
     ) async -> RemoteFile? {
         let (attempts, question) = (attempts, request)
-        let asked = Task { try? await RemoteFile.ask(for: question, by: client, attempts: attempts) }
+        let asked = Task { try? await RemoteFile.ask(for: question, by: client, attempts: min(attempts, 3)) }
         let watch = Task {
             await interrupt.wait()
             asked.cancel()

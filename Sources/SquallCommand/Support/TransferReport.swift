@@ -77,6 +77,12 @@ struct TransferReport: Encodable {
         }
     }
 
+    /// The report of a file of the server's length, which wasn't fetched.
+    init(skipped bytes: Int64?) {
+        event = "skipped"
+        self.bytes = bytes
+    }
+
     /// The report of a failure.
     init(_ error: DownloadError) {
         event = "failed"

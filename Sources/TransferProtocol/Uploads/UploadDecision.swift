@@ -292,6 +292,7 @@ extension UploadState {
             let url = try? from.resolving(location), url.isAsSafe(as: from)
         else { return fail(.redirection(status: head.status)) }
         redirections += 1
+        if !url.hasSameOrigin(as: parameters.target) { hasLeftOrigin = true }
         guard var resource = plan.resource else {
             // A resource made by the redirecting server doesn't belong to the new target.
             if let created { abandoned.append(created) }

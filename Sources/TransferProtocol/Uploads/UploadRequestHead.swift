@@ -57,11 +57,11 @@ extension UploadState {
             if let type = resource.dialect.rules.appendMediaType { fields[.contentType] = type }
         case .cancel: method = .delete
         }
-        let origin = UploadResource(url: url, dialect: .newest)
+        let redirects = redirects(of: plan)
         for name in UploadMetadata.credentialNames {
-            fields[name] = origin.sharesOrigin(with: parameters.target) ? metadata.creationFields[name] : nil
+            fields[name] = redirects.hasLeftOrigin ? nil : metadata.creationFields[name]
         }
-        let shown = metadata.credentials.fields(for: redirects(of: plan))
+        let shown = metadata.credentials.fields(for: redirects)
         for field in shown { fields[fields: field.name] = shown.filter { $0.name == field.name } }
         let request = HTTPRequest(
             method: method,
@@ -75,6 +75,10 @@ extension UploadState {
 
     /// The redirect chain of the request for `plan`: the target, redirects of the creation, and the upload resource.
     public func redirects(of plan: UploadRequestPlan) -> RedirectChain {
+        let last = plan.resource?.url ?? creationURL
+        if hasLeftOrigin, last != parameters.target {
+            return RedirectChain(parameters.target, throughUnknownTo: last)
+        }
         var redirects = RedirectChain(parameters.target)
         for url in [target, creationURL, plan.resource?.url] {
             if let url, url != redirects.current { redirects.follow(url) }

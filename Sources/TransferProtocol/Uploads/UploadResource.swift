@@ -27,9 +27,4 @@ public struct UploadResource: Hashable, Sendable {
         guard let expiresAt, let earlier = known.expiresAt else { return known.expiresAt == expiresAt }
         return expiresAt.subtractingSaturated(earlier).magnitude < Self.expiryTolerance.magnitude
     }
-
-    /// Whether requests to the upload may carry the credentials of requests to `target`.
-    public func sharesOrigin(with target: DownloadURL) -> Bool {
-        url.scheme == target.scheme && url.host == target.host && url.port == target.port
-    }
 }

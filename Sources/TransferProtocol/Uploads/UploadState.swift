@@ -71,6 +71,8 @@ public struct UploadState: Hashable, Sendable {
     var appendSizeLimit: Int64?
     var limits = UploadLimits()
     var redirections = 0
+    /// Whether a redirect has left the target's origin. Sticky, as in `RedirectChain`.
+    var hasLeftOrigin = false
     var triedDialects: Set<UploadDialect> = []
     /// Whether the last bytes of the content were sent: the target may have processed all of it.
     public internal(set) var mayBeComplete = false
