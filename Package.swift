@@ -70,7 +70,7 @@ let package = Package(
         ),
         .target(
             name: "Replay",
-            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            dependencies: ["Digests", "FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strictAndSafe
         ),
         .target(name: "EventLoop", dependencies: ["CLibevent", "CProcess", "Units"], swiftSettings: strict),
@@ -100,7 +100,7 @@ let package = Package(
         .target(
             name: "SquallProxy",
             dependencies: [
-                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "ShippedProfiles", "Units",
+                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Replay", "ShippedProfiles", "Units",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strictAndSafe
@@ -533,7 +533,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "ProxyEngine", "squall",
-                "SquallCommand",
+                "SquallCommand", "SquallProxy",
                 "TestProtocols", "TestSockets", "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
             ],
             swiftSettings: strict
