@@ -180,11 +180,6 @@ public struct Plan: Sendable {
     /// The key of a connection's draws.
     func connectionKey(_ ordinal: UInt64) -> RandomKey { proxyKey.adding(ordinal) }
 
-    /// The identity of the fault that refuses every new connection at `now`, and when to ask again.
-    public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
-        standing(.refuses, at: now, schedule.interval(at: now))
-    }
-
     /// Notes an event of a fault: faults that come after it are on for connections accepted from now on. Must be called
     /// for every event; from any thread and on any copy of the plan.
     ///
