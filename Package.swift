@@ -301,7 +301,7 @@ let package = Package(
         // Not a product: `make loss-table` runs it.
         .executableTarget(
             name: "loss-comparison",
-            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
             path: "Benchmarks/LossComparison",
             swiftSettings: strictAndSafe
         ),
@@ -329,6 +329,12 @@ let package = Package(
             path: "Tests/SimulatedWorld",
             swiftSettings: strict
         ),
+        .target(
+            name: "SimulatedLink",
+            dependencies: ["FaultPlan", "Units"],
+            path: "Tests/SimulatedLink",
+            swiftSettings: strictAndSafe
+        ),
         .testTarget(name: "SimulationTests", dependencies: ["SimulatedWorld"], swiftSettings: strict),
         // Not a product: `make bench` runs it.
         .executableTarget(
@@ -347,12 +353,12 @@ let package = Package(
         ),
         .testTarget(
             name: "FaultPlanTests",
-            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ForecastTests",
-            dependencies: ["FaultPlan", "FaultProfile", "Forecast", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "Forecast", "SimulatedLink", "Units"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -362,7 +368,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ReplayTests",
-            dependencies: ["FaultPlan", "FaultProfile", "Replay", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "Replay", "SimulatedLink", "Units"],
             swiftSettings: strict
         ),
         .testTarget(
