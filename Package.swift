@@ -35,6 +35,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -62,7 +63,14 @@ let package = Package(
         .target(name: "Units", swiftSettings: strictAndSafe),
         .target(name: "QRCode", swiftSettings: strictAndSafe),
         .target(name: "FaultProfile", dependencies: ["Units"], swiftSettings: strictAndSafe),
-        .target(name: "FaultPlan", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
+        .target(
+            name: "FaultPlan",
+            dependencies: [
+                "FaultProfile", "Units",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
         .target(
             name: "Forecast",
             dependencies: ["FaultPlan", "FaultProfile", "Units"],
