@@ -77,7 +77,7 @@ struct LatencyStage: FaultStage {
     var work: Int { draws.cost / 4 }
 
     /// How late it may be called beside a rate: until a spike begins or ends.
-    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { spikes?.change(after: time) ?? .max }
+    func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 { spikes?.change(after: time) ?? .max }
 
     /// See `FaultStage.standstill`. Jitter doesn't count: it is the network behind the link.
     func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? {
@@ -93,7 +93,7 @@ struct LatencyStage: FaultStage {
     mutating func begin(at position: Int64) { (arrived, released, batchStart) = (position, position, position) }
 
     /// See `FaultStage.withdrawEnd`.
-    mutating func withdrawEnd(behind position: Int64) {
+    mutating func withdrawEnd(after position: Int64) {
         end = -1
         arrived = min(arrived, position)
         released = min(released, position)
