@@ -35,6 +35,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -62,7 +63,14 @@ let package = Package(
         .target(name: "Units", swiftSettings: strictAndSafe),
         .target(name: "QRCode", swiftSettings: strictAndSafe),
         .target(name: "FaultProfile", dependencies: ["Units"], swiftSettings: strictAndSafe),
-        .target(name: "FaultPlan", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
+        .target(
+            name: "FaultPlan",
+            dependencies: [
+                "FaultProfile", "Units",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
         .target(
             name: "Forecast",
             dependencies: ["FaultPlan", "FaultProfile", "Units"],
@@ -70,7 +78,7 @@ let package = Package(
         ),
         .target(
             name: "Replay",
-            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            dependencies: ["Digests", "FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strictAndSafe
         ),
         .target(name: "EventLoop", dependencies: ["CLibevent", "CProcess", "Units"], swiftSettings: strict),
@@ -100,7 +108,7 @@ let package = Package(
         .target(
             name: "SquallProxy",
             dependencies: [
-                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "ShippedProfiles", "Units",
+                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Replay", "ShippedProfiles", "Units",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strictAndSafe
@@ -301,7 +309,7 @@ let package = Package(
         // Not a product: `make loss-table` runs it.
         .executableTarget(
             name: "loss-comparison",
-            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
             path: "Benchmarks/LossComparison",
             swiftSettings: strictAndSafe
         ),
@@ -329,6 +337,12 @@ let package = Package(
             path: "Tests/SimulatedWorld",
             swiftSettings: strict
         ),
+        .target(
+            name: "SimulatedLink",
+            dependencies: ["FaultPlan", "Units"],
+            path: "Tests/SimulatedLink",
+            swiftSettings: strictAndSafe
+        ),
         .testTarget(name: "SimulationTests", dependencies: ["SimulatedWorld"], swiftSettings: strict),
         // Not a product: `make bench` runs it.
         .executableTarget(
@@ -347,12 +361,12 @@ let package = Package(
         ),
         .testTarget(
             name: "FaultPlanTests",
-            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ForecastTests",
-            dependencies: ["FaultPlan", "FaultProfile", "Forecast", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "Forecast", "SimulatedLink", "Units"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -362,7 +376,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ReplayTests",
-            dependencies: ["FaultPlan", "FaultProfile", "Replay", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "Replay", "SimulatedLink", "Units"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -533,7 +547,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "ProxyEngine", "squall",
-                "SquallCommand",
+                "SquallCommand", "SquallProxy",
                 "TestProtocols", "TestSockets", "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
             ],
             swiftSettings: strict

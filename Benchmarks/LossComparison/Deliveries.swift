@@ -1,6 +1,7 @@
 import FaultPlan
 import FaultProfile
 import Foundation
+import SimulatedLink
 import Units
 
 /// Writes what the model delivers in virtual time, in the format of the loss lab: `loss-comparison --deliveries SENDER LOSS

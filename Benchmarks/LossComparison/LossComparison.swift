@@ -1,6 +1,7 @@
 import FaultPlan
 import FaultProfile
 import Foundation
+import SimulatedLink
 
 /// Compares the virtual sender of the loss fault with the formulas of the literature and with real senders, in
 /// virtual time, and exits with 1 when a bound doesn't hold. Medians of 9 seeds; 60 s each, BBR 20 s.

@@ -1,5 +1,6 @@
 import FaultPlan
 import FaultProfile
+import SimulatedLink
 import Units
 
 /// A transfer in virtual time, from a source that never runs dry to a sink that takes everything.

@@ -76,10 +76,10 @@ extension Link {
         }
 
         /// Withdraws an end of the stream after `position`, made by a fault that is gone.
-        mutating func withdrawEnd(behind position: Int64) {
+        mutating func withdrawEnd(after position: Int64) {
             entered = min(entered, position)
             passed = min(passed, position)
-            stage.withdrawEnd(behind: position)
+            stage.withdrawEnd(after: position)
         }
 
         /// Whether the stage would pass `progress` unchanged, so it needn't be called.

@@ -239,8 +239,8 @@ public struct Link: Sendable {
         if !faults.isEmpty { faults[0].simplify() }
     }
 
-    /// How late after `now` `decide` may be called on a simplified link, in nanoseconds, with the same result; with `isExact`
-    /// also the same draws where bytes that are asked for together share one.
+    /// How long `decide` may be delayed on a simplified link without changing its result, in nanoseconds; with `isExact`, nor
+    /// its draws where bytes that are asked for together share one.
     public mutating func latenessAllowance(at now: Moment, drawingAsRuns isExact: Bool) -> Int64 {
         faults.isEmpty ? .max : faults[0].latenessAllowance(at: now, drawingAsRuns: isExact)
     }

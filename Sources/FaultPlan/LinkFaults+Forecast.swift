@@ -11,7 +11,7 @@ extension LinkFaults {
         }
         for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
         // Steady rates are even for ever.
-        let isEven = slots.indices.allSatisfy { slots[$0].stage.evenness(after: opened, LinkTime()) == .max }
+        let isEven = slots.indices.allSatisfy { slots[$0].stage.rateConstantFor(after: opened, LinkTime()) == .max }
         hasUnevenRates = (paced > 1 || paced > 0 && hasFallingDelays) && !isEven
         delaySpread = slots.reduce(0) { $0.addingSaturated($1.traits.delaySpread) }
     }
@@ -21,7 +21,7 @@ extension LinkFaults {
         if isExact, delaySpread > 0 { return 0 }
         guard hasUnevenRates else { return steadyAllowance }
         let time = time(at: now)
-        return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.evenness(after: now, time)) }
+        return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.rateConstantFor(after: now, time)) }
     }
 
     /// See `Link.work`.

@@ -142,7 +142,7 @@ public struct Plan: Sendable {
     }
 
     /// The fault with an identity, as events carry it.
-    public func fault(_ identity: Int) -> Fault { faults[identities.place(of: identity)] }
+    public func fault(_ identity: Int) -> Fault { faults[identities.index(of: identity)] }
 
     /// The plan of the next connection, accepted at `now`. `client` is the address without the port; `nil` if it is
     /// unknown or not needed. `host` is the target that its client has named, if it names one.
@@ -180,11 +180,6 @@ public struct Plan: Sendable {
     /// The key of a connection's draws.
     func connectionKey(_ ordinal: UInt64) -> RandomKey { proxyKey.adding(ordinal) }
 
-    /// The identity of the fault that refuses every new connection at `now`, and when to ask again.
-    public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
-        standing(.refuses, at: now, schedule.interval(at: now))
-    }
-
     /// Notes an event of a fault: faults that come after it are on for connections accepted from now on. Must be called
     /// for every event; from any thread and on any copy of the plan.
     ///
@@ -198,9 +193,9 @@ public struct Plan: Sendable {
     /// Notes an event of the fault with an identity, see `note`.
     @discardableResult
     package func noteEvent(of fault: Int) -> Bool {
-        let place = identities.place(of: fault)
-        guard triggers.note(place) else { return false }
-        let name = faults[place].name
+        let index = identities.index(of: fault)
+        guard triggers.note(index) else { return false }
+        let name = faults[index].name
         return gates.contains { faults[$0.index].condition.after == name }
     }
 

@@ -88,7 +88,7 @@ struct RateCurve: Sendable {
 
     /// How long after a time the rate may be treated as constant beside another rate: until the next step, or a 64th of
     /// a wave's period, but at least 1 ms, the spacing of calls to a link.
-    func evenness(after time: Int64) -> Int64 {
+    func rateConstantFor(after time: Int64) -> Int64 {
         switch shape {
         case .steady: .max
         case .steps(let steps): steps.nextStep(after: max(0, time)).subtractingSaturated(time)

@@ -77,7 +77,7 @@ public struct NetworkTimeline: Sendable {
     public func capacity(from begin: Moment, to end: Moment, opened: Moment) -> Capacity {
         guard !segments.isEmpty, cutAt.map({ begin < $0 }) ?? true else { return .unknown }
         var bits = 0.0
-        for index in place(of: begin)..<segments.count {
+        for index in index(of: begin)..<segments.count {
             let segment = segments[index]
             let (first, last) = (max(begin, segment.begin), min(end, segment.end))
             guard first < last else { break }
@@ -92,14 +92,8 @@ public struct NetworkTimeline: Sendable {
         return .limited(bits / (Double((end - begin).nanoseconds) / 1e9))
     }
 
-    /// The segment that contains `moment`; after all the last one, or `nil` if segments were omitted.
-    public func segment(at moment: Moment) -> Segment? {
-        if let cutAt, moment >= cutAt { return nil }
-        return segments.isEmpty ? nil : segments[place(of: moment)]
-    }
-
     /// The index of the segment that contains `moment`, or else of the nearest.
-    private func place(of moment: Moment) -> Int {
+    private func index(of moment: Moment) -> Int {
         var low = 0
         var high = segments.count
         while low < high {

@@ -1,5 +1,6 @@
 internal import FaultProfile
 internal import ProxyEngine
+internal import Replay
 internal import Synchronization
 
 extension FaultProxy {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SquallProxy
 import Testing
 
 /// A journal of a run with a trace, whose file isn't embedded.
@@ -79,6 +80,32 @@ import Testing
             #expect(gone.status == 2)
             #expect(gone.errors.contains("can't read the trace “\(entry.file)”"), "\(gone.errors)")
             #expect(gone.errors.contains("put the file of the journal's run there"), "\(gone.errors)")
+        }
+    }
+
+    @Test func `of a library is replayed with the profile that it was made with`() async throws {
+        try await withFolder { folder in
+            let trace = folder.appendingPathComponent("link.trace")
+            try Data("1\n5\n10\n".utf8).write(to: trace)
+            let text = #"{ "name": "x", "faults": [ { "kind": "trace", "file": "./link.trace" } ] }"#
+            let profile = folder.appendingPathComponent("profile.json")
+            try Data(text.utf8).write(to: profile)
+            let proxy = try await FaultProxy.start(.profile(profile.path), to: "127.0.0.1:9")
+            let journal = folder.appendingPathComponent("journal.jsonl")
+            try Data(await proxy.journal.utf8).write(to: journal)
+            await proxy.stop()
+            let entry = try #require(try header(of: journal).traces?.first)
+            #expect(entry.file.hasSuffix("/link.trace") && !entry.file.contains("/./"))
+            let again = folder.appendingPathComponent("again.jsonl")
+            for profiles in [[], ["--profile", profile.path]] {
+                let arguments = ["replay", journal.path, "--journal", again.path, "--listen", "127.0.0.1:0"] + profiles
+                try await withChild(Programs.squall, arguments) { child in
+                    _ = try await child.line(with: "ready: ")
+                    child.signal(SIGINT)
+                    #expect(await child.finish().status == 0)
+                }
+                #expect(try header(of: again).traces == [entry])
+            }
         }
     }
 

@@ -99,7 +99,6 @@ struct ConnectTests {
         let plan = plan(.refuse)
         #expect(plan.admission(at: .seconds(1)) == (.open, .seconds(2)))
         #expect(plan.admission(at: .seconds(2)) == (.refused(fault: 0), .seconds(5)))
-        #expect(plan.refusal(at: .seconds(2)).fault == 0)
     }
 
     @Test(arguments: [

@@ -1,5 +1,6 @@
 import FaultProfile
 import Foundation
+import SimulatedLink
 import Testing
 import Units
 

@@ -74,25 +74,4 @@ struct MessageMemoryTests {
         #expect(link.decide(available: 0, now: .seconds(1)).writeOffset == 60)
         #expect(link.takeEvents().count == 1)
     }
-
-    @Test
-    func `leaves in the order in which it came`() {
-        var list = Fifo<Int>()
-        var left = 0
-        for number in 0..<10_000 {
-            list.append(number)
-            if number % 3 != 0 {
-                #expect(list.first == left)
-                list.removeFirst()
-                left += 1
-            }
-            #expect(list.count == number + 1 - left)
-            #expect(list.last == number || list.count == 0)
-        }
-        list.removeLast()
-        list.replaceFirst(with: -1)
-        #expect(list.first == -1)
-        list.removeAll { $0 > left }
-        #expect(list.count == 1)
-    }
 }

@@ -1,5 +1,6 @@
 import FaultPlan
 import FaultProfile
+import SimulatedLink
 import Testing
 import Units
 
@@ -154,26 +155,23 @@ struct InterruptionTests {
     @Test
     func `that refuses everybody is known before a connection is accepted`() {
         let plan = plan(.refuse)
-        #expect(plan.refusal(at: .seconds(1)).fault == nil)
-        #expect(plan.refusal(at: .seconds(1)).until == .seconds(2))
-        #expect(plan.refusal(at: .seconds(2)).fault == 0)
-        #expect(plan.refusal(at: .seconds(4)).until == .seconds(5))
-        #expect(plan.refusal(at: .seconds(5)).fault == nil)
-        #expect(plan.refusal(at: .seconds(14)).fault == 0)
+        #expect(plan.admission(at: .seconds(1)) == (.open, .seconds(2)))
+        #expect(plan.admission(at: .seconds(2)).admission == .refused(fault: 0))
+        #expect(plan.admission(at: .seconds(4)).until == .seconds(5))
+        #expect(plan.admission(at: .seconds(5)).admission == .open)
+        #expect(plan.admission(at: .seconds(14)).admission == .refused(fault: 0))
     }
 
     @Test
     func `that resets or hits only some refuses nobody`() {
         for plan in [plan(.reset), plan(.silence), plan(.refuse, condition: Condition(connections: .every(2)))] {
-            #expect(plan.refusal(at: .seconds(3)).fault == nil)
-            #expect(plan.refusal(at: .seconds(3)).until == .distantFuture)
+            #expect(plan.admission(at: .seconds(3)) == (.open, .distantFuture))
         }
     }
 
     @Test
     func `of refusal outside all phases refuses for ever`() {
         let plan = Plan.of(.of([.cut(at: 1), .outage(.refuse)]))
-        #expect(plan.refusal(at: .seconds(1)).fault == 1)
-        #expect(plan.refusal(at: .seconds(1)).until == .distantFuture)
+        #expect(plan.admission(at: .seconds(1)) == (.refused(fault: 1), .distantFuture))
     }
 }

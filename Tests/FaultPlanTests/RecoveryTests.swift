@@ -1,6 +1,7 @@
 import FaultPlan
 import FaultProfile
 import Foundation
+import SimulatedLink
 import Testing
 import Units
 

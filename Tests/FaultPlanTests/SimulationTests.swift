@@ -3,6 +3,7 @@ import Testing
 import Units
 
 @testable import FaultPlan
+@testable import SimulatedLink
 
 @Suite("A simulation")
 struct SimulationTests {

@@ -1,4 +1,5 @@
 import FaultProfile
+import SimulatedLink
 import Testing
 import Units
 

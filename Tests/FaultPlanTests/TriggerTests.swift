@@ -1,4 +1,5 @@
 import FaultProfile
+import SimulatedLink
 import Testing
 import Units
 
@@ -105,16 +106,14 @@ struct TriggerTests {
     @Test
     func `of time refuses by not listening, and says when it changes`() {
         let plan = Plan.of(.of([.outage(.refuse).when(duty(2, 8, offset: 1))]))
-        #expect(plan.refusal(at: .zero).fault == nil && plan.refusal(at: .zero).until == .milliseconds(1))
-        #expect(plan.refusal(at: .milliseconds(1)) == (0, .milliseconds(3)))
-        #expect(plan.refusal(at: .milliseconds(3)).fault == nil)
-        #expect(plan.refusal(at: .milliseconds(3)).until == .milliseconds(11))
-        #expect(plan.refusal(at: .milliseconds(12)) == (0, .milliseconds(13)))
+        #expect(plan.admission(at: .zero) == (.open, .milliseconds(1)))
+        #expect(plan.admission(at: .milliseconds(1)) == (.refused(fault: 0), .milliseconds(3)))
+        #expect(plan.admission(at: .milliseconds(3)) == (.open, .milliseconds(11)))
+        #expect(plan.admission(at: .milliseconds(12)) == (.refused(fault: 0), .milliseconds(13)))
         let window = Plan.of(.of([.outage(.refuse).when(clock(5, 9))]))
-        #expect(window.refusal(at: .milliseconds(4)).until == .milliseconds(5))
-        #expect(window.refusal(at: .milliseconds(5)) == (0, .milliseconds(9)))
-        #expect(window.refusal(at: .milliseconds(9)).fault == nil)
-        #expect(window.refusal(at: .milliseconds(9)).until == .distantFuture)
+        #expect(window.admission(at: .milliseconds(4)).until == .milliseconds(5))
+        #expect(window.admission(at: .milliseconds(5)) == (.refused(fault: 0), .milliseconds(9)))
+        #expect(window.admission(at: .milliseconds(9)) == (.open, .distantFuture))
     }
 
     @Test
@@ -123,13 +122,13 @@ struct TriggerTests {
             Phase.lasting(.milliseconds(10)), .lasting(.milliseconds(10), .outage(.refuse).when(duty(4, 4))),
         ]
         let plan = Plan.of(.of([], phases: phases, repeats: true))
-        let refused = (0..<40).filter { plan.refusal(at: .milliseconds(Int64($0))).fault != nil }
+        let refused = (0..<40).filter { plan.admission(at: .milliseconds(Int64($0))).admission != .open }
         #expect(refused == [10, 11, 16, 17, 18, 19, 32, 33, 34, 35])
         var now = Moment.zero
         for _ in 0..<20 {
-            let (fault, until) = plan.refusal(at: now)
+            let (admission, until) = plan.admission(at: now)
             let between = stride(from: now.nanoseconds, to: min(until.nanoseconds, 40_000_000), by: 250_000)
-            #expect(between.allSatisfy { plan.refusal(at: Moment(nanoseconds: $0)).fault == fault })
+            #expect(between.allSatisfy { plan.admission(at: Moment(nanoseconds: $0)).admission == admission })
             now = until
         }
     }
@@ -141,8 +140,8 @@ struct TriggerTests {
         var foreign = duty(2, 2)
         foreign.clients = [try AddressRange(parsing: "::1")]
         for condition in [aged, foreign] {
-            let refusal = Plan.of(.of([.outage(.refuse).when(condition)])).refusal(at: .zero)
-            #expect(refusal.fault == nil && refusal.until == .distantFuture)
+            let plan = Plan.of(.of([.outage(.refuse).when(condition)]))
+            #expect(plan.admission(at: .zero) == (.open, .distantFuture))
         }
     }
 
@@ -251,13 +250,13 @@ struct TriggerTests {
     func `by another fault lets a refusal begin, and says so once`() {
         let gone = Fault.outage(.refuse, name: "gone").when(Condition(after: "crash"))
         let plan = Plan.of(.of([crash, stall("slow", after: "crash"), gone]))
-        #expect(plan.refusal(at: .zero).fault == nil)
+        #expect(plan.admission(at: .zero).admission == .open)
         let others = Plan.of(.of([crash, stall("slow", after: "crash")]))
         #expect(!others.noteEvent(of: 0), "no refusal waits for it")
         #expect(!plan.noteEvent(of: 1))
         #expect(plan.noteEvent(of: 0))
         #expect(!plan.noteEvent(of: 0))
-        #expect(plan.refusal(at: .zero) == (2, .distantFuture))
+        #expect(plan.admission(at: .zero) == (.refused(fault: 2), .distantFuture))
     }
 }
 

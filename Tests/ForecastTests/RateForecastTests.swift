@@ -1,6 +1,7 @@
 import FaultPlan
 import FaultProfile
 import Forecast
+import SimulatedLink
 import Testing
 import Units
 

@@ -1,6 +1,7 @@
 import FaultPlan
 import FaultProfile
 import Replay
+import SimulatedLink
 import Testing
 import Units
 

@@ -6,14 +6,14 @@ import FaultProfile
 struct FaultIdentities: Sendable {
     private let identities: [Int]
     /// The index of each identity; empty where both are the same.
-    private let places: [Int: Int]
+    private let indices: [Int: Int]
     /// The first unused number.
     private let next: Int
 
     /// The identities of a first generation with `count` faults.
     init(_ count: Int) {
         identities = Array(0..<count)
-        places = [:]
+        indices = [:]
         next = count
     }
 
@@ -30,16 +30,16 @@ struct FaultIdentities: Sendable {
         for (index, fault) in faults.enumerated() {
             let slot = Slot(phase: phases[index], name: fault.name)
             if let match = old[slot]?.firstIndex(where: { last.faults[$0] == fault }),
-                let place = old[slot]?.remove(at: match)
+                let index = old[slot]?.remove(at: match)
             {
-                identities.append(last.identities[place])
+                identities.append(last.identities[index])
             } else {
                 identities.append(next)
                 next += 1
             }
         }
         self.identities = identities
-        places = Dictionary(uniqueKeysWithValues: identities.enumerated().map { ($1, $0) })
+        indices = Dictionary(uniqueKeysWithValues: identities.enumerated().map { ($1, $0) })
         self.next = next
     }
 
@@ -53,16 +53,16 @@ struct FaultIdentities: Sendable {
 
     /// Whether the plan has a fault with this identity.
     func contains(_ identity: Int) -> Bool {
-        places.isEmpty ? identities.indices.contains(identity) : places[identity] != nil
+        indices.isEmpty ? identities.indices.contains(identity) : indices[identity] != nil
     }
 
     /// The index of the fault with an identity; the plan must have it.
-    func place(of identity: Int) -> Int {
-        if places.isEmpty { return identity }
-        guard let place = places[identity] else {
+    func index(of identity: Int) -> Int {
+        if indices.isEmpty { return identity }
+        guard let index = indices[identity] else {
             preconditionFailure("the plan has no fault of the identity \(identity)")
         }
-        return place
+        return index
     }
 
     func map<Result>(_ transform: (Int) -> Result) -> [Result] { identities.map(transform) }

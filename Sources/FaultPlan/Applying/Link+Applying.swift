@@ -73,7 +73,7 @@ extension LinkFaults {
         self.messageFault = messageFault
         if let stop, !change.isKept(stop.fault) {
             self.stop = nil
-            for index in slots.indices { slots[index].withdrawEnd(behind: position) }
+            for index in slots.indices { slots[index].withdrawEnd(after: position) }
         }
         let beginning = update.slots.map { slot in
             var slot = slot

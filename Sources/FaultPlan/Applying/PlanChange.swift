@@ -118,20 +118,20 @@ extension Plan {
 
     /// The number of connections that a fault has met; `nil` if the plan doesn't have it.
     func turn(of identity: Int) -> Int? {
-        identities.contains(identity) ? turns[identities.place(of: identity)] : nil
+        identities.contains(identity) ? turns[identities.index(of: identity)] : nil
     }
 
     /// The trigger flag of a fault; `nil` if no other comes after it.
     func flag(of identity: Int) -> TriggerFlags.Flag? {
-        identities.contains(identity) ? triggers.flag(identities.place(of: identity)) : nil
+        identities.contains(identity) ? triggers.flag(identities.index(of: identity)) : nil
     }
 
     /// When the fault with an identity is on.
-    func window(ofIdentity identity: Int) -> Window { prepared[identities.place(of: identity)].window }
+    func window(ofIdentity identity: Int) -> Window { prepared[identities.index(of: identity)].window }
 
     /// The rate shared by all connections that is the fault with an identity; `nil` if it is none.
     func sharedRate(of identity: Int) -> BucketPair? {
-        identities.contains(identity) ? prepared[identities.place(of: identity)].sharedRate : nil
+        identities.contains(identity) ? prepared[identities.index(of: identity)].sharedRate : nil
     }
 }
 

@@ -1,3 +1,4 @@
+import DequeModule
 import FaultProfile
 import Units
 
@@ -40,7 +41,7 @@ final class MessageFilter: Sendable {
 struct MessageGate {
     private let filter: MessageFilter
     /// The range of each selected message; the last may be open (`Int64.max`).
-    private var intervals = Fifo<Range<Int64>>()
+    private var intervals: Deque<Range<Int64>> = []
 
     init(_ filter: MessageFilter) {
         self.filter = filter
@@ -52,7 +53,7 @@ struct MessageGate {
             intervals.append(start..<Int64.max)
         case .end(let end):
             guard let last = intervals.last, last.upperBound == .max else { return }
-            intervals.replaceLast(with: last.lowerBound..<max(end, last.lowerBound))
+            intervals[intervals.count - 1] = last.lowerBound..<max(end, last.lowerBound)
         case .unreadable(let end, _):
             note(.end(at: end))
         case .message, .body, .pattern:

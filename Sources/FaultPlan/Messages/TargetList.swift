@@ -1,9 +1,11 @@
+import DequeModule
+
 /// The targets in a stream that haven't been passed, in order.
 ///
 /// No more than messages in the link; each counts towards the link's memory (`Link.positionCost`).
 struct TargetList {
     private var aim: MessageAim
-    private var targets = Fifo<MessageAim.Target>()
+    private var targets: Deque<MessageAim.Target> = []
 
     init(_ aim: MessageAim) {
         self.aim = aim

@@ -1,6 +1,6 @@
 /// A queue of records that keep their number, from the first one ever appended on.
 ///
-/// Appending allocates only when more are in the queue than ever before.
+/// Appending allocates only when more are in the queue than ever before. With a Deque in its place BBR takes a fifth more time.
 struct Ring<Element: Sendable>: Sendable {
     private static var leastCapacity: Int { 16 }
 

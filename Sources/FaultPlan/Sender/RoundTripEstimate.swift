@@ -3,7 +3,7 @@ struct RoundTripEstimate {
     /// What a probe of a flight of one segment waits for beside two round trips, because the receiver may delay its
     /// acknowledgement: 200 ms, as on Linux (RFC 8985, section 7.2, WCDelAckT).
     static let delayedAcknowledgement: Int64 = 200_000_000
-    /// What every other probe waits for beside two round trips, and a packet that may be late beside its window: 2 ms.
+    /// Slack of other probes and of the reordering timer: 2 ms.
     static let leastTimer: Int64 = 2_000_000
 
     private(set) var smoothed: Int64
@@ -41,7 +41,6 @@ struct RoundTripEstimate {
         (2 * smoothed).addingSaturated(isSingle ? Self.delayedAcknowledgement : Self.leastTimer)
     }
 
-    /// How much later another segment was sent whose arrival shows that one is lost, while fewer than three have
-    /// arrived (RFC 8985, section 6.2).
+    /// RACK reordering window (RFC 8985, section 6.2).
     var reorderingWindow: Int64 { min(least / 4, smoothed) }
 }

@@ -9,8 +9,7 @@ struct VirtualPath {
     static let leastQueue = 100
 
     private let rate: BitRate
-    /// How long the link takes for a segment, in nanoseconds. A packet is there when its first bit is; its acknowledgement
-    /// is late by this time.
+    /// Serialization time of a segment, in nanoseconds; arrival means the first bit.
     let segmentTime: Int64
     /// The packets that may wait for the link, as time.
     private let queueTime: Int64

@@ -47,7 +47,7 @@ struct VirtualReceiver {
         aim = window
     }
 
-    /// A packet arrives. Returns until when it is acknowledged, if none that came before is acknowledged later than it came.
+    /// Receives a packet; returns its ACK deadline if no earlier ACK is pending.
     ///
     /// - Parameters:
     ///   - end: the offset up to which bytes are there with it.

@@ -15,7 +15,7 @@ struct VirtualSender {
     static let retryLimit = 15
     /// The most packets in flight: 131,072, which are 190 MB.
     static let largestFlight = 131_072
-    /// How shortly after a packet a single one waits for an acknowledgement: 1 ms.
+    /// Gap below which a lone segment waits for an ACK: 1 ms.
     private static let writeTime: Int64 = 1_000_000
     /// The time between two ticks of the system's clock, at which its timers fire: 4 ms, as at 250 Hz.
     static let tick: Int64 = 4_000_000
@@ -135,7 +135,7 @@ struct VirtualSender {
     var delivered: Int64 = 0
     var deliveredMoment: Int64 = 0
     var firstSent: Int64 = 0
-    /// Until how many are delivered, what is sent tells nothing of the path's rate, because too little was there to send.
+    /// Delivery count until which samples are app-limited.
     var starvedUntil: Int64 = 0
 
     var receiver: VirtualReceiver

@@ -95,8 +95,8 @@ struct BandwidthStage: FaultStage {
         return output
     }
 
-    /// See `RateCurve.evenness`.
-    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { curve.evenness(after: time.age) }
+    /// See `RateCurve.rateConstantFor`.
+    func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 { curve.rateConstantFor(after: time.age) }
 
     /// Gives up what other stages, which let bytes come to `availableEnd`, don't use, except the burst or a quantum.
     mutating func settle(at availableEnd: Int64, now: Moment) {

@@ -16,11 +16,11 @@ protocol FaultStage: Sendable {
     var rememberedPositions: Int { get }
 
     /// How late the stage may be called at a given time if other stages have a rate as well.
-    func evenness(after now: Moment, _ time: LinkTime) -> Int64
+    func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64
     /// Until when nothing may enter the link at `now`, because the delay of the stage has fallen and its bytes are still on
     /// their way; `nil` if bytes may enter. To be called again then.
     func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment?
-    /// How far the stream has come after the stage, with `progress` in front of it.
+    /// Maps input progress to output progress.
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress
     /// Takes a position found in the stream.
     mutating func note(_ mark: Mark)
@@ -31,7 +31,7 @@ protocol FaultStage: Sendable {
     /// Begins in the middle of a stream, with everything before `position` passed. Called before `advance`.
     mutating func begin(at position: Int64)
     /// Withdraws an end of the stream after `position`, made by another stage that is gone.
-    mutating func withdrawEnd(behind position: Int64)
+    mutating func withdrawEnd(after position: Int64)
     /// Releases what the stage shares with other links.
     mutating func leave()
 }
@@ -42,13 +42,13 @@ extension FaultStage {
     var work: Int { 0 }
     var rememberedPositions: Int { 0 }
 
-    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { .max }
+    func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 { .max }
     func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? { nil }
     mutating func note(_ mark: Mark) {}
     mutating func settle(at availableEnd: Int64, now: Moment) {}
     mutating func simplify(isBesideRate: Bool) {}
     mutating func begin(at position: Int64) {}
-    mutating func withdrawEnd(behind position: Int64) {}
+    mutating func withdrawEnd(after position: Int64) {}
     mutating func leave() {}
 }
 
@@ -134,9 +134,9 @@ extension Stage {
         }
     }
 
-    private enum Evenness: StageCall {
+    private enum RateConstantFor: StageCall {
         static func call(_ stage: inout some FaultStage, _ at: (now: Moment, time: LinkTime), _: inout Void) -> Int64 {
-            stage.evenness(after: at.now, at.time)
+            stage.rateConstantFor(after: at.now, at.time)
         }
     }
 
@@ -162,7 +162,7 @@ extension Stage {
 
     private enum WithdrawEnd: StageCall {
         static func call(_ stage: inout some FaultStage, _ position: Int64, _: inout Void) {
-            stage.withdrawEnd(behind: position)
+            stage.withdrawEnd(after: position)
         }
     }
 
@@ -180,7 +180,7 @@ extension Stage {
     mutating func begin(at position: Int64) { ask(Begin.self, position) }
 
     /// See `FaultStage`.
-    mutating func withdrawEnd(behind position: Int64) { ask(WithdrawEnd.self, position) }
+    mutating func withdrawEnd(after position: Int64) { ask(WithdrawEnd.self, position) }
 
     /// See `FaultStage`.
     mutating func traits() -> StageTraits { ask(Traits.self, ()) }
@@ -200,7 +200,9 @@ extension Stage {
     mutating func simplify(isBesideRate: Bool) -> Int64 { ask(Simplify.self, isBesideRate) }
 
     /// See `FaultStage`.
-    mutating func evenness(after now: Moment, _ time: LinkTime) -> Int64 { ask(Evenness.self, (now, time)) }
+    mutating func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 {
+        ask(RateConstantFor.self, (now, time))
+    }
 
     /// See `FaultStage`.
     mutating func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? {

@@ -1,3 +1,4 @@
+import DequeModule
 import FaultProfile
 import Units
 
@@ -5,7 +6,7 @@ import Units
 struct HTTPStage: FaultStage {
     private let filter: MessageFilter
     /// The selected requests that haven't been passed.
-    private var requests = Fifo<(position: Int64, number: Int64)>()
+    private var requests: Deque<(position: Int64, number: Int64)> = []
     private var answered: (position: Int64, number: Int64)?
 
     init(_ filter: MessageFilter) {
@@ -40,7 +41,7 @@ struct DroppedResponses: AlteringStage {
     private let codes: StatusSelection
     private let filter: MessageFilter
     /// The source ranges to drop, in order, with their requests.
-    private var intervals = Fifo<(range: Range<Int64>, request: Int64)>()
+    private var intervals: Deque<(range: Range<Int64>, request: Int64)> = []
     private var begun: (position: Int64, request: Int64)?
 
     init(_ codes: StatusSelection, _ condition: HTTPCondition?, key: RandomKey) {
@@ -70,7 +71,7 @@ struct DroppedResponses: AlteringStage {
         guard let first = intervals.first else { preconditionFailure("no response is to vanish here") }
         let count = min(Int64(first.range.count), available)
         let rest = first.range.lowerBound + count..<first.range.upperBound
-        if rest.isEmpty { intervals.removeFirst() } else { intervals.replaceFirst(with: (rest, first.request)) }
+        if rest.isEmpty { intervals.removeFirst() } else { intervals[0].range = rest }
         let place = MessagePlace(base: .connection, request: first.request)
         return Altered(
             alteration: .drop(index: index, count: count),
@@ -82,7 +83,7 @@ struct DroppedResponses: AlteringStage {
     mutating func vanished(_ range: Range<Int64>) {
         while let first = intervals.first, range.contains(first.range.lowerBound) {
             if range.upperBound < first.range.upperBound {
-                intervals.replaceFirst(with: (range.upperBound..<first.range.upperBound, first.request))
+                intervals[0].range = range.upperBound..<first.range.upperBound
             } else {
                 intervals.removeFirst()
             }

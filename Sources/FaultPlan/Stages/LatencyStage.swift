@@ -1,3 +1,4 @@
+import DequeModule
 import FaultProfile
 import Units
 
@@ -34,10 +35,7 @@ struct LatencyStage: FaultStage {
     let delays: Bool
     /// How far apart two delays may lie, in nanoseconds.
     private let spread: Int64
-    private var intervals: [Interval] = []
-    private var head = 0
-    /// The number of intervals in the line.
-    private(set) var count = 0
+    private var intervals: Deque<Interval> = []
     private var arrived: Int64 = 0
     private var released: Int64 = 0
     private var end: Int64 = -1
@@ -54,11 +52,11 @@ struct LatencyStage: FaultStage {
         draws = DelayDraws(latency, key: key)
         fixed = latency.delay.nanoseconds
         spikes = latency.spikes.map { SpikeTimes($0, key: key, commonKey: commonKey) }
-        let progress =
+        let maxJitter =
             if case .quantiles(let table) = latency.distribution { table.last ?? .zero } else { latency.jitter }
-        delays = latency.delay > .zero || progress > .zero || latency.spikes != nil
+        delays = latency.delay > .zero || maxJitter > .zero || latency.spikes != nil
         spread = draws.spread.addingSaturated(latency.spikes?.extra.nanoseconds ?? 0)
-        tolerance = latency.delay.nanoseconds.addingSaturated(progress.nanoseconds) / Self.jointFraction
+        tolerance = latency.delay.nanoseconds.addingSaturated(maxJitter.nanoseconds) / Self.jointFraction
     }
 
     var traits: StageTraits {
@@ -72,11 +70,14 @@ struct LatencyStage: FaultStage {
         )
     }
 
+    /// The number of intervals in the line.
+    var count: Int { intervals.count }
+
     /// The work so far, see `Link.work`.
     var work: Int { draws.cost / 4 }
 
     /// How late it may be called beside a rate: until a spike begins or ends.
-    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { spikes?.change(after: time) ?? .max }
+    func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 { spikes?.change(after: time) ?? .max }
 
     /// See `FaultStage.standstill`. Jitter doesn't count: it is the network behind the link.
     func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? {
@@ -92,14 +93,13 @@ struct LatencyStage: FaultStage {
     mutating func begin(at position: Int64) { (arrived, released, batchStart) = (position, position, position) }
 
     /// See `FaultStage.withdrawEnd`.
-    mutating func withdrawEnd(behind position: Int64) {
+    mutating func withdrawEnd(after position: Int64) {
         end = -1
         arrived = min(arrived, position)
         released = min(released, position)
-        guard count > 0 else { return }
         // The end came last.
-        let last = (head + count - 1) & (intervals.count - 1)
-        intervals[last].end = min(intervals[last].end, position)
+        guard let last = intervals.last else { return }
+        intervals[intervals.count - 1].end = min(last.end, position)
     }
 
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
@@ -121,12 +121,11 @@ struct LatencyStage: FaultStage {
                 append(end: progress.position, release: max(now, lastRelease))
             }
         }
-        while count > 0, intervals[head].release <= now {
-            released = intervals[head].end
-            head = (head + 1) & (intervals.count - 1)
-            count -= 1
+        while let first = intervals.first, first.release <= now {
+            released = first.end
+            intervals.removeFirst()
         }
-        if count > 0 { context.wake(at: Moment(nanoseconds: intervals[head].release)) }
+        if let first = intervals.first { context.wake(at: Moment(nanoseconds: first.release)) }
         return StreamProgress(position: released, availableEnd: max(released, arrived), hasEnded: released == end)
     }
 
@@ -159,29 +158,16 @@ struct LatencyStage: FaultStage {
         arrived = end
         lastRelease = release
         if count > 0, joinsLast(release) {
-            let last = (head + count - 1) & (intervals.count - 1)
-            intervals[last] = Interval(end: end, release: release)
+            intervals[count - 1] = Interval(end: end, release: release)
             return
         }
         jointRelease = release
-        if count == intervals.count { grow() }
-        intervals[(head + count) & (intervals.count - 1)] = Interval(end: end, release: release)
-        count += 1
+        intervals.append(Interval(end: end, release: release))
     }
 
     private func joinsLast(_ release: Int64) -> Bool {
         let allowed = count < Self.intervalLimit / 2 ? 0 : tolerance
         return count == Self.intervalLimit || release.subtractingSaturated(jointRelease) <= allowed
-    }
-
-    private mutating func grow() {
-        var larger: [Interval] = []
-        larger.reserveCapacity(max(8, intervals.count * 2))
-        for index in 0..<count { larger.append(intervals[(head + index) & (intervals.count - 1)]) }
-        let missing = max(8, intervals.count * 2) - larger.count
-        larger.append(contentsOf: repeatElement(Interval(end: 0, release: 0), count: missing))
-        intervals = larger
-        head = 0
     }
 }
 

@@ -32,8 +32,10 @@ public final class SharedBucket: Sendable {
         }
     }
 
-    /// See `RateCurve.evenness`.
-    func evenness(after moment: Int64) -> Int64 { curve.evenness(after: moment.subtractingSaturated(start)) }
+    /// See `RateCurve.rateConstantFor`.
+    func rateConstantFor(after moment: Int64) -> Int64 {
+        curve.rateConstantFor(after: moment.subtractingSaturated(start))
+    }
 
     /// Notes that a link has nothing more to pass.
     func leave() {
@@ -172,8 +174,10 @@ struct SharedBandwidthStage: FaultStage {
         return output
     }
 
-    /// See `RateCurve.evenness`.
-    func evenness(after now: Moment, _ time: LinkTime) -> Int64 { bucket.evenness(after: now.nanoseconds) }
+    /// See `RateCurve.rateConstantFor`.
+    func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 {
+        bucket.rateConstantFor(after: now.nanoseconds)
+    }
 
     /// Leaves to other links what other stages, which let bytes come to `availableEnd`, don't use.
     mutating func settle(at availableEnd: Int64, now: Moment) {

@@ -95,7 +95,7 @@ struct TraceStage: FaultStage {
     }
 
     /// How late it may be called beside a rate: an eighth of the time in which a full queue drains, at least 1 ms.
-    func evenness(after now: Moment, _ time: LinkTime) -> Int64 {
+    func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 {
         let rate = Double(times.count) * Double(Trace.opportunitySize.bytes) / Double(period)
         return max(Self.millisecond, Int64(min(Double(queue) / rate / 8, 1e15)))
     }

@@ -2,6 +2,7 @@ import EventLoop
 import FaultPlan
 import FaultProfile
 import ProxyEngine
+import Replay
 import Units
 
 /// Reloads the profile of `squall run` and applies it to its proxies.

@@ -1,4 +1,3 @@
-import Digests
 import FaultPlan
 import FaultProfile
 import FoundationEssentials
@@ -14,7 +13,6 @@ extension JournalHeader {
         self.init(
             version: Version.current,
             profile: profile,
-            digest: ProfileDigest.text(of: profile),
             proxies: configurations.map { configuration in
                 ProxyEntry(
                     name: configuration.name,
@@ -23,17 +21,8 @@ extension JournalHeader {
                     clock: configuration.clockStart.map { (now - $0).nanoseconds / 1_000_000 }
                 )
             },
-            traces: JournalTraces.entries(of: profile),
             time: JournalClock.shared.time(of: now)
         )
-    }
-}
-
-/// The digest of a profile's content; that of its traces is separate.
-enum ProfileDigest {
-    /// The SHA-256 of its canonical text, in hexadecimal.
-    static func text(of profile: Profile) -> String {
-        SHA256.hash(ProfileWriter.canonicalText(of: profile).utf8).hexadecimal
     }
 }
 
@@ -103,7 +92,9 @@ struct JournalFile {
         } catch {
             throw JournalFile.failure(error, at: first, path)
         }
-        if let profile, ProfileDigest.text(of: profile.inJournal) != head.digest {
+        // A journal may name a trace “/folder/./file”: both are named anew.
+        let digest = ProfileDigest.text(of: own.outOfJournal.inJournal)
+        if let profile, ProfileDigest.text(of: profile.inJournal) != digest {
             throw .wrongInput(
                 "the journal “\(path)” was made with another profile than “\(profile.name)” as it is now: leave "
                     + "--profile out, the journal has its own"
@@ -159,7 +150,7 @@ struct JournalFile {
         guard !head.proxies.isEmpty else {
             throw JournalProblem(what: "the header has no proxy (“proxies” is empty)", remedy: again)
         }
-        for trace in JournalTraces.entries(of: own) {
+        for trace in own.traceEntries {
             guard let known = head.traces?.first(where: { $0.file == trace.file }) else {
                 throw JournalProblem(what: "“traces” has no digest of the trace “\(trace.file)”", remedy: again)
             }

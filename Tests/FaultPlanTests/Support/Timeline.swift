@@ -1,5 +1,6 @@
 import FaultPlan
 import FaultProfile
+import SimulatedLink
 import Testing
 import Units
 

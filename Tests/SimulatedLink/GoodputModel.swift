@@ -1,7 +1,7 @@
 /// The throughput of TCP on a lossy path by published formulas, for comparison with a simulation.
 public enum GoodputModel {
     /// The bytes of a segment.
-    public static let segment = Double(VirtualSender.segment)
+    private static let segment = 1_448.0
 
     /// Bytes per second with time-outs: MSS / (RTT·√(2p/3) + T0·min(1, 3√(3p/8))·p·(1 + 32p²)), with an
     /// acknowledgement for each segment, no limit by the receiver, and a first time-out T0 of 1.5 round trips

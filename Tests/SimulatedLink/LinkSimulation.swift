@@ -1,3 +1,4 @@
+import FaultPlan
 import Units
 
 /// Runs one link in virtual time: the source offers bytes at given moments, the sink takes everything at once.

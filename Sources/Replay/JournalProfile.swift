@@ -1,0 +1,64 @@
+import Digests
+import FaultPlan
+import FaultProfile
+
+extension JournalHeader {
+    /// Makes the header of a profile whose trace files are named as in a journal.
+    package init(version: String, profile: Profile, proxies: [ProxyEntry], time: String) {
+        self.init(
+            version: version,
+            profile: profile,
+            digest: ProfileDigest.text(of: profile),
+            proxies: proxies,
+            traces: profile.traceEntries,
+            time: time
+        )
+    }
+}
+
+/// The digest of a profile's content; that of its traces is separate.
+package enum ProfileDigest {
+    /// The SHA-256 of its canonical text, in hexadecimal.
+    package static func text(of profile: Profile) -> String {
+        SHA256.hash(ProfileWriter.canonicalText(of: profile).utf8).hexadecimal
+    }
+}
+
+/// The trace file names in journals: shipped files by their path in the profiles folder, which differs between machines,
+/// and others by absolute path.
+package enum JournalTraces {
+    /// The absolute path without `.` components; a relative `path` starts from the folder `working`.
+    package static func absolute(_ path: String, from working: String) -> String {
+        let whole = path.hasPrefix("/") ? path : "\(working)/\(path)"
+        return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+
+    /// The SHA-256 of the parsed contents, so that later changes of the file don't matter.
+    fileprivate static func digest(of trace: Trace) -> String {
+        var text: [UInt8] = []
+        for time in trace.opportunities { text += "\(time)\n".utf8 }
+        return SHA256.hash(text).hexadecimal
+    }
+}
+
+extension Profile {
+    /// The entries of its traces in a journal's header, one per file.
+    package var traceEntries: [JournalHeader.TraceEntry] {
+        var known: Set<String> = []
+        return allFaults.compactMap { fault in
+            guard case .trace(let trace) = fault.kind, known.insert(trace.file).inserted else { return nil }
+            return JournalHeader.TraceEntry(file: trace.file, digest: JournalTraces.digest(of: trace))
+        }
+    }
+
+    /// The profile with each trace file renamed by `name`.
+    package func withTraceFiles(_ name: (String) -> String) -> Profile {
+        mapFaults { fault in
+            guard case .trace(var trace) = fault.kind else { return fault }
+            trace.file = name(trace.file)
+            var fault = fault
+            fault.kind = .trace(trace)
+            return fault
+        }
+    }
+}
