@@ -30,10 +30,9 @@ public final class UploadStore: Sendable {
         let mutex = Mutex(())
     }
 
-    /// Opens the store in an existing folder, and locks it against other servers.
+    /// Opens the store in an existing folder, and locks it against other servers. `entityTag` gives the current entity tag of
+    /// a complete file, for `If-Match`, or `nil` without a file; by default no file has a tag.
     ///
-    /// - Parameter entityTag: The current entity tag of a complete file, for `If-Match`; `nil` without a file. By default no
-    ///   file has a tag.
     /// - Throws: `wouldBlock` when another server has it, and errors of the file system.
     public init(
         folder: FilePath,
