@@ -117,8 +117,8 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "ProfileDocuments", "ProxyEngine",
-                "Units",
+                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "HTTPSemantics", "ProfileDocuments",
+                "ProxyEngine", "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: strictAndSafe

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// A request to the control server, with its whole body.
@@ -39,7 +40,7 @@ public struct APIRequest: Sendable {
         guard path.hasPrefix("/") else { return nil }
         var segments: [String] = []
         for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            guard let segment = APIRequest.decoded(part) else { return nil }
+            guard let segment = PercentCoding.decoded(part) else { return nil }
             segments.append(segment)
         }
         return segments
@@ -49,31 +50,11 @@ public struct APIRequest: Sendable {
     var parameters: [(name: String, value: String?)] {
         query.split(separator: "&").map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = parts.count == 1 ? "" : APIRequest.decoded(parts[1].replacing("+", with: " "))
-            return (APIRequest.decoded(parts[0]) ?? String(parts[0]), value)
+            let value = parts.count == 1 ? "" : PercentCoding.decoded(parts[1].replacing("+", with: " "))
+            return (PercentCoding.decoded(parts[0]) ?? String(parts[0]), value)
         }
     }
 
     /// The decoded value of a parameter of the query.
     func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
-
-    /// `text` without its percent-encoding; `nil` if it is malformed (RFC 3986, section 2.1).
-    static func decoded(_ text: some StringProtocol) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            // A number with a sign isn't two digits.
-            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
-                return nil
-            }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
 }

@@ -31,7 +31,7 @@ package struct PlanRow: Hashable, Sendable {
     /// The fault that acts; `nil` for every one.
     package let fault: String?
 
-    /// The label: the fault's name, or what the kind is called.
+    /// The label: the name of the fault, or of its kind.
     package var label: String { fault?.visibleLine ?? kind.words.row }
 }
 
