@@ -108,8 +108,24 @@ final class ScriptedHTTP2Server: Sendable {
 }
 
 /// Placed next to the socket, where a close bypasses TLS.
-private final class ConnectionSocket: ChannelInboundHandler {
+///
+/// Sends what one read gave rise to in one system call: the server's settings arrive with the end of its handshake
+/// wherever that is the last message of both, as with TLS 1.2.
+private final class ConnectionSocket: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var willFlush = false
+
+    func flush(context: ChannelHandlerContext) {
+        guard !willFlush else { return }
+        willFlush = true
+        context.eventLoop.assumeIsolated().execute {
+            self.willFlush = false
+            context.flush()
+        }
+    }
 }
 
 /// Responds to HTTP/1 requests, and forwards HTTP/2 connections.
