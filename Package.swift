@@ -11,7 +11,7 @@ let makesDocumentation = Context.environment["SQUALL_DOCS"] == "1"
 /// The settings of every target.
 let strict: [SwiftSetting] = stopsAtWarnings ? [.treatAllWarnings(as: .error)] : []
 
-/// The same, and a proof that no unsafe construct is used: unsafe code has one address, `EventLoop`.
+/// The same, and a proof that no unsafe construct is used: unsafe code has one address, `EventLoop` and `OperatingSystem` below it.
 let strictAndSafe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 let package = Package(
@@ -81,18 +81,20 @@ let package = Package(
             dependencies: ["Digests", "FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strictAndSafe
         ),
-        .target(name: "EventLoop", dependencies: ["CLibevent", "CProcess", "Units"], swiftSettings: strict),
+        .target(name: "OperatingSystem", dependencies: ["CProcess", "Units"], swiftSettings: strict),
+        .target(
+            name: "EventLoop",
+            dependencies: ["CLibevent", "OperatingSystem", "Units"],
+            swiftSettings: strict
+        ),
         .target(
             name: "StreamReading",
-            dependencies: [
-                "FaultPlan", "FaultProfile", "Units",
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
+            dependencies: ["FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strictAndSafe
         ),
         .target(
             name: "ProxyEngine",
-            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "StreamReading", "Units"],
+            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "StreamReading", "Units"],
             swiftSettings: strictAndSafe
         ),
         // Profiles is a symbolic link, because resources lie in the folder of their target.
@@ -108,7 +110,8 @@ let package = Package(
         .target(
             name: "SquallProxy",
             dependencies: [
-                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Replay", "ShippedProfiles", "Units",
+                "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "Replay", "ShippedProfiles",
+                "Units",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strictAndSafe
@@ -117,8 +120,8 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "HTTPSemantics", "ProfileDocuments",
-                "ProxyEngine", "Units",
+                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "HTTPSemantics", "OperatingSystem",
+                "ProfileDocuments", "ProxyEngine", "StreamReading", "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: strictAndSafe
@@ -276,9 +279,9 @@ let package = Package(
             name: "SquallCommand",
             dependencies: [
                 "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan", "FaultProfile",
-                "Forecast", "HTTPSemantics", "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay",
-                "ResumableUploads",
-                "StreamReading", "TransferClient", "TransferProtocol", "Units",
+                "Forecast", "HTTPSemantics", "HTTPTransport", "OperatingSystem", "OriginServer", "ProxyEngine",
+                "QRCode",
+                "Replay", "ResumableUploads", "StreamReading", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -410,14 +413,20 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "OperatingSystemTests",
+            dependencies: ["OperatingSystem", "TestSockets", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "EventLoopTests",
-            dependencies: ["EventLoop", "TestSockets", "Units"],
+            dependencies: ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ProxyEngineTests",
             dependencies: [
-                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "StreamReading", "TestProtocols",
+                "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "StreamReading",
+                "TestProtocols",
                 "TestSockets", "Units",
             ],
             swiftSettings: strict
@@ -429,7 +438,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SquallTestingTests",
-            dependencies: ["EventLoop", "OriginServer", "SquallTesting", "SquallTransfer", "TestSockets"],
+            dependencies: ["OperatingSystem", "OriginServer", "SquallTesting", "SquallTransfer", "TestSockets"],
             swiftSettings: strict
         ),
         .testTarget(

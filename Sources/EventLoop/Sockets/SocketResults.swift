@@ -1,3 +1,5 @@
+import OperatingSystem
+
 /// The result of a receive.
 public enum ReceiveResult {
     /// This many bytes, above 0, are in the loop's scratch buffer.
