@@ -133,11 +133,13 @@ let package = Package(
             "FaultProfile": ["Units"],
             "FaultPlan": ["DequeModule", "FaultProfile", "Units"],
             "Forecast": ["FaultPlan", "FaultProfile", "Units"],
-            "Replay": ["Digests", "FaultPlan", "FaultProfile", "Units"],
+            "Journal": ["Digests", "FaultPlan", "FaultProfile", "Units"],
             "StreamReading": ["FaultPlan", "FaultProfile", "Units"],
-            "ProxyEngine": ["EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "StreamReading", "Units"],
+            "ProxyEngine": [
+                "EventLoop", "FaultPlan", "FaultProfile", "Journal", "OperatingSystem", "StreamReading", "Units",
+            ],
             "SquallProxy": [
-                "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "Replay",
+                "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "Journal",
                 "ShippedProfiles", "SystemPackage", "Units",
             ],
             "SquallTesting": ["SquallProxy"],
@@ -172,7 +174,7 @@ let package = Package(
             "SquallCommand": [
                 "ArgumentParser", "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan",
                 "FaultProfile", "Forecast", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOPosix",
-                "OperatingSystem", "OriginServer", "ProxyEngine", "QRCode", "Replay", "ResumableUploads",
+                "OperatingSystem", "OriginServer", "ProxyEngine", "QRCode", "Journal", "ResumableUploads",
                 "StreamReading", "SystemPackage", "TransferClient", "TransferProtocol", "Units",
             ],
             // For `make docs` and the description of the control API.
@@ -197,7 +199,7 @@ let package = Package(
             "FaultPlanTests": ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
             "ForecastTests": ["FaultPlan", "FaultProfile", "Forecast", "SimulatedLink", "Units"],
             "ChaosStageTests": ["ChaosStage", "FaultPlan", "FaultProfile", "Units"],
-            "ReplayTests": ["FaultPlan", "FaultProfile", "Replay", "SimulatedLink", "Units"],
+            "JournalTests": ["FaultPlan", "FaultProfile", "Journal", "SimulatedLink", "Units"],
             "StreamReadingTests": ["FaultPlan", "FaultProfile", "StreamReading", "TestProtocols", "Units"],
             "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
             "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],

@@ -1,3 +1,4 @@
+import FaultProfile
 import Units
 
 /// One line of the journal: what a fault did, where and when.
@@ -12,6 +13,8 @@ public struct JournalEntry: Hashable, Sendable {
     public var direction: Direction?
     /// The fault's name in the profile.
     public var fault: String
+    /// The fault's kind.
+    public var kind: FaultKind.Name
     /// The offset at which the fault acted; `nil` if the clock decided, because the offset then depends on the
     /// machine's speed.
     public var offset: Int64?
@@ -27,6 +30,7 @@ public struct JournalEntry: Hashable, Sendable {
         connection: UInt64?,
         direction: Direction?,
         fault: String,
+        kind: FaultKind.Name,
         offset: Int64?,
         place: MessagePlace? = nil,
         effect: FaultEvent.Effect
@@ -36,6 +40,7 @@ public struct JournalEntry: Hashable, Sendable {
         self.connection = connection
         self.direction = direction
         self.fault = fault
+        self.kind = kind
         self.offset = offset
         self.place = place
         self.effect = effect

@@ -217,12 +217,14 @@ public struct Plan: Sendable {
         direction: Direction?,
         at moment: Moment
     ) -> JournalEntry {
-        JournalEntry(
+        let fault = fault(event.fault)
+        return JournalEntry(
             moment: moment,
             proxy: proxy,
             connection: connection,
             direction: direction,
-            fault: fault(event.fault).name,
+            fault: fault.name,
+            kind: fault.kind.name,
             offset: event.offset,
             place: event.place,
             effect: event.effect

@@ -1,6 +1,6 @@
 internal import FaultProfile
+internal import Journal
 internal import ProxyEngine
-internal import Replay
 internal import Synchronization
 
 extension FaultProxy {

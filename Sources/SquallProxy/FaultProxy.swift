@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import FaultPlan
 internal import FaultProfile
+internal import Journal
 internal import ProxyEngine
 internal import Synchronization
 internal import Units

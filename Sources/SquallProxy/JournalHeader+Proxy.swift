@@ -1,8 +1,8 @@
 internal import FaultPlan
 internal import FaultProfile
 internal import Foundation
+internal import Journal
 internal import ProxyEngine
-internal import Replay
 internal import ShippedProfiles
 
 extension JournalHeader {

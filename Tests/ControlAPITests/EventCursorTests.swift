@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import FaultProfile
 import Testing
 import Units
 
@@ -16,10 +17,10 @@ import Units
                     connection: 1,
                     direction: .upstream,
                     fault: "f",
+                    kind: FaultKind.Name.allCases[0],
                     offset: nil,
                     effect: .delays
-                ),
-                kind: "latency"
+                )
             )
         }
     }

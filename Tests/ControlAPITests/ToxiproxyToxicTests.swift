@@ -95,7 +95,8 @@ import Units
         state.extras = [.init(fault: fault)]
         state.toxics = [toxic(.timeout, [0]), toxic(.noop, [])]
         #expect(state.profile(of: "proxy").faults.map(\.name) == ["t", "t-3", "t-4"])
-        #expect(state.faultKinds(of: "proxy").values.sorted() == ["discard", "outage", "outage", "outage"])
+        let kinds = state.profile(of: "proxy").allFaults.map(\.kind.name.rawValue)
+        #expect(kinds.sorted() == ["discard", "outage", "outage", "outage"])
     }
 }
 

@@ -178,6 +178,7 @@ struct DemoScreenTests {
                 connection: 3,
                 direction: .downstream,
                 fault: "x",
+                kind: FaultKind.Name.allCases[0],
                 offset: 1_048_576,
                 effect: effect
             )

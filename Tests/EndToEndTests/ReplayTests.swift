@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Journal
 import Testing
 
 /// `squall replay`: re-injected faults of a journal.

@@ -4,7 +4,7 @@ import Testing
 /// Checks of the repository's files.
 @Suite struct RepositoryTests {
     private static let pureModules = [
-        "Units", "QRCode", "ChaosStage", "FaultProfile", "FaultPlan", "Forecast", "Replay", "HTTPSemantics",
+        "Units", "QRCode", "ChaosStage", "FaultProfile", "FaultPlan", "Forecast", "Journal", "HTTPSemantics",
         "TransferProtocol",
         "ResumableUploads/Core",
     ]

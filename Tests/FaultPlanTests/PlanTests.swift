@@ -100,6 +100,7 @@ struct PlanTests {
             connection: 2,
             direction: .upstream,
             fault: "snip",
+            kind: plan.fault(0).kind.name,
             offset: 5,
             effect: .cuts(.close)
         )

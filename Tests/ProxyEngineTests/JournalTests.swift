@@ -2,6 +2,7 @@ import FaultPlan
 import FaultProfile
 import Foundation
 import Glibc
+import Journal
 import OperatingSystem
 import Synchronization
 import TestSockets
@@ -22,13 +23,13 @@ struct JournalTests {
     }
 
     /// The lines after the header of the journal that `body` writes to a new file.
-    private func written(isHeld: Bool = false, _ body: (Journal, LineWriter) async throws -> Void) async throws
+    private func written(isHeld: Bool = false, _ body: (JournalWriter, LineWriter) async throws -> Void) async throws
         -> [Line]
     {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID()).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let writer = try LineWriter(path: path, isHeld: isHeld)
-        try await body(Journal(writer, header: JournalTests.header), writer)
+        try await body(JournalWriter(writer, header: JournalTests.header), writer)
         writer.flush()
         return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").dropFirst().map {
             try JSONDecoder().decode(Line.self, from: Data($0.utf8))
@@ -44,6 +45,7 @@ struct JournalTests {
             connection: connection,
             direction: nil,
             fault: fault,
+            kind: FaultKind.Name.allCases[0],
             offset: 7,
             effect: .stalls
         )
@@ -105,7 +107,7 @@ struct JournalTests {
     @Test func `lines are encoded on the writer's thread, never on the one that records`() async throws {
         let encoding = Slot<UInt>()
         let writer = try LineWriter(path: "/dev/null")
-        let journal = Journal(writer, header: JournalTests.header) { _ in
+        let journal = JournalWriter(writer, header: JournalTests.header) { _ in
             encoding.put(UInt(pthread_self()))
             return "line"
         }
@@ -122,7 +124,7 @@ struct JournalTests {
 
     @Test func `when nothing can be written, every entry counts as lost`() async throws {
         let writer = try LineWriter(path: "/dev/full")
-        let journal = Journal(writer, header: JournalTests.header)
+        let journal = JournalWriter(writer, header: JournalTests.header)
         for number in 1...10 as ClosedRange<UInt64> {
             journal.record(JournalTests.entry("stall", connection: number, at: Moment(nanoseconds: 1)))
             writer.flush()

@@ -1,6 +1,7 @@
 import EventLoop
 import FaultProfile
 import HTTPTypes
+import OperatingSystem
 
 /// Answers every request to the control server.
 public struct ControlHandler: Sendable {

@@ -9,8 +9,6 @@ public final class JournalHub: Sendable {
         public let id: UInt64
         /// The event as in a journal.
         public let entry: JournalEntry
-        /// The kind of the fault, if it is known.
-        public let kind: String?
     }
 
     /// The events that are kept: 10,000.
@@ -35,10 +33,10 @@ public final class JournalHub: Sendable {
     public init(observer: @escaping @Sendable (JournalEntry) -> Void = { _ in }) { self.observer = observer }
 
     /// Adds an event. Callable from any thread; never waits for a reader.
-    func record(_ entry: JournalEntry, kind: String?) {
+    func record(_ entry: JournalEntry) {
         observer(entry)
         state.withLock { state in
-            let event = Event(id: state.next, entry: entry, kind: kind)
+            let event = Event(id: state.next, entry: entry)
             if state.ring.count < JournalHub.capacity {
                 state.ring.append(event)
             } else {

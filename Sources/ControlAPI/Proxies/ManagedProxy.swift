@@ -34,8 +34,6 @@ final class ManagedProxy: Sendable {
         var running: Proxy?
         /// The counters of earlier runs.
         var past = Statistics()
-        /// The kind of each fault, by its name in the journal.
-        var kinds: [String: String] = [:]
         /// Whether the proxy has been removed; it never starts again.
         var isEnded = false
     }
@@ -156,13 +154,12 @@ final class ManagedProxy: Sendable {
             let proxy = try await Proxy.start(
                 configuration,
                 on: context.loops,
-                journal: { [weak self] entry in hub.record(entry, kind: self?.kind(of: entry.fault)) },
+                journal: { hub.record($0) },
                 report: { event in report(name, event) }
             )
             state.running = proxy
             state.listen = "\(proxy.address)"
             state.isEnabled = true
-            state.kinds = state.faultKinds(of: name)
         } catch {
             throw ControlError(error)
         }
@@ -173,8 +170,6 @@ final class ManagedProxy: Sendable {
         state.past += await proxy.statistics()
         if !isReplaced { state.running = nil }
     }
-
-    private func kind(of fault: String) -> String? { current.withLock { $0.kinds[fault] } }
 
     /// Changes the faults. `change` may throw, or the profile may be too large; nothing has changed then. Returns when every
     /// loop has applied it, and waits for no connection.
@@ -191,15 +186,10 @@ final class ManagedProxy: Sendable {
     }
 
     private func apply(_ state: State) async throws(ControlError) {
-        var state = state
         let profile = state.profile(of: name)
         guard profile.allFaults.count <= ProfileLimits.faults else {
             throw .limit("a proxy has at most \(ProfileLimits.faults) faults")
         }
-        state.kinds = state.faultKinds(of: name)
-        let kinds = state.kinds
-        // Before the faults act; the old ones may act until the loops have the new ones.
-        current.withLock { $0.kinds.merge(kinds) { $1 } }
         if let running = state.running, running.profile != profile {
             do throws(ProxyError) {
                 try await running.apply(profile)
@@ -295,12 +285,6 @@ extension ManagedProxy.State {
             profile.faults.append(fault)
         }
         return profile
-    }
-
-    /// The kind of each fault by its name.
-    func faultKinds(of proxy: String) -> [String: String] {
-        let faults = profile(of: proxy).allFaults
-        return Dictionary(faults.map { ($0.name, $0.kind.name.rawValue) }, uniquingKeysWith: { first, _ in first })
     }
 }
 

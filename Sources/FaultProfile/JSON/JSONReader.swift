@@ -42,16 +42,20 @@ package struct JSONReader {
         return node
     }
 
-    /// The first value of `bytes`, whatever follows it.
+    /// The first value of `bytes`, whatever follows it, or the only one.
     ///
     /// - Throws: the first problem; its file is `name`.
-    package static func firstValue(of bytes: [UInt8], name: String) throws(Problem) -> JSONNode {
+    package static func firstValue(of bytes: [UInt8], name: String, isOnly: Bool = false) throws(Problem) -> JSONNode {
         var problems = ProblemList()
         let file = problems.addFile(name)
         let scalars = decodedUTF8(bytes, file: file, problems: &problems)
         var reader = JSONReader(cursor: JSONCursor(scalars: scalars, file: file), problems: problems)
         var node: JSONNode?
-        if (try? reader.skipSpace()) != nil { node = try? reader.value() }
+        if isOnly {
+            node = try? reader.document()
+        } else if (try? reader.skipSpace()) != nil {
+            node = try? reader.value()
+        }
         if let problem = reader.problems.result()?.problems.first { throw problem }
         guard let node else { preconditionFailure("a text that can't be read has been reported") }
         return node

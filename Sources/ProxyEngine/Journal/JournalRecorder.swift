@@ -1,5 +1,6 @@
 import FaultPlan
 import FaultProfile
+import Journal
 import OperatingSystem
 import Synchronization
 import Units
@@ -54,10 +55,10 @@ public final class JournalRecorder: Sendable {
         state.withLock { $0.lines }.compactMap { if case .fault(let entry) = $0 { entry } else { nil } }
     }
 
-    /// The journal as JSON Lines, as `Journal` writes it after `header`. A last line counts what is beyond the limit.
+    /// The journal as JSON Lines, as `JournalWriter` writes it after `header`. A last line counts what is beyond the limit.
     public func text(header: JournalHeader) -> String {
         let (lines, omitted) = state.withLock { ($0.lines, $0.omitted) }
         let last = omitted.count > 0 ? [JournalLine.lost(omitted.count, omitted.last)] : []
-        return ([header.line.visibleJSON] + (lines + last).map { $0.text(clock) }).map { $0 + "\n" }.joined()
+        return ([header.line.visibleJSON] + (lines + last).map { $0.text(clock.time) }).map { $0 + "\n" }.joined()
     }
 }

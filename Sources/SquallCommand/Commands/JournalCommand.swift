@@ -1,4 +1,5 @@
 import ArgumentParser
+import Journal
 
 /// `squall journal`: prints a journal so that runs compare by `diff`.
 struct JournalCommand: ParsableCommand {
@@ -25,7 +26,7 @@ struct JournalCommand: ParsableCommand {
     var omitsTimes = false
 
     func run() throws {
-        let lines = try JournalSorting(isSorted: sort, hasTimes: !omitsTimes).lines(of: recording)
+        let lines = try JournalFile.lines(of: recording, JournalSorting(isSorted: sort, hasTimes: !omitsTimes))
         Console.print(file: lines.joined(separator: "\n"))
     }
 }

@@ -159,7 +159,7 @@ struct PlanCommand: AsyncParsableCommand {
         let given = try profile.map { name throws(CommandFailure) in
             try ProfileLibrary.profile(name, noting: inputs)
         }
-        let file = try JournalFile(journal, profile: given, noting: inputs)
+        let file = try JournalFile.read(journal, profile: given, noting: inputs)
         let recording = try file.recording(of: try file.proxy(proxy, option: "--proxy"), direction, path: journal)
         try await show(PlanPicture(recording), nil, inputs)
     }

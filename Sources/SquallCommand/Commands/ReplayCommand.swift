@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLoop
 import FaultPlan
 import FaultProfile
+import Journal
 import OperatingSystem
 import ProxyEngine
 import Units
@@ -76,7 +77,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let given = try profile.map { name throws(CommandFailure) in
             try ProfileLibrary.profile(name, noting: inputs)
         }
-        let file = try JournalFile(recording, profile: given, noting: inputs)
+        let file = try JournalFile.read(recording, profile: given, noting: inputs)
         let proxy = try file.proxy(name)
         var configuration = ProxyConfiguration(
             name: proxy.name,

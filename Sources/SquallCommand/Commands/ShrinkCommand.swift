@@ -1,7 +1,7 @@
 import ArgumentParser
 import EventLoop
 import FaultProfile
-import Replay
+import Journal
 import Units
 
 /// `squall shrink`: finds the smallest list of faults with which a command still fails.
@@ -67,7 +67,7 @@ struct ShrinkCommand: AsyncParsableCommand {
 
     func run() async throws {
         let inputs = InputFiles(recording)
-        let file = try JournalFile(recording, profile: nil, noting: inputs)
+        let file = try JournalFile.read(recording, profile: nil, noting: inputs)
         let proxy = try file.proxy(name)
         guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
             throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")

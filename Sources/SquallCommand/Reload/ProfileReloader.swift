@@ -1,8 +1,8 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import Journal
 import ProxyEngine
-import Replay
 import Units
 
 /// Reloads the profile of `squall run` and applies it to its proxies.
@@ -50,7 +50,7 @@ actor ProfileReloader {
     func run(
         _ reasons: AsyncStream<Reason>,
         proxies: [Proxy],
-        journal: Journal?,
+        journal: JournalWriter?,
         report: @Sendable (String) -> Void
     ) async {
         for await reason in reasons {
@@ -104,7 +104,7 @@ actor ProfileReloader {
     private func apply(
         _ next: Profile,
         to proxies: [Proxy],
-        _ journal: Journal?
+        _ journal: JournalWriter?
     ) async throws(CommandFailure) -> String? {
         guard next != profile else { return nil }
         try check(next, proxies)

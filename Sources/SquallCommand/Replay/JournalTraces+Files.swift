@@ -1,6 +1,6 @@
 import FaultProfile
 import FoundationEssentials
-import Replay
+import Journal
 
 extension JournalTraces {
     /// The name in a journal of the file at `path`.

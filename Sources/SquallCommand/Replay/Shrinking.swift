@@ -1,9 +1,9 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import Journal
 import OperatingSystem
 import ProxyEngine
-import Replay
 import Units
 
 /// A search for the smallest list of faults with which a command fails.

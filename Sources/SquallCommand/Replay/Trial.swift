@@ -3,6 +3,7 @@ import FaultPlan
 import FaultProfile
 import FoundationEssentials
 import Glibc
+import Journal
 import OperatingSystem
 import ProxyEngine
 import Units
@@ -29,7 +30,7 @@ struct Trial {
         let output = OutputFile(path: files.journal)
         let file = try output.attempt { () throws(SystemError) in try FileReplacement(of: output.path) }
         let configuration = configuration(profile)
-        let journal = Journal(file.writer, header: JournalHeader(of: [configuration], at: MonotonicClock.now))
+        let journal = JournalWriter(file.writer, header: JournalHeader(of: [configuration], at: MonotonicClock.now))
         let fails: Bool
         do {
             fails = try await run(configuration, on: loops) { journal.record($0) }

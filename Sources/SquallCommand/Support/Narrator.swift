@@ -1,4 +1,5 @@
 import FaultPlan
+import Journal
 import OperatingSystem
 import ProxyEngine
 import Synchronization

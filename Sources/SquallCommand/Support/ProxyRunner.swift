@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import Journal
 import OperatingSystem
 import ProxyEngine
 import Units
@@ -40,7 +41,7 @@ struct ProxyRunner {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
         let journal = output.map {
-            Journal($0, header: JournalHeader(of: configurations, recorded: recorded, at: MonotonicClock.now))
+            JournalWriter($0, header: JournalHeader(of: configurations, recorded: recorded, at: MonotonicClock.now))
         }
         // The journal on the terminal is for reading, without a line that moves.
         let live = LiveLine(isOn: Console.isTerminal && !(self.journal == "-" && Terminal.isShared))
@@ -113,7 +114,7 @@ struct ProxyRunner {
     /// Reloads the profile for each of `reasons`.
     private func reloading(
         _ proxies: [Proxy],
-        _ journal: Journal?,
+        _ journal: JournalWriter?,
         _ reasons: AsyncStream<ProfileReloader.Reason>
     ) -> Task<Void, Never>? {
         guard let reloader else { return nil }
@@ -170,7 +171,7 @@ struct ProxyRunner {
     }
 
     /// Flushes the journal and reports missing lines.
-    private func finish(_ journal: Journal?, _ output: LineWriter?) throws(CommandFailure) {
+    private func finish(_ journal: JournalWriter?, _ output: LineWriter?) throws(CommandFailure) {
         guard let journal, let output else { return }
         let omitted = journal.finish()
         if omitted > 0 {

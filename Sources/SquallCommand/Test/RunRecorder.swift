@@ -1,9 +1,9 @@
 import ChaosStage
 import EventLoop
 import FaultPlan
+import Journal
 import OperatingSystem
 import ProxyEngine
-import Replay
 import Synchronization
 import Units
 
@@ -27,13 +27,13 @@ final class RunRecorder: Sendable {
     let began: Moment
     private let names: [String]
     private let state: Mutex<State>
-    private let journal: Journal?
+    private let journal: JournalWriter?
     private let log: (@Sendable ([UInt8]) -> Void)?
 
     /// A recorder for proxies of these names.
     ///
     /// - Parameter log: gets the command's output as it comes.
-    init(_ names: [String], began: Moment, journal: Journal?, log: (@Sendable ([UInt8]) -> Void)?) {
+    init(_ names: [String], began: Moment, journal: JournalWriter?, log: (@Sendable ([UInt8]) -> Void)?) {
         (self.names, self.began, self.journal, self.log) = (names, began, journal, log)
         state = Mutex(
             State(

@@ -5,9 +5,9 @@ import FaultPlan
 import FaultProfile
 import FoundationEssentials
 import Glibc
+import Journal
 import OperatingSystem
 import ProxyEngine
-import Replay
 import Synchronization
 import Units
 
@@ -62,7 +62,7 @@ struct StageRun {
         let began = MonotonicClock.now
         let configurations = configurations(in: folder, at: began)
         let journal = files.journal.map {
-            Journal($0.writer, header: JournalHeader(of: configurations, recorded: recorded, at: began))
+            JournalWriter($0.writer, header: JournalHeader(of: configurations, recorded: recorded, at: began))
         }
         let log = files.log
         let showsOutput = showsOutput

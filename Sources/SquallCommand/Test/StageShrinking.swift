@@ -2,8 +2,8 @@ import ChaosStage
 import EventLoop
 import FaultPlan
 import FaultProfile
+import Journal
 import ProxyEngine
-import Replay
 import Units
 
 /// A search for the fewest faults with which a run of a stage still fails.

@@ -1,4 +1,5 @@
 import Foundation
+import Journal
 
 /// An object of a JSON Lines output.
 struct Event: Decodable, Equatable {

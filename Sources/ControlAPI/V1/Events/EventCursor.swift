@@ -89,7 +89,7 @@ extension JournalHub.Event {
             ("id", .number(id)), ("time", .text(JournalClock.shared.time(of: entry.moment))),
             ("proxy", .text(entry.proxy)), ("connection", entry.connection.map(JSONText.number) ?? .null),
             ("direction", entry.direction.map { .text($0.rawValue) } ?? .null), ("fault", .text(entry.fault)),
-            ("kind", kind.map(JSONText.text) ?? .null), ("what", .text(entry.effect.word)),
+            ("kind", .text(entry.kind.rawValue)), ("what", .text(entry.effect.word)),
             ("offset", entry.offset.map(JSONText.signed) ?? .null),
         ])
     }

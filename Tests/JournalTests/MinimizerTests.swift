@@ -1,4 +1,4 @@
-import Replay
+import Journal
 import Testing
 import Units
 

@@ -1,3 +1,4 @@
+import FaultPlan
 import Units
 
 /// Limits the entries of a journal by fault and in total in each second, so that no profile fills a disk.

@@ -1,4 +1,6 @@
 import FaultPlan
+import FaultProfile
+import Journal
 import Testing
 import Units
 
@@ -12,6 +14,7 @@ struct JournalQuotaTests {
             connection: 1,
             direction: .upstream,
             fault: fault,
+            kind: FaultKind.Name.allCases[0],
             offset: nil,
             effect: .stalls
         )
@@ -53,4 +56,9 @@ struct JournalQuotaTests {
         let late = taken(1, of: "a", at: .milliseconds(4_999), &quota)
         #expect(first == 2_000 && late == 0)
     }
+}
+
+extension Moment {
+    fileprivate static func milliseconds(_ count: Int64) -> Moment { Moment(nanoseconds: count * 1_000_000) }
+    fileprivate static func seconds(_ count: Int64) -> Moment { Moment(nanoseconds: count * 1_000_000_000) }
 }

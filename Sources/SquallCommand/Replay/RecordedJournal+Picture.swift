@@ -1,8 +1,9 @@
 import FaultPlan
 import Forecast
+import Journal
 import Units
 
-extension JournalFile {
+extension RecordedJournal {
     /// The events of a proxy on its clock, for drawing. `path` is that of the journal.
     func recording(
         of proxy: JournalHeader.ProxyEntry,

@@ -1,5 +1,6 @@
 import FaultPlan
 import FaultProfile
+import Journal
 import Testing
 import Units
 

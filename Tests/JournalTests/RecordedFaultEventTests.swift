@@ -1,5 +1,5 @@
 import FaultPlan
-import Replay
+import Journal
 import Testing
 
 @Suite("A line of a journal")

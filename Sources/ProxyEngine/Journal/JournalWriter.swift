@@ -1,5 +1,6 @@
 import FaultPlan
 import FaultProfile
+import Journal
 import OperatingSystem
 import Units
 
@@ -10,14 +11,14 @@ import Units
 /// `request` if that is a position in an HTTP message, `what`, and `why` if a stream isn't read as HTTP. They are in
 /// alphabetical order, so two journals without their times can be compared as text. A line with the `event` “omitted” counts
 /// the `lines` of a fault that `JournalQuota` left out; one with “profile” marks a change of the profile.
-public final class Journal: Sendable {
+public final class JournalWriter: Sendable {
     private let writer: LineWriter
     private let queue: JournalQueue
 
     /// A journal written by `writer`, which gets the header at once.
     public convenience init(_ writer: LineWriter, header: JournalHeader) {
         let clock = JournalClock()
-        self.init(writer, header: header) { $0.text(clock) }
+        self.init(writer, header: header) { $0.text(clock.time) }
     }
 
     /// A journal whose lines are encoded by `encode`, on the writer's thread.

@@ -1,18 +1,16 @@
-import FaultProfile
-
 extension JSONNode {
     /// The member of a key; `nil` if it is absent or `null`.
-    subscript(key: String) -> JSONNode? {
+    package subscript(key: String) -> JSONNode? {
         guard let node = members.first(where: { $0.key == key })?.node else { return nil }
         if case .null = node.value { return nil }
         return node
     }
 
     /// The elements of a list; none of anything else.
-    var elements: [JSONNode] { if case .array(let nodes) = value { nodes } else { [] } }
+    package var elements: [JSONNode] { if case .array(let nodes) = value { nodes } else { [] } }
 
     /// A text, a number or a truth value as it is shown; `-` for anything else.
-    var cell: String {
+    package var cell: String {
         switch value {
         case .text(let text): text
         case .number(let digits): digits
@@ -22,16 +20,16 @@ extension JSONNode {
     }
 
     /// The number, or 0.
-    var number: Double { if case .number(let digits) = value { Double(digits) ?? 0 } else { 0 } }
+    package var number: Double { if case .number(let digits) = value { Double(digits) ?? 0 } else { 0 } }
 
     /// Whether it is `true`.
-    var isTrue: Bool { if case .boolean(true) = value { true } else { false } }
+    package var isTrue: Bool { if case .boolean(true) = value { true } else { false } }
 
     /// The value as compact JSON.
-    var compactText: String { jsonText.compact }
+    package var compactText: String { jsonText.compact }
 
     /// An object as compact JSON without the member of a key.
-    func compactText(without key: String) -> String {
+    package func compactText(without key: String) -> String {
         JSONText.object(members.filter { $0.key != key }.map { ($0.key, $0.node.jsonText) }).compact
     }
 

@@ -1,9 +1,8 @@
 import FaultPlan
 import FaultProfile
-import Replay
 
 /// The lines of a journal as `squall journal` prints them: in the order of the file or sorted, with or without their times.
-struct JournalSorting {
+package struct JournalSorting {
     /// A line after the header.
     private struct Entry {
         let text: String
@@ -11,30 +10,21 @@ struct JournalSorting {
         let event: RecordedFaultEvent?
     }
 
-    let isSorted: Bool
-    let hasTimes: Bool
+    private let isSorted: Bool
+    private let hasTimes: Bool
 
-    /// The lines of the journal at `path`. Sorted, those between two lines about a profile stay between them, and lines that
-    /// count omitted ones follow the others.
-    func lines(of path: String) throws(CommandFailure) -> [String] {
-        let lines = try JournalFile.lines(path)
-        guard let first = lines.first, let header = try? node(first), header["event"]?.cell == "journal" else {
-            throw JournalFile.noHeader(path)
-        }
-        try JournalFile.checkCount(of: lines.dropFirst(), path)
-        var result = [text(first, header)]
+    package init(isSorted: Bool, hasTimes: Bool) {
+        self.isSorted = isSorted
+        self.hasTimes = hasTimes
+    }
+
+    /// The lines of a journal, and the number of a torn last line that is left out. Sorted, those between two lines about a
+    /// profile stay between them, and lines that count omitted ones follow the others.
+    package func lines(of journal: JournalText) throws(JournalProblem) -> (lines: [String], torn: Int?) {
+        var result = [text(journal.header, try journal.header.object())]
         var entries: [Entry] = []
-        for line in lines.dropFirst() {
-            let node: JSONNode
-            do throws(JournalProblem) {
-                node = try self.node(line)
-            } catch {
-                if line.isOpen {
-                    Console.error("\(path):\(line.number): the last line is torn off, and left out")
-                    continue
-                }
-                throw JournalFile.failure(error, at: line, path)
-            }
+        let (nodes, torn) = try journal.objects()
+        for (line, node) in nodes {
             if node["event"]?.cell == "profile" {
                 result += sorted(entries) + [text(line, node)]
                 entries = []
@@ -42,7 +32,7 @@ struct JournalSorting {
                 entries.append(Entry(text: text(line, node), event: node["event"] == nil ? event(node) : nil))
             }
         }
-        return result + sorted(entries)
+        return (result + sorted(entries), torn)
     }
 
     private func sorted(_ entries: [Entry]) -> [String] {
@@ -57,16 +47,8 @@ struct JournalSorting {
         }.map(\.text)
     }
 
-    private func text(_ line: JournalFile.Line, _ node: JSONNode) -> String {
-        hasTimes ? String(decoding: line.text, as: UTF8.self) : node.compactText(without: "time").visibleJSON
-    }
-
-    private func node(_ line: JournalFile.Line) throws(JournalProblem) -> JSONNode {
-        guard let node = try? JSONReader.firstValue(of: Array(line.text), name: "line"), case .object = node.value
-        else {
-            throw JournalProblem(what: "this is no line of a journal: it is no object of JSON")
-        }
-        return node
+    private func text(_ line: JournalText.Line, _ node: JSONNode) -> String {
+        hasTimes ? String(decoding: line.bytes, as: UTF8.self) : node.compactText(without: "time").visibleJSON
     }
 
     private func event(_ node: JSONNode) -> RecordedFaultEvent {

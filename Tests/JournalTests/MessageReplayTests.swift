@@ -1,6 +1,6 @@
 import FaultPlan
 import FaultProfile
-import Replay
+import Journal
 import SimulatedLink
 import Testing
 import Units

@@ -1,6 +1,6 @@
 import FaultPlan
 import FaultProfile
-import Replay
+import Journal
 import Testing
 
 @Suite("The order of a sorted journal")
