@@ -118,7 +118,7 @@ import Units
     }
 
     @Test func `too many addresses are a problem`() {
-        let list = (0...ProfileLimits.clients).map { "\"10.0.0.\($0)\"" }.joined(separator: ", ")
+        let list = (0...ProfileLimits.triggerValues).map { "\"10.0.0.\($0)\"" }.joined(separator: ", ")
         let text = "{ \"kind\": \"stall\", \"for\": \"1 s\", \"when\": { \"client\": [\(list)] } }"
         #expect(problems(fault: text).first?.hasSuffix("there are more than 64 addresses (delete some)") == true)
     }

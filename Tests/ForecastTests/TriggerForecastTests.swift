@@ -51,7 +51,7 @@ struct TriggerForecastTests {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
         let durations = ["10.1.2.3", "192.0.2.7", nil].map { address in
             var client = ClientModel()
-            client.address = address
+            client.facts = ConnectionFacts(client: address)
             return TransferForecast(
                 of: Transfer(direction: .downstream, bytes: ByteCount(100)),
                 through: Plan(profile: profile, seed: 1, proxy: "p", start: .zero),

@@ -100,7 +100,7 @@ extension ProfileDecoder {
         guard let name = kind(of: node), let object = object(node, .fault(name)) else { return nil }
         let givenName = self.name(object, limit: ProfileLimits.faultNameLength)
         let stream = read(Form<StreamSelection>.choice, object, "stream") ?? .both
-        let condition = object["when"].map { self.condition($0) } ?? Condition()
+        let condition = object["when"].flatMap { Condition.table.read($0, &self) } ?? Condition()
         let context = FaultContext(object: object, stream: stream, condition: condition)
         let kind = name.definition.read(context, &self)
         if let kind, let http = condition.http {

@@ -172,7 +172,7 @@ struct PlanCommand: AsyncParsableCommand {
         let transfer = Transfer(direction: direction, bytes: size)
         var client = ClientModel(TransferClientConfiguration())
         client.headBytes = head.bytes
-        client.address = self.client
+        client.facts = ConnectionFacts(client: self.client)
         let forecast = TransferForecast(
             of: transfer,
             through: Plan(profile: profile, seed: seed, proxy: name, start: .zero),
