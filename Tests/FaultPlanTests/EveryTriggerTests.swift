@@ -36,6 +36,10 @@ import Units
             #""*.example:80""#, Situation(facts: ConnectionFacts(target: HostName("a.example", port: 80))),
             Situation(facts: ConnectionFacts(target: HostName("a.example", port: 81)))
         ),
+        "port": (
+            #"[80, "8000..8999"]"#, Situation(facts: ConnectionFacts(port: 8_999)),
+            Situation(facts: ConnectionFacts(port: 9_000))
+        ),
         "clock": (#""1 s..2 s""#, Situation(time: .seconds(1)), Situation(time: .seconds(2))),
         "duty": (#"{ "on": "1 s", "off": "1 s" }"#, Situation(time: .seconds(2)), Situation(time: .seconds(1))),
         "after": (#""first""#, Situation(hasActed: true), Situation()),

@@ -47,6 +47,30 @@ import Units
         #expect(isBrought == [true, false])
     }
 
+    @Test func `a port of the target counts in place of the upstream's, and an unknown one is in no range`() {
+        let stall = FaultKind.stall(Stall(at: .zero, duration: .seconds(1)))
+        let condition = Condition(ports: [443...443, 1_024...65_535])
+        let profile = Profile(name: "x", faults: [Fault(name: "stall", condition: condition, kind: stall)])
+        var plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
+        #expect(!plan.asksForHost && !plan.asksForClient)
+        func isOn(_ facts: ConnectionFacts) -> Bool { !plan.accept(at: .zero, facts).upstream.isTransparent }
+        let ports: [UInt16?] = [1, 442, 443, 444, 1_023, 1_024, 65_535, nil]
+        #expect(
+            ports.map { isOn(ConnectionFacts(port: $0)) } == [false, false, true, false, false, true, true, false]
+        )
+        #expect(isOn(ConnectionFacts(target: HostName("a", port: 443), port: 80)))
+        #expect(!isOn(ConnectionFacts(target: HostName("a", port: 80), port: 443)))
+        #expect(isOn(ConnectionFacts(name: "a", port: 443)))
+    }
+
+    @Test func `an outage for some ports doesn't close the listener`() {
+        let outage = Fault(name: "o", condition: Condition(ports: [80...80]), kind: .outage(Outage(how: .refuse)))
+        var plan = Plan(profile: Profile(name: "x", faults: [outage]), seed: 1, proxy: "p", start: .zero)
+        #expect(plan.admission(at: .zero).admission == .open)
+        #expect(plan.accept(at: .zero, ConnectionFacts(port: 80)).faults.terminators.arePossible)
+        #expect(plan.accept(at: .zero, ConnectionFacts(port: 81)).faults === ConnectionFaults.none)
+    }
+
     @Test func `a connection without a target has no number and no fault, and takes no turn of a list`() {
         let cut = FaultKind.cut(Cut(position: .inTurn([ByteCount(10), ByteCount(20)]), how: .reset))
         let profile = Profile(name: "test", faults: [Fault(name: "cut", stream: .upstream, kind: cut)])

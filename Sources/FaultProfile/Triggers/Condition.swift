@@ -17,6 +17,8 @@ public struct Condition: Hashable, Sendable {
     /// The allowed hosts, which clients name in a handshake or in their first bytes; empty allows any. A connection without a
     /// name matches none.
     public var hosts: [HostPattern]
+    /// The ports of the server, from 1 on; empty for any. An unknown port is in no range.
+    public var ports: [ClosedRange<UInt16>]
     /// The interval of the proxy's clock in which the fault is on; `nil` is always.
     public var clock: ClockWindow?
     /// When the fault is on and off in turn, on the proxy's clock; `nil` is always on.
@@ -34,6 +36,7 @@ public struct Condition: Hashable, Sendable {
         ageUntil: Duration? = nil,
         clients: [AddressRange] = [],
         hosts: [HostPattern] = [],
+        ports: [ClosedRange<UInt16>] = [],
         clock: ClockWindow? = nil,
         duty: DutyCycle? = nil,
         after: String? = nil,
@@ -47,6 +50,7 @@ public struct Condition: Hashable, Sendable {
         self.ageUntil = ageUntil
         self.clients = clients
         self.hosts = hosts
+        self.ports = ports
         self.clock = clock
         self.duty = duty
         self.after = after
@@ -57,7 +61,7 @@ public struct Condition: Hashable, Sendable {
 extension Condition {
     /// Every trigger, in the order of pages and sentences.
     static let triggers: [Trigger] = [
-        .proxy, .connection, .chance, .age, .client, .host, .clock, .duty, .after, .http,
+        .proxy, .connection, .chance, .age, .client, .host, .port, .clock, .duty, .after, .http,
     ]
 
     static let table = ObjectTable(Condition(), title: "“when”", definition: "condition", triggers.map(\.field))

@@ -6,20 +6,26 @@ public struct ConnectionFacts: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case client = "clients"
         case host = "hosts"
+        case port = "ports"
     }
 
     /// The client's address without the port; `nil` if it is unknown or not needed.
     public let client: String?
     /// The target that the client has named in a handshake, if it has.
     public let target: HostName?
+    /// The server's port, 1…65,535; `nil` for a Unix-domain socket, or if it is unknown.
+    public let port: UInt16?
     /// The name in the client's first bytes, once it is known.
     public var name: HostName?
     /// `client` as a number.
     let address: IPAddress?
 
     /// Makes the facts that are known; an address is one without a port.
-    public init(client: String? = nil, target: HostName? = nil, name: HostName? = nil) {
+    ///
+    /// - Parameter port: the port of the only server; that of the target, if there is one, counts.
+    public init(client: String? = nil, target: HostName? = nil, name: HostName? = nil, port: UInt16? = nil) {
         (self.client, self.target, self.name) = (client, target, name)
+        self.port = target?.port ?? port
         address = client.flatMap { IPAddress($0) }
     }
 
@@ -31,6 +37,7 @@ public struct ConnectionFacts: Hashable, Sendable {
         switch kind {
         case .client: address != nil
         case .host: !names.isEmpty
+        case .port: port != nil
         }
     }
 }

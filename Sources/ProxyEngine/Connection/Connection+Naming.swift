@@ -69,8 +69,8 @@ extension Connection {
         case .none:
             return releaseFirstBytes(naming, at: now)
         case .name(let text):
-            let name = HostName(text, port: host?.port ?? shard.context.configuration.destination.upstream?.port)
             var facts = facts()
+            let name = HostName(text, port: facts.port)
             facts.name = name
             guard shard.plan.hasFaults(forNameOf: ordinal, facts) else {
                 self.name = name

@@ -42,7 +42,8 @@ extension Listener {
 extension ProxyConfiguration.Destination {
     /// The facts about a connection to it that are known.
     func facts(client: String?, target: HostName? = nil, name: HostName? = nil) -> ConnectionFacts {
-        ConnectionFacts(client: client, target: target, name: name)
+        let port = upstream.flatMap { $0.unix == nil ? $0.port : nil }
+        return ConnectionFacts(client: client, target: target, name: name, port: port)
     }
 }
 
