@@ -343,7 +343,7 @@ let package = Package(
             path: "Tests/SimulatedLink",
             swiftSettings: strictAndSafe
         ),
-        .testTarget(name: "SimulationTests", dependencies: ["SimulatedWorld"], swiftSettings: strict),
+        .testTarget(name: "SimulationTests", dependencies: ["FaultProfile", "SimulatedWorld"], swiftSettings: strict),
         // Not a product: `make bench` runs it.
         .executableTarget(
             name: "head-reading",
