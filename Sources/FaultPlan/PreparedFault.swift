@@ -57,7 +57,6 @@ final class PreparedFault: Sendable {
     /// no dial faults.
     ///
     /// - Returns: whether the fault acts on the links.
-    @discardableResult
     func add(to draft: inout ConnectionDraft, key: RandomKey, clientRate: BucketPair?, turn: Int?) -> Bool {
         if turn != nil, window.contains(at: draft.opened, age: 0, currentPhase: draft.phase) {
             planned.addDialFaults(to: &draft.dialFaults, in: DialContext(source: self, connectionKey: key))

@@ -17,11 +17,7 @@ extension Plan {
     ) -> ConnectionUpdate {
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: schedule.interval(at: opened).phase)
         let key = connectionKey(ordinal)
-        for (index, fault) in prepared.enumerated()
-        where fault.isNamed(ordinal: ordinal, facts, key: key) && triggers.allow(index) {
-            let rate = clientRate(of: fault, client: facts.client)
-            if fault.add(to: &draft, key: key, clientRate: rate, turn: turns[index]) { turns[index] += 1 }
-        }
+        add(prepared.indices, to: &draft, facts) { $0.isNamed(ordinal: ordinal, facts, key: key) }
         return ConnectionUpdate(PlanChange(keeping: self), draft)
     }
 }

@@ -67,12 +67,7 @@ public struct PlanChange: Sendable {
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
         guard !beginning.isEmpty else { return ConnectionUpdate(self, draft) }
         let key = plan.connectionKey(ordinal)
-        for index in beginning {
-            let fault = plan.prepared[index]
-            guard fault.isHit(ordinal: ordinal, facts, key: key), plan.triggers.allow(index) else { continue }
-            let rate = plan.clientRate(of: fault, client: facts.client)
-            fault.add(to: &draft, key: key, clientRate: rate, turn: nil)
-        }
+        plan.add(beginning, to: &draft, facts, takesTurns: false) { $0.isHit(ordinal: ordinal, facts, key: key) }
         return ConnectionUpdate(self, draft)
     }
 }

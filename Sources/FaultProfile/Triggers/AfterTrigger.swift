@@ -5,10 +5,3 @@ extension Trigger {
         .events
     ) { "after \($0.after ?? "")" }
 }
-
-extension ProfileDecoder {
-    /// The place of the value of `after` in a condition.
-    func place(ofAfter condition: JSONNode) -> SourcePlace? {
-        condition.members.first { $0.key == "after" }?.node.place
-    }
-}

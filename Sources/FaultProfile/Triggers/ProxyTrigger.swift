@@ -28,12 +28,3 @@ extension Form<String> {
         )
     }
 }
-
-extension ProfileDecoder {
-    /// The places of the names in `when.proxy`.
-    func places(ofProxies condition: JSONNode) -> [SourcePlace] {
-        guard let node = condition.members.first(where: { $0.key == "proxy" })?.node else { return [] }
-        guard case .array(let nodes) = node.value else { return [node.place] }
-        return nodes.map(\.place)
-    }
-}

@@ -27,10 +27,10 @@ extension Listener {
         let answer: @Sendable () -> Void
         switch request.answer {
         case .plan(let done):
-            let plan = planConnection(request)
+            let plan = self.plan.accept(at: request.opened, request.facts)
             answer = { done(plan) }
         case .update(let connection, let done):
-            let update = updateConnection(connection, request)
+            let update = plan.update(ofConnection: connection, opened: request.opened, request.facts)
             answer = { done(update) }
         }
         // Another profile may reach the loop next, and is applied to these faults then.

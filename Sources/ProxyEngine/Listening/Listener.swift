@@ -19,7 +19,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     let loop: EventLoop
     let context: ProxyContext
     let shards: [LoopBound<Shard>]
-    private var plan: Plan
+    var plan: Plan
     /// The sockets; `nil` before `open`, after `close`, and while the port is left.
     private(set) var sockets: ListeningSockets?
     private var isOpen = false
@@ -186,16 +186,6 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             context.openConnections.subtract(1, ordering: .relaxed)
             detached.reset()
         }
-    }
-
-    /// The number and the plan of a connection whose client has named its target.
-    func planConnection(_ request: PlanRequest) -> ConnectionPlan {
-        plan.accept(at: request.opened, request.facts)
-    }
-
-    /// The faults that the name in the first bytes of its client brings to a connection.
-    func updateConnection(_ connection: UInt64, _ request: PlanRequest) -> ConnectionUpdate {
-        plan.update(ofConnection: connection, opened: request.opened, request.facts)
     }
 
     private func refuse(_ detached: DetachedSocket) {
