@@ -191,7 +191,7 @@ let package = Package(
             "SimulatedDisk": ["DurableFiles", "SystemPackage", "Units"],
         ])
         + Target.suites([
-            "SimulationTests": ["SimulatedWorld"],
+            "SimulationTests": ["FaultProfile", "SimulatedWorld"],
             "DigestsTests": ["Digests"],
             "UnitsTests": ["Units"],
             "QRCodeTests": ["QRCode"],

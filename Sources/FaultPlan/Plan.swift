@@ -121,7 +121,7 @@ public struct Plan: Sendable {
         self.faults = faults
         self.identities = identities
         asksForClient = faults.contains { $0.asksForClient }
-        asksForHost = faults.contains { !$0.condition.hosts.isEmpty }
+        asksForHost = faults.contains { $0.condition.asks(for: .host) }
         self.phaseOfFault = phaseOfFault
         self.prepared = prepared
         self.proxyKey = proxyKey
@@ -144,11 +144,13 @@ public struct Plan: Sendable {
     /// The fault with an identity, as events carry it.
     public func fault(_ identity: Int) -> Fault { faults[identities.index(of: identity)] }
 
-    /// The plan of the next connection, accepted at `now`. `client` is the address without the port; `nil` if it is
-    /// unknown or not needed. `host` is the target that its client has named, if it names one.
-    public mutating func accept(at now: Moment, client: String? = nil, host: HostName? = nil) -> ConnectionPlan {
+    /// The plan of the next connection, accepted at `now`. Its client's address is needed if `asksForClient`.
+    public mutating func accept(at now: Moment, _ facts: ConnectionFacts = ConnectionFacts()) -> ConnectionPlan {
         accepted += 1
-        return plan(ofConnection: accepted, opened: now, client: client, host: host)
+        var draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.interval(at: now).phase)
+        let (ordinal, key) = (accepted, connectionKey(accepted))
+        add(prepared.indices, to: &draft, facts) { $0.isHit(ordinal: ordinal, facts, key: key) }
+        return draft.plan(schedule: schedule, holdLimit: holdLimit)
     }
 
     /// A connection accepted at `now` whose client hasn't named its target: it has no faults and no number until `accept`.
@@ -156,25 +158,22 @@ public struct Plan: Sendable {
         ConnectionDraft(ordinal: 0, opened: now, phase: nil).plan(schedule: schedule, holdLimit: holdLimit)
     }
 
-    /// The plan of a connection with a number, accepted at `now`. To be called once for each.
-    private mutating func plan(
-        ofConnection ordinal: UInt64,
-        opened now: Moment,
-        client: String?,
-        host: HostName?
-    ) -> ConnectionPlan {
-        var draft = ConnectionDraft(ordinal: ordinal, opened: now, phase: schedule.interval(at: now).phase)
-        if !prepared.isEmpty {
-            let key = connectionKey(ordinal)
-            let address = client.flatMap { IPAddress($0) }
-            let names = host.map { [$0] } ?? []
-            for (index, fault) in prepared.enumerated()
-            where fault.isHit(ordinal: ordinal, client: address, names: names, key: key) && triggers.allow(index) {
-                let rate = clientRate(of: fault, client: client)
-                if fault.add(to: &draft, key: key, clientRate: rate, turn: turns[index]) { turns[index] += 1 }
-            }
+    /// Adds the faults of these indices that `isOn` picks, and that wait for no event, to a connection. A live connection takes
+    /// no turns of lists.
+    mutating func add(
+        _ indices: some Sequence<Int>,
+        to draft: inout ConnectionDraft,
+        _ facts: ConnectionFacts,
+        takesTurns: Bool = true,
+        where isOn: (PreparedFault) -> Bool
+    ) {
+        for index in indices where isOn(prepared[index]) && triggers.allow(index) {
+            let fault = prepared[index]
+            let rate = clientRate(of: fault, client: facts.client)
+            let turn = takesTurns ? turns[index] : nil
+            let acts = fault.add(to: &draft, key: connectionKey(draft.ordinal), clientRate: rate, turn: turn)
+            if acts, takesTurns { turns[index] += 1 }
         }
-        return draft.plan(schedule: schedule, holdLimit: holdLimit)
     }
 
     /// The key of a connection's draws.

@@ -13,6 +13,8 @@ final class PreparedFault: Sendable {
     let sharedRate: BucketPair?
     /// The key of its draws for all connections.
     let key: RandomKey
+    /// The tests of a connection that has it.
+    private let tests: [@Sendable (Condition, Candidate) -> Bool]
     private let planned: any PlannedFault
     private let terminator: ConnectionTerminators.Cause?
     private let receiveWindow: ByteCount?
@@ -26,6 +28,7 @@ final class PreparedFault: Sendable {
         self.identity = identity
         self.window = window
         self.sharedRate = sharedRate
+        tests = fault.condition.connectionTests
         planned = fault.kind.planned
         terminator = planned.terminator
         receiveWindow = planned.receiveWindow
@@ -35,27 +38,25 @@ final class PreparedFault: Sendable {
         directions = Direction.allCases.filter { planned.reaches($0, from: fault) }
     }
 
-    /// Whether the fault is on the connection of this number, client and names. `key` is the key of the connection's draws.
-    func isHit(ordinal: UInt64, client: IPAddress?, names: [HostName], key: RandomKey) -> Bool {
-        guard fault.condition.connections.contains(ordinal) else { return false }
-        if fault.condition.chance < .always, !fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0)) {
-            return false
-        }
-        return fault.condition.admits(client) && fault.condition.admits(names: names)
+    /// Whether the fault is on the connection of this number. `key` is the key of the connection's draws.
+    func isHit(ordinal: UInt64, _ facts: ConnectionFacts, key: RandomKey) -> Bool {
+        if tests.isEmpty { return true }
+        let draw = key.adding(fault.name).fraction(at: 0)
+        let candidate = Candidate(ordinal: ordinal, facts: facts, draw: draw)
+        return tests.allSatisfy { $0(fault.condition, candidate) }
     }
 
-    /// Whether `name` makes a difference to a connection that has the name `target`, if any.
-    func isFor(name: HostName, besides target: HostName?) -> Bool {
-        let condition = fault.condition
-        return !condition.hosts.isEmpty && condition.admits(names: [name])
-            && !condition.admits(names: target.map { [$0] } ?? [])
+    /// Whether the name in the client's first bytes brings the fault to a connection.
+    func isNamed(ordinal: UInt64, _ facts: ConnectionFacts, key: RandomKey) -> Bool {
+        var unnamed = facts
+        unnamed.name = nil
+        return isHit(ordinal: ordinal, facts, key: key) && !isHit(ordinal: ordinal, unnamed, key: key)
     }
 
     /// Adds the fault to a connection, whose draws have the key `key`. `turn` is `nil` for a live connection, which gets
     /// no dial faults.
     ///
     /// - Returns: whether the fault acts on the links.
-    @discardableResult
     func add(to draft: inout ConnectionDraft, key: RandomKey, clientRate: BucketPair?, turn: Int?) -> Bool {
         if turn != nil, window.contains(at: draft.opened, age: 0, currentPhase: draft.phase) {
             planned.addDialFaults(to: &draft.dialFaults, in: DialContext(source: self, connectionKey: key))

@@ -98,18 +98,3 @@ extension Window {
         }
     }
 }
-
-extension Condition {
-    /// Whether the condition holds for a client's address; an unknown address (`nil`) is in no range.
-    func admits(_ client: IPAddress?) -> Bool {
-        guard !clients.isEmpty else { return true }
-        guard let client else { return false }
-        return clients.contains { $0.contains(client) }
-    }
-
-    /// Whether the condition holds for a connection with these names, of which one is enough: the target and the name in
-    /// the client's first bytes. Without a name it holds only if it is about no host.
-    func admits(names: [HostName]) -> Bool {
-        hosts.isEmpty || names.contains { name in hosts.contains { $0.matches(name) } }
-    }
-}

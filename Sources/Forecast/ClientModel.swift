@@ -1,3 +1,4 @@
+import FaultProfile
 import Units
 
 /// The retry behaviour of a client.
@@ -10,8 +11,8 @@ public protocol RetryModel: Sendable {
 
 /// The assumptions about the client and the server of a transfer.
 public struct ClientModel: Hashable, Sendable {
-    /// The client's address, for conditions on it; unknown by default.
-    public var address: String?
+    /// What is known of its connections, for triggers; nothing by default.
+    public var facts = ConnectionFacts()
     /// The bytes of a request; 160 by default.
     public var requestBytes: Int64 = 160
     /// The bytes of a response head, sent on each connection; 320 by default.

@@ -107,7 +107,7 @@ struct ForecastRun {
         due = now
         steps += cost.acceptance
         var run = ConnectionRun(
-            plan.accept(at: now, client: client.address),
+            plan.accept(at: now, client.facts),
             of: plan.faults,
             transfer,
             client,

@@ -28,7 +28,7 @@ extension ProfileLimits {
             Row("phases", ("ProfileLimits.phases", count(phases))),
             Row("proxies", ("ProfileLimits.proxies", count(proxies))),
             Row("offsets of a cut", ("ProfileLimits.cutOffsets", count(cutOffsets))),
-            Row("addresses, or hosts, of a condition", ("ProfileLimits.clients", count(clients))),
+            Row("values in the list of a trigger", ("ProfileLimits.triggerValues", count(triggerValues))),
             Row(
                 "characters of bytes in digits",
                 ("ProfileLimits.hexadecimalLength", count(ProfileLimits.hexadecimalLength))

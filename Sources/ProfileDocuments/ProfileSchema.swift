@@ -58,7 +58,8 @@ public enum ProfileSchema {
     /// The definitions of the values that keys have, by their names.
     private static func values(of shapes: [ObjectShape], besides objects: Set<String>) -> Members {
         var definitions: [String: JSONText] = [:]
-        for form in shapes.flatMap(\.keys).map(\.form) + ValueForm.parts {
+        let forms = shapes.flatMap(\.keys).map(\.form)
+        for form in forms + forms.flatMap(\.elements) + ValueForm.parts {
             if let name = form.name, !objects.contains(name) { definitions[name] = form.schema }
         }
         return definitions.sorted { $0.key < $1.key }.map { (key: $0.key, value: $0.value) }

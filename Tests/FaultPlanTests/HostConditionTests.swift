@@ -24,7 +24,7 @@ import Units
         for (index, (host, isOn)) in [("a.example.com", true), ("example.com", false), ("a.example.org", false)]
             .enumerated()
         {
-            let connection = plan.accept(at: .seconds(1), host: HostName(host, port: 443))
+            let connection = plan.accept(at: .seconds(1), ConnectionFacts(target: HostName(host, port: 443)))
             #expect(connection.upstream.isTransparent == !isOn, "\(host)")
             #expect(connection.downstream.isTransparent)
             #expect(connection.ordinal == UInt64(index + 2) && connection.opened == .seconds(1))
@@ -34,10 +34,41 @@ import Units
     @Test func `a port narrows them further`() throws {
         var plan = try plan("localhost:3000")
         let ports: [UInt16?] = [3_000, 3_001, nil]
-        let isOn = ports.map { !plan.accept(at: .zero, host: HostName("localhost", port: $0)).upstream.isTransparent }
+        let isOn = ports.map {
+            !plan.accept(at: .zero, ConnectionFacts(target: HostName("localhost", port: $0))).upstream.isTransparent
+        }
         #expect(isOn == [true, false, false])
-        #expect(plan.hasFaults(forName: HostName("localhost", port: 3_000), besides: "127.0.0.1"))
-        #expect(!plan.hasFaults(forName: HostName("localhost", port: 3_001), besides: "127.0.0.1"))
+        let isBrought = [3_000, 3_001].map { port in
+            plan.hasFaults(
+                forNameOf: 1,
+                ConnectionFacts(target: "127.0.0.1", name: HostName("localhost", port: port))
+            )
+        }
+        #expect(isBrought == [true, false])
+    }
+
+    @Test func `a port of the target counts in place of the upstream's, and an unknown one is in no range`() {
+        let stall = FaultKind.stall(Stall(at: .zero, duration: .seconds(1)))
+        let condition = Condition(ports: [443...443, 1_024...65_535])
+        let profile = Profile(name: "x", faults: [Fault(name: "stall", condition: condition, kind: stall)])
+        var plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
+        #expect(!plan.asksForHost && !plan.asksForClient)
+        func isOn(_ facts: ConnectionFacts) -> Bool { !plan.accept(at: .zero, facts).upstream.isTransparent }
+        let ports: [UInt16?] = [1, 442, 443, 444, 1_023, 1_024, 65_535, nil]
+        #expect(
+            ports.map { isOn(ConnectionFacts(port: $0)) } == [false, false, true, false, false, true, true, false]
+        )
+        #expect(isOn(ConnectionFacts(target: HostName("a", port: 443), port: 80)))
+        #expect(!isOn(ConnectionFacts(target: HostName("a", port: 80), port: 443)))
+        #expect(isOn(ConnectionFacts(name: "a", port: 443)))
+    }
+
+    @Test func `an outage for some ports doesn't close the listener`() {
+        let outage = Fault(name: "o", condition: Condition(ports: [80...80]), kind: .outage(Outage(how: .refuse)))
+        var plan = Plan(profile: Profile(name: "x", faults: [outage]), seed: 1, proxy: "p", start: .zero)
+        #expect(plan.admission(at: .zero).admission == .open)
+        #expect(plan.accept(at: .zero, ConnectionFacts(port: 80)).faults.terminators.arePossible)
+        #expect(plan.accept(at: .zero, ConnectionFacts(port: 81)).faults === ConnectionFaults.none)
     }
 
     @Test func `a connection without a target has no number and no fault, and takes no turn of a list`() {
@@ -62,8 +93,8 @@ import Units
         )
         var plan = Plan(profile: Profile(name: "test", faults: [outage]), seed: 1, proxy: "p", start: .zero)
         #expect(plan.admission(at: .zero).admission == .open)
-        #expect(plan.accept(at: .zero, host: "b").faults === ConnectionFaults.none)
-        let faults = plan.accept(at: .zero, host: "a").faults
+        #expect(plan.accept(at: .zero, ConnectionFacts(target: "b")).faults === ConnectionFaults.none)
+        let faults = plan.accept(at: .zero, ConnectionFacts(target: "a")).faults
         #expect(faults.terminators.arePossible)
     }
 

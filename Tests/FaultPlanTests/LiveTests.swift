@@ -86,7 +86,7 @@ struct LiveTests {
             let change = plan.apply(.of([fault]))
             var fresh = Plan.of(.of([fault]), seed: seed)
             return (1...64 as ClosedRange<UInt64>).map { ordinal in
-                let isHit = !change.update(connection: ordinal, opened: .zero, client: nil).isEmpty
+                let isHit = !change.update(connection: ordinal, opened: .zero).isEmpty
                 #expect(fresh.accept(at: .zero).downstream.takesAhead == isHit)
                 return isHit
             }
@@ -139,7 +139,7 @@ struct LiveTests {
         for index in connections.indices { _ = connections[index].downstream.decide(available: 1 << 20, now: .zero) }
         let change = plan.apply(.of([shared.when(Condition(connections: .range(3...9)))]))
         for index in connections.indices {
-            let update = change.update(connection: UInt64(index + 1), opened: .zero, client: nil)
+            let update = change.update(connection: UInt64(index + 1), opened: .zero)
             var (up, down) = (connections[index].upstream, connections[index].downstream)
             _ = update.apply(to: &up, &down, at: .zero)
             #expect(up.isTransparent && down.isTransparent)

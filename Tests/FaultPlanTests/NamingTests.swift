@@ -18,7 +18,7 @@ import Units
     }
 
     private func update(_ plan: inout Plan, target: HostName? = nil, name: HostName) -> ConnectionUpdate {
-        plan.update(ofConnection: 1, opened: .zero, client: nil, target: target, name: name)
+        plan.update(ofConnection: 1, opened: .zero, ConnectionFacts(target: target, name: name))
     }
 
     private static let cut = FaultKind.cut(Cut(position: .at(ByteCount(10)), how: .reset))
@@ -26,9 +26,9 @@ import Units
     @Test func `a name brings the faults that are for it, at their offsets`() throws {
         var plan = plan(try fault(Self.cut, for: "*.example"), Fault(name: "all", kind: Self.cut))
         var connection = plan.accept(at: .zero)
-        #expect(!plan.hasFaults(forName: "a.other", besides: nil))
+        #expect(!plan.hasFaults(forNameOf: 1, ConnectionFacts(name: "a.other")))
         #expect(update(&plan, name: "a.other").isEmpty)
-        #expect(plan.hasFaults(forName: "A.example.", besides: nil))
+        #expect(plan.hasFaults(forNameOf: 1, ConnectionFacts(name: "A.example.")))
         let update = update(&plan, name: "A.example.")
         #expect(!update.isEmpty && update.beginning == nil)
         _ = update.apply(to: &connection.upstream, &connection.downstream, at: .zero)
@@ -37,7 +37,7 @@ import Units
 
     @Test func `a fault that the target has brought isn't brought again`() throws {
         var plan = plan(try fault(Self.cut, for: "192.0.2.7", "*.example"))
-        #expect(!plan.hasFaults(forName: "a.example", besides: "192.0.2.7"))
+        #expect(!plan.hasFaults(forNameOf: 1, ConnectionFacts(target: "192.0.2.7", name: "a.example")))
         #expect(update(&plan, target: "192.0.2.7", name: "a.example").isEmpty)
         #expect(!update(&plan, target: "192.0.2.8", name: "a.example").isEmpty)
     }
@@ -90,7 +90,7 @@ import Units
                 continue
             }
             let change = plan.apply(Profile(name: "none"))
-            beginning.follow(change.update(connection: 1, opened: .zero, client: nil, names: ["a"]))
+            beginning.follow(change.update(connection: 1, opened: .zero, ConnectionFacts(name: "a")))
             #expect(beginning.advance(at: .seconds(1)).verdict == .pass)
         }
     }
@@ -108,10 +108,11 @@ import Units
     @Test func `a change of the profile acts by any of the names`() throws {
         var plan = plan()
         let change = plan.apply(Profile(name: "new", faults: [try fault(Self.cut, for: "a")]))
-        for (names, isHit) in [([], false), (["192.0.2.7", "a"], true), (["a"], true), (["192.0.2.7"], false)]
-            as [([HostName], Bool)]
-        {
-            #expect(change.update(connection: 1, opened: .zero, client: nil, names: names).isEmpty == !isHit)
+        for (target, name, isHit) in [
+            (nil, nil, false), ("192.0.2.7", "a", true), (nil, "a", true), ("a", nil, true), ("192.0.2.7", nil, false),
+        ] as [(HostName?, HostName?, Bool)] {
+            let facts = ConnectionFacts(target: target, name: name)
+            #expect(change.update(connection: 1, opened: .zero, facts).isEmpty == !isHit)
         }
     }
 }

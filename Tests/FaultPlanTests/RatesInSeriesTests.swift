@@ -113,7 +113,7 @@ struct RatesInSeriesTests {
         func decisions(_ kinds: [FaultKind]) -> Int {
             let faults = kinds.enumerated().map { Fault(name: "\($0.offset)", kind: $0.element) }
             var plan = Plan.of(.of(faults))
-            var pump = Pump(plan.accept(at: .zero, client: "192.0.2.1").downstream, waiting: 1_000_000)
+            var pump = Pump(plan.accept(at: .zero, ConnectionFacts(client: "192.0.2.1")).downstream, waiting: 1_000_000)
             pump.run(until: .seconds(20))
             #expect(pump.link.delivered == 1_000_000)
             #expect(pump.violations.isEmpty)

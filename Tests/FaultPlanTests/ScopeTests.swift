@@ -17,7 +17,9 @@ struct ScopeTests {
         var pumps: [Pump] = []
         for index in plans.indices {
             for client in clients {
-                pumps.append(Pump(plans[index].accept(at: .zero, client: client).downstream, waiting: nil))
+                pumps.append(
+                    Pump(plans[index].accept(at: .zero, ConnectionFacts(client: client)).downstream, waiting: nil)
+                )
             }
         }
         runTogether(&pumps, until: .seconds(5))
@@ -111,7 +113,7 @@ struct ScopeTests {
     func `of a link that has gone doesn't keep its client`() {
         var plan = Plan.of(profile(.client))
         for client in 0..<ClientBuckets.limit + 1_000 {
-            var connection = plan.accept(at: .zero, client: "\(client)")
+            var connection = plan.accept(at: .zero, ConnectionFacts(client: "\(client)"))
             connection.upstream.close()
             connection.downstream.close()
         }

@@ -22,7 +22,7 @@ struct TriggerTests {
     private func hit(_ clients: [String?], by ranges: String...) throws -> [Bool] {
         let condition = Condition(clients: try ranges.map { try AddressRange(parsing: $0) })
         var plan = Plan.of(.of([.cut(at: 0).when(condition)]))
-        return clients.map { !plan.accept(at: .zero, client: $0).upstream.isTransparent }
+        return clients.map { !plan.accept(at: .zero, ConnectionFacts(client: $0)).upstream.isTransparent }
     }
 
     @Test

@@ -13,7 +13,7 @@ import Units
     @Test func `narrows every fault, and leaves what a fault says itself`() throws {
         let read = try profile(
             """
-            { "name": "x", "when": { "host": ["a", "b:1"], "connection": "1..2", "client": "10.0.0.0/8" },
+            { "name": "x", "when": { "host": ["a", "b:1"], "connection": "1..2", "client": "10.0.0.0/8", "port": 80 },
               "faults": [ { "kind": "stall", "for": "1 s" },
                 { "kind": "cut", "at": "1 B", "when": { "host": "c", "connection": 3, "chance": "5 %" } } ],
               "phases": [ { "name": "p", "faults": [ { "kind": "discard" } ] } ],
@@ -23,12 +23,18 @@ import Units
             """
         )
         let clients = [try AddressRange(parsing: "10.0.0.0/8")]
-        let all = Condition(connections: .range(1...2), clients: clients, hosts: try hosts("a", "b:1"))
+        let all = Condition(
+            connections: .range(1...2),
+            clients: clients,
+            hosts: try hosts("a", "b:1"),
+            ports: [80...80]
+        )
         let own = Condition(
             connections: .range(3...3),
             chance: try Probability(parsing: "5 %"),
             clients: clients,
-            hosts: try hosts("c")
+            hosts: try hosts("c"),
+            ports: [80...80]
         )
         #expect(read.allFaults.map(\.condition) == [all, own, all, all, all])
         #expect(try profile(ProfileWriter.text(of: read)) == read)

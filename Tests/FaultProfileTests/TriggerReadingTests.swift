@@ -25,6 +25,11 @@ import Units
                 == Condition(hosts: [HostPattern(parsing: "a.example"), HostPattern(parsing: "*.b.example")])
         )
         #expect(try condition(#"{ "host": "A" }"#) == Condition(hosts: [HostPattern(parsing: "a")]))
+        #expect(try condition(#"{ "port": 443 }"#) == Condition(ports: [443...443]))
+        #expect(
+            try condition(#"{ "port": [80, "8000..8999", "65535..65535", "1024.."] }"#)
+                == Condition(ports: [80...80, 8_000...8_999, 65_535...65_535, 1_024...65_535])
+        )
         #expect(try condition(#"{ "clock": "5 s" }"#) == Condition(clock: ClockWindow(from: .seconds(5))))
         #expect(try condition(#"{ "clock": "..10 s" }"#) == Condition(clock: ClockWindow(until: .seconds(10))))
         #expect(
@@ -75,6 +80,23 @@ import Units
             #""client": [7]"#,
             "2:46: “client” is an address, not a number (write “\"10.0.0.0/8\"”, or a list of such)"
         ),
+        (#""port": 0"#, "2:43: “port” can't be 0 (write a whole number from 1 to 65535, without quotes)"),
+        (#""port": 65536"#, "2:43: “port” can't be 65536 (write a whole number from 1 to 65535, without quotes)"),
+        (
+            #""port": "443""#,
+            "2:43: “443” is not a range of ports (write 443, “8000..8999”, “1024..” or a list of such)"
+        ),
+        (
+            #""port": [80, "0..9"]"#,
+            "2:48: “0..9” is not a range of ports (write 443, “8000..8999”, “1024..” or a list of such)"
+        ),
+        (#""port": "90..80""#, "2:43: the range “90..80” ends before it begins (write “80..90”)"),
+        (
+            #""port": { "every": 3 }"#,
+            "2:43: “port” is a port or a range of ports, not an object (write 443, “8000..8999”, “1024..” or a list "
+                + "of such)"
+        ),
+        (#""port": []"#, "2:43: “port” is an empty list (write a port, or delete the key)"),
         (#""clock": "5""#, "2:44: “5” has no unit (write “5 ms” or “5 s”)"),
         (
             #""clock": "..""#,
@@ -118,7 +140,7 @@ import Units
     }
 
     @Test func `too many addresses are a problem`() {
-        let list = (0...ProfileLimits.clients).map { "\"10.0.0.\($0)\"" }.joined(separator: ", ")
+        let list = (0...ProfileLimits.triggerValues).map { "\"10.0.0.\($0)\"" }.joined(separator: ", ")
         let text = "{ \"kind\": \"stall\", \"for\": \"1 s\", \"when\": { \"client\": [\(list)] } }"
         #expect(problems(fault: text).first?.hasSuffix("there are more than 64 addresses (delete some)") == true)
     }

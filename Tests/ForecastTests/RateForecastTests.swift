@@ -73,7 +73,7 @@ struct RateForecastTests {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
         var plan = Plan(profile: profile, seed: 7, proxy: "proxy", start: .zero)
         var simulation = LinkSimulation(
-            plan.accept(at: .zero, client: nil).downstream,
+            plan.accept(at: .zero).downstream,
             arrivals: [.init(at: .zero, bytes: bytes + 100)]
         )
         simulation.run()

@@ -39,7 +39,7 @@ struct SpikeForecastTests {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: profile("")))
         var plan = Plan(profile: profile, seed: 7, proxy: "proxy", start: .zero)
         var simulation = LinkSimulation(
-            plan.accept(at: .zero, client: nil).downstream,
+            plan.accept(at: .zero).downstream,
             arrivals: [.init(at: .zero, bytes: bytes + 100)]
         )
         simulation.run()

@@ -43,6 +43,27 @@ struct TriggerForecastTests {
     }
 
     @Test
+    func `goes by the port of the server, if it is told one`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "latency", "delay": "100 ms", "when": { "port": [443, "8000.."] } } ] }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let ports: [UInt16?] = [443, 80, nil]
+        let reports = ports.map { port in
+            var client = ClientModel()
+            client.facts = ConnectionFacts(port: port)
+            let transfer = Transfer(direction: .downstream, bytes: ByteCount(100))
+            let plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
+            let forecast = TransferForecast(of: transfer, through: plan, client: client, retries: SteadyRetries())
+            return PlanReport(profile: profile, seed: 1, transfer: transfer, client: client, forecast: forecast)
+        }
+        #expect(reports.map(\.forecast.duration) == [.milliseconds(200), .zero, .zero])
+        #expect(reports.map { $0.assumptions.contains("no faults for ports") } == [false, false, true])
+        #expect(reports[0].profile.faults[0].condition.sentence == "to port 443 and 8000..")
+    }
+
+    @Test
     func `goes by the address of its client, if it is told one`() throws {
         let text = """
             { "name": "x", "faults": [
@@ -51,7 +72,7 @@ struct TriggerForecastTests {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
         let durations = ["10.1.2.3", "192.0.2.7", nil].map { address in
             var client = ClientModel()
-            client.address = address
+            client.facts = ConnectionFacts(client: address)
             return TransferForecast(
                 of: Transfer(direction: .downstream, bytes: ByteCount(100)),
                 through: Plan(profile: profile, seed: 1, proxy: "p", start: .zero),

@@ -17,7 +17,7 @@ struct Weather {
     func changed(_ dice: inout Dice, isHTTP: Bool) -> Weather {
         var next = self
         next.cut = nil
-        next.faults = faults.filter { _ in !dice.once(in: 2) }
+        next.faults = Weather.withoutDangling(faults.filter { _ in !dice.once(in: 2) })
         if dice.once(in: 2) { next.phases = [] }
         for _ in 0..<dice.number(0...2) { next.add(&dice, isHTTP: isHTTP) }
         return next
@@ -31,7 +31,9 @@ struct Weather {
 
     /// The profile.
     func read() throws -> Profile {
-        try ProfileReader.profile(from: ProfileSource(file: "simulated.json", text: profile))
+        try ProfileReader.profile(from: ProfileSource(file: "simulated.json", text: profile)) { _ in
+            .success(Weather.trace)
+        }
     }
 
     /// Draws the faults of a world.

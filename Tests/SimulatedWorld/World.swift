@@ -67,6 +67,9 @@ public final class World {
         var dice = Dice(seed: seed)
         isHTTP = dice.once(in: 3)
         var weather = Weather.draw(&dice, isHTTP: isHTTP)
+        // Dice of their own, so that the rest of a world stays as it was.
+        var triggerDice = Dice(seed: seed ^ 0x7216)
+        weather.addTriggers(&triggerDice)
         // Only bytes in bulk go through pipes.
         isBulk = dice.once(in: 4)
         disturbances = Disturbances.draw(&dice, isBulk: isBulk)
@@ -89,6 +92,7 @@ public final class World {
             var moment = network.moment
             for _ in 0..<dice.number(1...6) {
                 weather = weather.changed(&dice, isHTTP: isHTTP)
+                weather.addTriggers(&triggerDice)
                 moment = moment.advanced(byNanoseconds: Int64(dice.spread(100_000...400_000_000)))
                 changes.append((moment, try weather.read()))
                 trace?("\(moment.nanoseconds): to become \(weather.profile)")

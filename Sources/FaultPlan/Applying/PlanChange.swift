@@ -56,29 +56,18 @@ public struct PlanChange: Sendable {
     /// Whether the fault with an identity is gone, and none of its name has come in its place.
     func isRemoved(_ identity: Int) -> Bool { removedIdentities.contains(identity) }
 
-    /// The update of one live connection; `client` is needed if `asksForClient`, and `names` are those that are known of it:
-    /// the target that its client has named, and the name in the client's first bytes.
+    /// The update of one live connection. Its client's address is needed if `asksForClient`.
     public func update(
         connection ordinal: UInt64,
         opened: Moment,
-        client: String?,
-        names: [HostName] = []
+        _ facts: ConnectionFacts = ConnectionFacts()
     ) -> ConnectionUpdate {
         // Without a store, a client's rates are the connection's own.
         var plan = plan
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
         guard !beginning.isEmpty else { return ConnectionUpdate(self, draft) }
         let key = plan.connectionKey(ordinal)
-        let address = client.flatMap { IPAddress($0) }
-        for index in beginning {
-            let fault = plan.prepared[index]
-            guard fault.isHit(ordinal: ordinal, client: address, names: names, key: key), plan.triggers.allow(index)
-            else {
-                continue
-            }
-            let rate = plan.clientRate(of: fault, client: client)
-            fault.add(to: &draft, key: key, clientRate: rate, turn: nil)
-        }
+        plan.add(beginning, to: &draft, facts, takesTurns: false) { $0.isHit(ordinal: ordinal, facts, key: key) }
         return ConnectionUpdate(self, draft)
     }
 }
@@ -145,7 +134,7 @@ extension FaultKind {
 extension Fault {
     /// Whether the fault depends on the client's address.
     var asksForClient: Bool {
-        if !condition.clients.isEmpty { return true }
+        if condition.asks(for: .client) { return true }
         return if case .bandwidth(let bandwidth) = kind { bandwidth.scope == .client } else { false }
     }
 }

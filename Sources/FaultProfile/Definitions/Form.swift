@@ -58,15 +58,18 @@ struct Form<Value: Sendable>: Sendable {
     }
 
     /// A text with a value and its unit.
-    fileprivate static func measure(
+    static func measure(
         _ shape: ValueForm,
         _ example: String,
+        remedy: String? = nil,
         _ parse: @escaping @Sendable (String) throws(UnitError) -> Value,
         text: @escaping @Sendable (Value) -> String
     ) -> Form {
         Form(
             shape,
-            read: { node, key, decoder in decoder.measure(node, key: key, example: example, parse) },
+            read: { node, key, decoder in
+                decoder.measure(node, key: key, example: example, remedy: remedy, parse)
+            },
             write: { .text(text($0)) }
         )
     }
@@ -247,6 +250,52 @@ extension Form {
             shape,
             read: { node, _, decoder in table.read(node, &decoder, check: check) },
             write: { .object(table.written($0)) }
+        )
+    }
+}
+
+extension Form {
+    /// A text that `parse` reads; `what` it is, with its article.
+    static func parsed(
+        _ shape: ValueForm,
+        _ what: String,
+        _ parse: @escaping @Sendable (String) throws(UnitError) -> Value,
+        text: @escaping @Sendable (Value) -> String
+    ) -> Form {
+        Form(
+            shape,
+            read: { node, key, decoder in
+                if case .text(let text) = node.value { return decoder.parsed(text, at: node.place, parse) }
+                let remedy = "write “\(shape.example)”, or a list of such"
+                decoder.reportType(of: node, expected: what, key: key, remedy: remedy)
+                return nil
+            },
+            write: { .text(text($0)) }
+        )
+    }
+
+    /// One value, described by `words`, or a list of 1 to `limit` of them; `what` they are, as a plural.
+    static func oneOrMore<Element: Sendable>(
+        _ name: String,
+        _ words: String,
+        of element: Form<Element>,
+        _ what: String,
+        limit: Int = ProfileLimits.triggerValues,
+        empty remedy: String
+    ) -> Form where Value == [Element] {
+        Form(
+            .oneOrMore(name, words, of: element.shape, limit: limit),
+            read: { node, key, decoder in
+                guard case .array(let elements) = node.value else {
+                    return [element.read(node, key, &decoder)].compactMap(\.self)
+                }
+                if elements.isEmpty {
+                    decoder.report("\(key.quoted) is an empty list", remedy: remedy, at: node.place)
+                }
+                let nodes = decoder.list(node, key: key, limit: limit, of: what) ?? []
+                return nodes.compactMap { element.read($0, key, &decoder) }
+            },
+            write: { $0.count == 1 ? element.write($0[0]) : .array($0.map(element.write)) }
         )
     }
 }

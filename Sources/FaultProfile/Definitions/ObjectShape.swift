@@ -8,7 +8,7 @@ package struct KeyShape: Sendable {
     /// The default, for the pages; may be empty.
     package let fallback: String
     /// The meaning, as a clause.
-    package fileprivate(set) var text: String
+    package internal(set) var text: String
 
     static func required(_ name: String, _ form: ValueForm, _ text: String = "") -> KeyShape {
         KeyShape(name: name, form: form, isRequired: true, fallback: "", text: text)
@@ -87,7 +87,7 @@ extension ObjectShape {
         seed: the seed of every draw: the same seed, the same faults at the same bytes. Stay below 2⁵³ if other \
         programs rewrite the file
         extends: the base, [see below](#extending-a-profile)
-        when: the connections that every fault acts on: `connection`, `client`, `host`; what a fault has of its own counts
+        when: the connections that every fault acts on; what a fault has of its own counts
         proxies: proxies that `squall run` starts
         faults: those that are always on
         phases: intervals with faults of their own

@@ -30,6 +30,13 @@ struct Field<Root: Sendable>: Sendable {
         )
     }
 
+    /// The key with its meaning, a clause.
+    func explained(_ text: String) -> Field {
+        var shape = shape
+        shape.text = text
+        return Field(shape: shape, read: read, write: write)
+    }
+
     /// A required key.
     static func required<Value: Sendable>(
         _ name: String,
@@ -115,14 +122,14 @@ struct ObjectTable<Root: Sendable>: Sendable {
     /// - Parameters:
     ///   - title: the object with its article; a kind of fault has its own.
     ///   - definition: the name of its definition in the schema.
-    ///   - texts: the meanings of the keys, a line "key: meaning" for each.
+    ///   - texts: the meanings of the keys, a line "key: meaning" for each that has none.
     ///   - oneOf: keys of which exactly one must be given, with an example.
     ///   - rules: further rules of the schema.
     init(
         _ blank: Root,
         title: String = "",
         definition: String = "",
-        texts: String,
+        texts: String = "",
         oneOf: (keys: [String], example: String)? = nil,
         rules: [(key: String, value: JSONText)] = [],
         writtenFirst: [String] = [],

@@ -10,12 +10,15 @@ package struct ValueForm: Sendable {
     let example: String
     /// Its definition in the schema.
     package let schema: JSONText
+    /// The forms of the elements, if it is a list.
+    package let elements: [ValueForm]
 
-    init(_ name: String?, _ words: String, _ example: String, _ schema: JSONText) {
+    init(_ name: String?, _ words: String, _ example: String, _ schema: JSONText, elements: [ValueForm] = []) {
         self.name = name
         self.words = words
         self.example = example
         self.schema = schema
+        self.elements = elements
     }
 
     /// The form with another description for the pages.
@@ -27,8 +30,20 @@ package struct ValueForm: Sendable {
 
     /// Forms that are only parts of others.
     package static let parts = [
-        addressRange, hostName, proxyName, size, rate, duration, connectionNumber, fields, text,
+        size, rate, duration, connectionNumber, fields, text,
     ]
+
+    /// A value of a form, which has a name, or a list of 1 to `limit` of them.
+    static func oneOrMore(_ name: String, _ words: String, of element: ValueForm, limit: Int) -> ValueForm {
+        let definition = element.name ?? ""
+        return ValueForm(
+            name,
+            "\(words), or a list of 1 to \(limit) such",
+            element.example,
+            .oneOf(.definition(definition), .list(of: definition, 1...limit)),
+            elements: [element]
+        )
+    }
 
     /// One of the given words.
     static func choice(_ words: [String]) -> ValueForm {
@@ -45,7 +60,7 @@ package struct ValueForm: Sendable {
 
 extension JSONText {
     /// A text, in a schema: `pattern` matches it as a whole.
-    fileprivate static func string(_ pattern: String = "", limit: Int? = nil, least: Int? = nil) -> JSONText {
+    static func string(_ pattern: String = "", limit: Int? = nil, least: Int? = nil) -> JSONText {
         var members: [(key: String, value: JSONText)] = [("type", .text("string"))]
         if let least { members.append(("minLength", .number(UInt64(least)))) }
         if let limit { members.append(("maxLength", .number(UInt64(limit)))) }
@@ -53,20 +68,20 @@ extension JSONText {
         return .object(members)
     }
 
-    fileprivate static func integer(_ range: ClosedRange<UInt64>) -> JSONText {
+    static func integer(_ range: ClosedRange<UInt64>) -> JSONText {
         .object([
             ("type", .text("integer")), ("minimum", .number(range.lowerBound)), ("maximum", .number(range.upperBound)),
         ])
     }
 
-    fileprivate static func list(of definition: String, _ counts: ClosedRange<Int>) -> JSONText {
+    static func list(of definition: String, _ counts: ClosedRange<Int>) -> JSONText {
         var members: [(key: String, value: JSONText)] = [("type", .text("array"))]
         if counts.lowerBound > 0 { members.append(("minItems", .number(UInt64(counts.lowerBound)))) }
         members.append(("maxItems", .number(UInt64(counts.upperBound))))
         return .object(members + [("items", .definition(definition))])
     }
 
-    fileprivate static func oneOf(_ values: JSONText...) -> JSONText { .object([("oneOf", .array(values))]) }
+    static func oneOf(_ values: JSONText...) -> JSONText { .object([("oneOf", .array(values))]) }
 
     /// A reference to another definition of the schema.
     package static func definition(_ name: String) -> JSONText { .object([("$ref", .text("#/$defs/\(name)"))]) }
@@ -83,7 +98,7 @@ extension JSONText {
 }
 
 /// The parts of patterns, as regular expressions.
-private enum Pattern {
+enum Pattern {
     static let rate = "\(positive) *(bit|kbit|Mbit|Gbit|B|KB|kB|KiB|MB|MiB|GB|GiB)/s"
     static let chance = #"0*(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?) *%"#
     static let age = #"(?=.*[0-9])(\#(number) *\#(time))?(\.\.(\#(number) *\#(time))?)?"#
@@ -204,19 +219,7 @@ extension ValueForm {
         )
     )
     static let addressRange = ValueForm("addressRange", "address", "\"10.0.0.0/8\"", .string(Pattern.address))
-    static let clients = ValueForm(
-        "clients",
-        #"`"127.0.0.1"`, `"10.0.0.0/8"`, `"fd00::/8"`, or a list of 1 to \#(ProfileLimits.clients) such"#,
-        "\"10.0.0.0/8\"",
-        .oneOf(.definition("addressRange"), .list(of: "addressRange", 1...ProfileLimits.clients))
-    )
     static let hostName = ValueForm("hostName", "name of a host", "\"*.example.com\"", .string(Pattern.hostName))
-    static let hosts = ValueForm(
-        "hosts",
-        #"`"example.com"`, `"*.example.com"`, `"192.0.2.7"`, `"localhost:3000"`, or a list of 1 to \#(ProfileLimits.clients) such"#,
-        "\"*.example.com\"",
-        .oneOf(.definition("hostName"), .list(of: "hostName", 1...ProfileLimits.clients))
-    )
     static let listenAddress =
         ValueForm("listenAddress", "address", "\"127.0.0.1:8080\"", .string(Pattern.address(port: "0|\(Pattern.port)")))
     static let upstreamAddress =
@@ -225,12 +228,6 @@ extension ValueForm {
         ValueForm("fileMode", "octal digits, such as `\"0660\"`", "\"0660\"", .string("0?[0-7]{3}"))
     static let proxyName =
         ValueForm("proxyName", "a proxy's name", "\"web\"", .string(limit: ProfileLimits.nameLength, least: 1))
-    static let proxyNames = ValueForm(
-        "proxyNames",
-        "a proxy's name, or a list of 1 to \(ProfileLimits.proxies) such",
-        "\"web\"",
-        .oneOf(.definition("proxyName"), .list(of: "proxyName", 1...ProfileLimits.proxies))
-    )
     static let proxyProfile = ValueForm(
         "proxyProfile",
         "text, or an object with `name`, `faults`, `phases` and `repeat`",

@@ -15,8 +15,8 @@ public enum ProfileLimits {
     public static let cutOffsets = 256
     /// Durations in the table of quantiles of one latency.
     public static let quantiles = 256
-    /// Addresses, or names of hosts, in the list of one condition.
-    public static let clients = 64
+    /// Values in the list of one trigger, such as names of hosts.
+    public static let triggerValues = 64
     /// Steps of one bandwidth.
     public static let rateSteps = 256
     /// Files with traces of a profile with its bases.

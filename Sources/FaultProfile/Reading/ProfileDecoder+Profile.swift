@@ -100,7 +100,7 @@ extension ProfileDecoder {
         guard let name = kind(of: node), let object = object(node, .fault(name)) else { return nil }
         let givenName = self.name(object, limit: ProfileLimits.faultNameLength)
         let stream = read(Form<StreamSelection>.choice, object, "stream") ?? .both
-        let condition = object["when"].map { self.condition($0) } ?? Condition()
+        let condition = object["when"].flatMap { Condition.table.read($0, &self) } ?? Condition()
         let context = FaultContext(object: object, stream: stream, condition: condition)
         let kind = name.definition.read(context, &self)
         if let kind, let http = condition.http {
@@ -112,10 +112,19 @@ extension ProfileDecoder {
                 place: object["name"]?.place ?? node.place,
                 stream: stream,
                 condition: condition,
-                afterPlace: object["when"].flatMap { place(ofAfter: $0) },
-                proxyPlaces: object["when"].map { places(ofProxies: $0) } ?? [],
+                afterPlace: object["when"]?.places(of: "after").first,
+                proxyPlaces: object["when"]?.places(of: "proxy") ?? [],
                 kind: $0
             )
         }
+    }
+}
+
+extension JSONNode {
+    /// The places of the values of a key, of which there may be a list.
+    fileprivate func places(of key: String) -> [SourcePlace] {
+        let nodes = members.filter { $0.key == key }.prefix(1).map(\.node)
+        if case .array(let elements) = nodes.first?.value { return elements.map(\.place) }
+        return nodes.map(\.place)
     }
 }

@@ -79,13 +79,15 @@ extension ProfileDecoder {
         _ node: JSONNode,
         key: String,
         example: String,
+        remedy: String? = nil,
         _ parse: (String) throws(UnitError) -> Value
     ) -> Value? {
         let text: String
         switch node.value {
         case .text(let given), .number(let given): text = given
         case .object, .array, .boolean, .null, .unreadable:
-            reportType(of: node, expected: "a text with a unit", key: key, remedy: "write one such as “\"\(example)\"”")
+            let remedy = remedy ?? "write one such as “\"\(example)\"”"
+            reportType(of: node, expected: "a text with a unit", key: key, remedy: remedy)
             return nil
         }
         return parsed(text, at: node.place, parse)

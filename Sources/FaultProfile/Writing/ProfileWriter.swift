@@ -87,16 +87,3 @@ extension Fault {
 extension String {
     fileprivate var trimmedEnd: String { hasSuffix(" ") ? String(dropLast()) : self }
 }
-
-extension ConnectionSelection {
-    /// The JSON value; `nil` for all.
-    var written: JSONText? {
-        switch self {
-        case .all: nil
-        case .range(let range) where range.lowerBound == range.upperBound: .number(range.lowerBound)
-        case .range(let range):
-            .text("\(range.lowerBound)..\(range.upperBound == .max ? "" : String(range.upperBound))")
-        case .every(let step): .object([("every", .number(step))])
-        }
-    }
-}

@@ -82,9 +82,12 @@ package struct PlanReport: Sendable {
     /// The maximum deviation of a run from the prediction on an idle machine, in percent.
     package var tolerance: Int { hasLoss ? 10 : 3 }
 
-    /// Whether a fault is for some hosts, which a forecast has no name of.
-    private var hasHosts: Bool {
-        (profile.faults + profile.phases.flatMap(\.faults)).contains { !$0.condition.hosts.isEmpty }
+    /// "no faults for hosts" if a fault asks for a host, which isn't known.
+    private var missing: [String] {
+        let faults = profile.faults + profile.phases.flatMap(\.faults)
+        return ConnectionFacts.Kind.allCases
+            .filter { fact in !client.facts.has(fact) && faults.contains { $0.condition.asks(for: fact) } }
+            .map { "no faults for \($0.rawValue)" }
     }
 
     /// The assumptions of the prediction.
@@ -92,6 +95,6 @@ package struct PlanReport: Sendable {
         let accuracy = hasLoss ? "; within 10 % where loss acts" : "; within 3 %"
         return
             "a client that resumes as squall get does, \(client.headBytes) bytes in front of the body of each answer, "
-            + "no time for the machines and the real network\(hasHosts ? ", no faults for hosts" : "")\(accuracy)"
+            + (["no time for the machines and the real network"] + missing).joined(separator: ", ") + accuracy
     }
 }

@@ -19,13 +19,7 @@ extension Connection {
         if !up.link.events.isEmpty { recordEvents(of: .upstream, in: last, at: now) }
         if !down.link.events.isEmpty { recordEvents(of: .downstream, in: last, at: now) }
         if endsLoss(change, after: last, at: now) { return }
-        let client = change.asksForClient ? self.client.peerAddress?.host : nil
-        let update = change.update(
-            connection: ordinal,
-            opened: opened,
-            client: client,
-            names: [host, name].compactMap(\.self)
-        )
+        let update = change.update(connection: ordinal, opened: opened, facts(withClient: change.asksForClient))
         naming?.follow(update)
         // Nothing ends and nothing begins.
         if update.isEmpty, state.hasNoFaults, up.link.isTransparent, down.link.isTransparent { return }

@@ -69,29 +69,18 @@ extension Connection {
         case .none:
             return releaseFirstBytes(naming, at: now)
         case .name(let text):
-            let name = HostName(text, port: host?.port ?? shard.context.configuration.destination.upstream?.port)
-            guard shard.plan.hasFaults(forName: name, besides: host) else {
+            var facts = facts()
+            let name = HostName(text, port: facts.port)
+            facts.name = name
+            guard shard.plan.hasFaults(forNameOf: ordinal, facts) else {
                 self.name = name
                 return releaseFirstBytes(naming, at: now)
             }
             naming.stage = .awaitingFaults
-            requestFaults(for: name)
+            let bound = LoopBound(self, on: loop)
+            request(facts, .update(connection: ordinal) { update in bound.value.take(update, for: name) })
             return true
         }
-    }
-
-    /// Has the listener make the faults for the name.
-    private func requestFaults(for name: HostName) {
-        let bound = LoopBound(self, on: loop)
-        let request = PlanRequest(
-            opened: opened,
-            client: client.peerAddress?.host,
-            target: host,
-            loop: loop,
-            answer: .update(connection: ordinal, name: name) { update in bound.value.take(update, for: name) }
-        )
-        // Without a listener the proxy is stopping, and ends the connection.
-        shard.context.plans.withLock { $0 }?(request)
     }
 
     private func take(_ update: ConnectionUpdate, for name: HostName) {

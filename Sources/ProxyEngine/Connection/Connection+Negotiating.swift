@@ -76,15 +76,7 @@ extension Connection {
     func resolve() {
         guard let target = negotiation?.target else { preconditionFailure("a target is known before it is looked up") }
         let bound = LoopBound(self, on: loop)
-        let request = PlanRequest(
-            opened: opened,
-            client: client.peerAddress?.host,
-            target: host,
-            loop: loop,
-            answer: .plan { plan in bound.value.lookUp(target, with: plan) }
-        )
-        // Without a listener the proxy is stopping, and ends the connection.
-        shard.context.plans.withLock { $0 }?(request)
+        request(facts(), .plan { plan in bound.value.lookUp(target, with: plan) })
     }
 
     /// Looks up the target's name, off the loop.

@@ -10,15 +10,12 @@ struct PlanRequest: Sendable {
         /// The number and the plan of a connection whose client has named its target.
         case plan(@Sendable (ConnectionPlan) -> Void)
         /// The faults that the name in the client's first bytes brings to the live connection of this number.
-        case update(connection: UInt64, name: HostName, @Sendable (ConnectionUpdate) -> Void)
+        case update(connection: UInt64, @Sendable (ConnectionUpdate) -> Void)
     }
 
     /// The moment of its acceptance.
     let opened: Moment
-    /// The client's address without the port, if known.
-    let client: String?
-    /// The target, if the client has named one in a handshake.
-    let target: HostName?
+    let facts: ConnectionFacts
     /// The connection's loop.
     let loop: EventLoop
     let answer: Answer
@@ -30,14 +27,36 @@ extension Listener {
         let answer: @Sendable () -> Void
         switch request.answer {
         case .plan(let done):
-            let plan = planConnection(request)
+            let plan = self.plan.accept(at: request.opened, request.facts)
             answer = { done(plan) }
-        case .update(let connection, let name, let done):
-            let update = updateConnection(connection, request, name)
+        case .update(let connection, let done):
+            let update = plan.update(ofConnection: connection, opened: request.opened, request.facts)
             answer = { done(update) }
         }
         // Another profile may reach the loop next, and is applied to these faults then.
         if request.loop === loop { return answer() }
         request.loop.postBeyondLimit(answer)
+    }
+}
+
+extension ProxyConfiguration.Destination {
+    /// The facts about a connection to it that are known.
+    func facts(client: String?, target: HostName? = nil, name: HostName? = nil) -> ConnectionFacts {
+        let port = upstream.flatMap { $0.unix == nil ? $0.port : nil }
+        return ConnectionFacts(client: client, target: target, name: name, port: port)
+    }
+}
+
+extension Connection {
+    /// What triggers may ask about the connection. Its client's address, which costs a text, may be left out.
+    func facts(withClient: Bool = true) -> ConnectionFacts {
+        let client = withClient ? client.peerAddress?.host : nil
+        return shard.context.configuration.destination.facts(client: client, target: host, name: name)
+    }
+
+    /// Has the listener make the faults of the connection, of which `facts` are known.
+    func request(_ facts: ConnectionFacts, _ answer: PlanRequest.Answer) {
+        // Without a listener the proxy is stopping, and ends the connection.
+        shard.context.plans.withLock { $0 }?(PlanRequest(opened: opened, facts: facts, loop: loop, answer: answer))
     }
 }

@@ -20,7 +20,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     let loop: EventLoop
     let context: ProxyContext
     let shards: [LoopBound<Shard>]
-    private var plan: Plan
+    var plan: Plan
     /// The sockets; `nil` before `open`, after `close`, and while the port is left.
     private(set) var sockets: ListeningSockets?
     private var isOpen = false
@@ -176,9 +176,9 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         }
         context.openConnections.add(1, ordering: .relaxed)
         context.renewUpstream(because: .connection, at: loop.now)
-        let client = plan.asksForClient ? detached.peer?.host : nil
+        let facts = destination.facts(client: plan.asksForClient ? detached.peer?.host : nil)
         let connectionPlan =
-            destination.policy == nil ? plan.accept(at: loop.now, client: client) : plan.unnumbered(at: loop.now)
+            destination.policy == nil ? plan.accept(at: loop.now, facts) : plan.unnumbered(at: loop.now)
         let shard = shards[nextShard]
         nextShard = (nextShard + 1) % shards.count
         if shard.loop === loop {
@@ -187,22 +187,6 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             context.openConnections.subtract(1, ordering: .relaxed)
             detached.reset()
         }
-    }
-
-    /// The number and the plan of a connection whose client has named its target.
-    func planConnection(_ request: PlanRequest) -> ConnectionPlan {
-        plan.accept(at: request.opened, client: request.client, host: request.target)
-    }
-
-    /// The faults that `name`, in the first bytes of its client, brings to a connection.
-    func updateConnection(_ connection: UInt64, _ request: PlanRequest, _ name: HostName) -> ConnectionUpdate {
-        plan.update(
-            ofConnection: connection,
-            opened: request.opened,
-            client: request.client,
-            target: request.target,
-            name: name
-        )
     }
 
     private func refuse(_ detached: DetachedSocket) {

@@ -172,7 +172,10 @@ struct PlanCommand: AsyncParsableCommand {
         let transfer = Transfer(direction: direction, bytes: size)
         var client = ClientModel(TransferClientConfiguration())
         client.headBytes = head.bytes
-        client.address = self.client
+        // The only proxy's, if none is chosen.
+        let proxies = whole.proxies.filter { $0.name == name || whole.proxies.count == 1 }
+        let port = proxies.first?.upstream.split(separator: ":").last.flatMap { UInt16($0) }
+        client.facts = ConnectionFacts(client: self.client, port: port)
         let forecast = TransferForecast(
             of: transfer,
             through: Plan(profile: profile, seed: seed, proxy: name, start: .zero),

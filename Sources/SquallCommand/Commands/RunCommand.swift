@@ -69,8 +69,8 @@ struct RunCommand: AsyncParsableCommand {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try faults.check(profile)
         try background.check(journal: journal)
-        guard host.count <= ProfileLimits.clients else {
-            throw ValidationError("--host is given at most \(ProfileLimits.clients) times")
+        guard host.count <= ProfileLimits.triggerValues else {
+            throw ValidationError("--host is given at most \(ProfileLimits.triggerValues) times")
         }
         if watch, let (what, remedy) = faults.chosen(profile).reasonAgainstReload {
             throw ValidationError("--watch: \(what): \(remedy)")

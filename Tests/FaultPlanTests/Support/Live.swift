@@ -38,7 +38,7 @@ struct LivePump {
     }
 
     private mutating func follow(_ change: PlanChange) -> StreamInterest {
-        let update = change.update(connection: 1, opened: .zero, client: nil)
+        let update = change.update(connection: 1, opened: .zero)
         return isUpstream
             ? update.apply(to: &pump.link, &other, at: pump.now) : update.apply(to: &other, &pump.link, at: pump.now)
     }

@@ -1,5 +1,27 @@
 import Units
 
+extension Trigger {
+    static let age = Trigger(
+        .optional("age", \.age, .window("age", "an"), fallback: "at every age"),
+        "age of the connection: from, between, until",
+        .ages
+    ) { $0.age?.sentence("from an age of ", "", "up to an age of ") ?? "" }
+
+    static let clock = Trigger(
+        .optional("clock", \.clock, .window("time", "a").described("as `age`"), fallback: "at all times"),
+        "the time since the proxy's clock started",
+        .times
+    ) { $0.clock?.sentence("from ", " on", "until ") ?? "" }
+}
+
+extension Condition {
+    /// `ageFrom` and `ageUntil` as one interval; `nil` where every age is in it.
+    fileprivate var age: ClockWindow? {
+        get { ageFrom > .zero || ageUntil != nil ? ClockWindow(from: ageFrom, until: ageUntil) : nil }
+        set { (ageFrom, ageUntil) = (newValue?.from ?? .zero, newValue?.until) }
+    }
+}
+
 /// An interval of the proxy's clock, which begins when the proxy starts.
 public struct ClockWindow: Hashable, Sendable {
     /// The start. Zero or more.
@@ -47,53 +69,32 @@ public struct ClockWindow: Hashable, Sendable {
         guard let until else { return from.text }
         return from > .zero ? "\(from.text)..\(until.text)" : "..\(until.text)"
     }
-}
 
-/// A cycle of on and off times on the proxy's clock.
-public struct DutyCycle: Hashable, Sendable {
-    /// The on time. Above zero.
-    public var on: Duration
-    /// The off time after it. Above zero.
-    public var off: Duration
-    /// The start of the first on time, from the start of the clock. Zero or more.
-    public var offset: Duration
-
-    /// Makes a cycle; `on` and `off` are above zero.
-    public init(on: Duration, off: Duration, offset: Duration = .zero) {
-        self.on = on
-        self.off = off
-        self.offset = offset
+    /// "from 5 s on, until 10 s".
+    fileprivate func sentence(_ before: String, _ behind: String, _ last: String) -> String {
+        let start = from > .zero || until == nil ? before + from.text + behind : nil
+        return [start, until.map { last + $0.text }].compactMap(\.self).joined(separator: ", ")
     }
 }
 
-extension Condition {
-    /// Whether only the proxy's clock matters.
-    public var isOnClockAlone: Bool { after == nil && isForEverybody }
-
-    /// Whether it applies to all connections alike: only the proxy's clock and other faults matter.
-    public var isForEverybody: Bool {
-        var rest = self
-        rest.clock = nil
-        rest.duty = nil
-        rest.after = nil
-        rest.proxies = []
-        return rest == Condition()
+extension Form<ClockWindow> {
+    /// An interval of time, whose ends are called `noun`: `"5 s"`, `"5 s..10 s"`, `"..10 s"`.
+    fileprivate static func window(_ noun: String, _ article: String) -> Form {
+        measure(
+            .age,
+            "5 s..10 s",
+            remedy: ClockWindow.remedy,
+            { text throws(UnitError) in try ClockWindow(parsing: text, noun: noun, article: article) },
+            text: \.text
+        )
     }
 }
 
-extension DutyCycle {
-    static let table = ObjectTable(
-        DutyCycle(on: .zero, off: .zero),
-        title: "“duty”",
-        definition: "duty",
-        texts: """
-            on: how long the fault is on
-            off: how long it is off then
-            offset: when it is first on, on the proxy's clock; off before
-            """,
-        [
-            .required("on", \.on, .period), .required("off", \.off, .period),
-            .optional("offset", \.offset, .duration, default: .zero),
-        ]
-    )
+extension ProfileDecoder {
+    /// What stands before and after the first "..".
+    static func rangeEnds(of text: String) -> (first: String, last: String)? {
+        let scalars = text.unicodeScalars
+        guard let dots = scalars.firstRange(of: "..".unicodeScalars) else { return nil }
+        return (String(scalars[..<dots.lowerBound]), String(scalars[dots.upperBound...]))
+    }
 }

@@ -1,0 +1,118 @@
+import Units
+
+extension Trigger {
+    static let connection = Trigger(
+        .optional("connection", \.connections, .ordinals, default: .all, fallback: "all"),
+        "connections by number, from 1; `every`: its multiples",
+        .connections { $0.connections.contains($1.ordinal) },
+        copy: { $0.connections = $1.connections },
+        sentence: { $0.connections.sentence("connection") }
+    )
+}
+
+/// Connections of a proxy by number, counted from 1.
+public enum ConnectionSelection: Hashable, Sendable {
+    case all
+    /// From the first to the second, both included.
+    case range(ClosedRange<UInt64>)
+    /// Connections whose number is a multiple of this, 1 or more.
+    case every(UInt64)
+
+    /// Whether the connection of this number, counted from 1, is among them.
+    public func contains(_ ordinal: UInt64) -> Bool {
+        switch self {
+        case .all: true
+        case .range(let range): range.contains(ordinal)
+        case .every(let step): ordinal.isMultiple(of: step)
+        }
+    }
+}
+
+extension ConnectionSelection {
+    /// The JSON value; `nil` for all.
+    var written: JSONText? {
+        switch self {
+        case .all: nil
+        case .range(let range) where range.lowerBound == range.upperBound: .number(range.lowerBound)
+        case .range(let range):
+            .text("\(range.lowerBound)..\(range.upperBound == .max ? "" : String(range.upperBound))")
+        case .every(let step): .object([("every", .number(step))])
+        }
+    }
+
+    /// "connections from 1 to 2".
+    func sentence(_ noun: String) -> String {
+        switch self {
+        case .all: "all \(noun)s"
+        case .range(let range) where range.lowerBound == range.upperBound: "\(noun) \(range.lowerBound)"
+        case .range(let range):
+            "\(noun)s from \(range.lowerBound)" + (range.upperBound == .max ? " on" : " to \(range.upperBound)")
+        case .every(let step): "every \(noun) of \(step)"
+        }
+    }
+}
+
+extension Form<ConnectionSelection> {
+    /// Connections, or requests, by number: `3`, `"1..2"`, `"3.."`, `{ "every": 3 }`.
+    static var ordinals: Form {
+        Form(.connections, read: { $2.ordinals($0, key: $1) }, write: { $0.written ?? .text("1..") })
+    }
+}
+
+extension ProfileDecoder {
+    private static let ordinalRemedy = "write 3, “1..2”, “3..” or { \"every\": 3 }"
+
+    fileprivate mutating func ordinals(_ node: JSONNode, key: String) -> ConnectionSelection? {
+        let allowed = 1...ProfileLimits.connectionNumber
+        switch node.value {
+        case .number:
+            return wholeNumber(node, key: key, in: allowed).map { .range($0...$0) }
+        case .object:
+            let shape = key == "request" ? ObjectShape.requestStep : .connectionStep
+            guard let object = object(node, shape), let step = object["every"] else { return nil }
+            return wholeNumber(step, key: "every", in: allowed).map { .every($0) }
+        case .text(let text):
+            return ordinalRange(text, key: key, at: node.place)
+        case .array, .boolean, .null, .unreadable:
+            let expected = "a number, a range or a step"
+            reportType(of: node, expected: expected, key: key, remedy: ProfileDecoder.ordinalRemedy)
+            return nil
+        }
+    }
+
+    private mutating func ordinalRange(_ text: String, key: String, at place: SourcePlace) -> ConnectionSelection? {
+        let range = range(
+            text,
+            of: "\(key)s",
+            in: 1...ProfileLimits.connectionNumber,
+            remedy: ProfileDecoder.ordinalRemedy,
+            at: place
+        )
+        return range.map { .range($0.lowerBound...($0.upperBound ?? .max)) }
+    }
+
+    /// A range of whole numbers from `allowed`: "1..2" or, without an end, "3..".
+    mutating func range(
+        _ text: String,
+        of what: String,
+        in allowed: ClosedRange<UInt64>,
+        remedy: String,
+        at place: SourcePlace
+    ) -> (lowerBound: UInt64, upperBound: UInt64?)? {
+        func number(_ digits: String) -> UInt64? {
+            digits.isDecimal ? UInt64(digits).flatMap { allowed.contains($0) ? $0 : nil } : nil
+        }
+        guard let (first, last) = ProfileDecoder.rangeEnds(of: text), let lower = number(first),
+            last.isEmpty || number(last) != nil
+        else {
+            report("\(text.quoted) is not a range of \(what)", remedy: remedy, at: place)
+            return nil
+        }
+        let upper = number(last)
+        guard upper.map({ lower <= $0 }) ?? true else {
+            report("the range \(text.quoted) ends before it begins", remedy: "write “\(last)..\(first)”", at: place)
+            return nil
+        }
+        return (lower, upper)
+    }
+}
