@@ -84,12 +84,6 @@ struct LinkFaults: Sendable {
 
     // MARK: Positions in the bytes
 
-    /// The number of messages remembered by faults that change bytes.
-    var rememberedMessages: Int { alterSlots.reduce(0) { $0 + ($1.gate?.count ?? 0) } }
-
-    /// The number of positions whose bytes haven't arrived.
-    var waitingMarks: Int { marks.waiting }
-
     /// The number of positions and messages that stages remember. Inlined, because a call copies the faults.
     @inline(__always) var rememberedPositions: Int {
         guard messageFault != nil else { return 0 }

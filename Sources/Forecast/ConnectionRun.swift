@@ -325,21 +325,19 @@ struct ConnectionRun {
     ) -> Ending? {
         for _ in 0..<questionLimit {
             questions += 1
-            let decision = link.decide(available: waiting, now: now)
-            if let end = decision.end {
+            switch link.next(available: waiting > 0 ? waiting : nil, now: now) {
+            case .send(let count):
+                link.bytesDelivered(count)
+            case .receive(let limit):
+                let count = min(limit, waiting)
+                link.bytesTaken(count, now: now)
+                waiting -= count
+            case .wait(let moment):
+                wake = moment
+                return nil
+            case .end(let end):
                 wake = .distantFuture
                 return end
-            }
-            let writable = decision.writeOffset - link.delivered
-            let readable = min(decision.readLimit, waiting)
-            guard writable > 0 || readable > 0 else {
-                wake = decision.wake
-                return nil
-            }
-            if writable > 0 { link.bytesDelivered(writable) }
-            if readable > 0 {
-                link.bytesTaken(readable, now: now)
-                waiting -= readable
             }
         }
         wake = now

@@ -77,8 +77,7 @@ struct LatencyTests {
 struct ArrivalTests {
     /// Has a link take `count` bytes that came at `arrival`, and asks when it wants to be asked again.
     private func wake(_ link: inout Link, _ count: Int64, came arrival: Moment, taken now: Moment) -> Moment {
-        link.bytesArrived(count)
-        link.noteArrival(arrival)
+        link.bytesArrived(count, at: arrival)
         return link.decide(available: 0, now: now).wake
     }
 
@@ -95,8 +94,7 @@ struct ArrivalTests {
         var link = Link.with(.latency(.milliseconds(10)))
         #expect(wake(&link, 5, came: .milliseconds(9), taken: .milliseconds(10)) == .milliseconds(19))
         #expect(wake(&link, 5, came: .milliseconds(2), taken: .milliseconds(15)) == .milliseconds(19))
-        link.bytesArrived(1)
-        link.noteArrival(.milliseconds(16))
+        link.bytesArrived(1, at: .milliseconds(16))
         #expect(link.decide(available: 0, now: .milliseconds(30)).writeOffset == 11)
     }
 
@@ -126,8 +124,7 @@ struct ArrivalTests {
         // The first come into an open link, the others wait in front of it.
         #expect(link.decide(available: 0, now: .zero).readLimit == 0)
         #expect(link.decide(available: 20, now: .milliseconds(4)).readLimit == 10)
-        link.bytesArrived(10)
-        link.noteArrival(.milliseconds(2))
+        link.bytesArrived(10, at: .milliseconds(2))
         let first = link.decide(available: 10, now: .milliseconds(4))
         #expect(first.readLimit == 0)
         let later = link.decide(available: 10, now: .milliseconds(9))
