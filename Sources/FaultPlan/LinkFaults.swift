@@ -155,7 +155,7 @@ struct LinkFaults: Sendable {
             if slots[index].holds { context.arrival = now }
         }
         result.readEnd = result.readEnd ?? result.progress.availableEnd
-        if hasRates { settleRates(progress, result, now: now) }
+        if hasRates { settleRates(progress, result, losing: context.feed?.lost ?? 0, now: now) }
         lostBytes = lostBytes.addingSaturated(context.lostBytes)
         let wasOpen = isOpen
         let wanted = min(progress.availableEnd - progress.position, LinkFaults.largestReceive)
@@ -191,11 +191,17 @@ struct LinkFaults: Sendable {
     }
 
     /// Tells the rates how far the link lets bytes come, if a stage holds some back.
-    private mutating func settleRates(_ progress: StreamProgress, _ result: LinkProgress, now: Moment) {
+    private mutating func settleRates(
+        _ progress: StreamProgress,
+        _ result: LinkProgress,
+        losing lost: Int64,
+        now: Moment
+    ) {
         let availableEnd = result.readEnd ?? result.progress.availableEnd
-        guard availableEnd < progress.availableEnd else { return }
+        let isHeldBack = availableEnd < progress.availableEnd
+        guard isHeldBack || lost > 0 else { return }
         for index in slots.indices where slots[index].traits.isRate {
-            slots[index].stage.settle(at: availableEnd, now: now)
+            slots[index].stage.settle(at: isHeldBack ? availableEnd : .max, losing: lost, now: now)
         }
     }
 

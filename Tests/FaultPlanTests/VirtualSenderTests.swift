@@ -24,7 +24,7 @@ struct VirtualSenderTests {
             // For a second in turn 10 Mbit/s, and all that the window lets out.
             let now = Int64(step) * 500_000
             let isLimited = step / 2_000 % 2 == 0
-            wanted = isLimited ? max(wanted, short.sent) + 625 : max(wanted, short.sent + 1_000_000)
+            wanted = isLimited ? max(wanted, short.next) + 625 : max(wanted, short.next + 1_000_000)
             if short.holes.isEmpty, short.flight.start >= short.plainStart, short.phase == .open { plainCalls += 1 }
             long.plainStart = .max
             var (firstLoss, otherLoss) = (Int64?.none, Int64?.none)
@@ -59,8 +59,8 @@ struct VirtualSenderTests {
                 let available = isOut ? entered : entered + waiting
                 let now = Int64(millisecond) * 1_000_000
                 _ = sender.deliver(upTo: available, of: available, now: now, since: now, firstLoss: &firstLoss)
-                if !isOut { entered = max(entered, sender.sent + 100_000) }
-                return sender.sent
+                if !isOut { entered = max(entered, sender.next + 100_000) }
+                return sender.next
             }
         }
         let (planned, ran) = (course(waiting: 10_000_000), course(waiting: 300_000))

@@ -23,7 +23,7 @@ struct VirtualSender {
     static let duplicateThreshold = 3
 
     /// The most events in one call: 65,536. The rest follow in the next call, at once.
-    private static let stepLimit = 65_536
+    static let stepLimit = 65_536
 
     enum Phase { case open, recovery, timedOut }
 
@@ -157,8 +157,9 @@ struct VirtualSender {
     /// Whether the timer has fired for bytes that had arrived: nothing new is sent until an acknowledgement comes.
     var isSilent = false
 
-    /// The last call, and when the next was due.
-    private var asked: Int64 = .min
+    /// The last call, the end of the bytes that waited in front of the link then, and when the next was due.
+    private(set) var asked: Int64 = .min
+    var waited: Int64 = 0
     private var due = Int64.max
     /// The offset of the first packet lost by chance, since the last call.
     private var firstLoss: Int64?
@@ -187,9 +188,6 @@ struct VirtualSender {
         largest = min(path.capacity(roundTrip: roundTrip) * 4, Double(Self.largestFlight))
         window = CongestionWindow(loss.sender, largest: largest)
     }
-
-    /// The end of the sent segments, including those after a hole.
-    var sent: Int64 { next }
 
     /// The current window in bytes. Inlined, because a call copies the sender.
     @inline(__always) var windowBytes: Int64 {
@@ -233,7 +231,6 @@ struct VirtualSender {
         since earliest: Int64,
         firstLoss: inout Int64?
     ) -> Int64 {
-        self.firstLoss = nil
         let stop = steps + Self.stepLimit
         if wanted > limit {
             // A call that comes late is the machine's fault: the bytes would have been there when it was due.
@@ -247,7 +244,7 @@ struct VirtualSender {
         if available < limit, steps < stop { limit = max(next, available) }
         receive(until: now)
         released = max(released, min(arrivedEnd, awaited < holes.end ? holes[awaited].start : arrivedEnd, wanted))
-        if let loss = self.firstLoss { firstLoss = loss }
+        if let loss = self.firstLoss { (firstLoss, self.firstLoss) = (loss, nil) }
         asked = now
         due = released < wanted ? (steps >= stop ? now : nextCall(after: now, event: event)) : .max
         return due

@@ -29,6 +29,8 @@ struct BandwidthStage: FaultStage {
     private var offered = Int64.min
     /// What is kept for the next call of what other stages hold back: a quantum, or the burst.
     private var kept: Int64 = 0
+    /// Whether the line feeds a virtual sender.
+    private var feeds = false
 
     init(_ bandwidth: Bandwidth) {
         curve = RateCurve(bandwidth)
@@ -50,6 +52,7 @@ struct BandwidthStage: FaultStage {
 
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         offered = .min
+        feeds = false
         guard context.isActive else {
             isBusy = false
             recovery = .min
@@ -80,6 +83,20 @@ struct BandwidthStage: FaultStage {
         kept = max(burst, quantum)
         // Without further bytes the link is idle from here on.
         isBusy = wanted > min(limit, progress.bytes) || progress.isThrottled
+        if wanted > limit || context.feed == nil {
+            feeds = steady != nil
+            context.feed = steady.map { steady in
+                Feed(
+                    offset: anchorOffset,
+                    at: start.addingSaturated(context.now.nanoseconds.subtractingSaturated(now)),
+                    rate: curve.first,
+                    quantum: steady.quantum,
+                    kept: kept,
+                    hasMore: wanted > limit || progress.isThrottled,
+                    waiting: context.waiting
+                )
+            }
+        }
         if wanted <= limit { return progress }
         let target = min(wanted, limit.addingSaturated(quantum))
         var wake = curve.time(from: start, forBytes: target - anchorOffset)
@@ -99,8 +116,9 @@ struct BandwidthStage: FaultStage {
     func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 { curve.rateConstantFor(after: time.age) }
 
     /// Gives up what other stages, which let bytes come to `availableEnd`, don't use, except the burst or a quantum.
-    mutating func settle(at availableEnd: Int64, now: Moment) {
-        let excess = offered.subtractingSaturated(availableEnd).subtractingSaturated(kept)
+    mutating func settle(at availableEnd: Int64, losing lost: Int64, now: Moment) {
+        let unused = offered.subtractingSaturated(availableEnd).subtractingSaturated(kept)
+        let excess = max(unused, feeds ? lost : 0)
         guard excess > 0 else { return }
         anchorOffset -= excess
         offered -= excess

@@ -10,9 +10,6 @@ struct LossStage: FaultStage {
     /// The least receive buffer of the virtual receiver: 1 MiB.
     static let receiveBuffer: Int64 = 1 << 20
 
-    /// The send buffer beyond two windows: 64 KiB.
-    static let sendBuffer: Int64 = 64 << 10
-
     private var sender: VirtualSender
     private let receiveWindow: Int64?
     private var announcement = Announcement()
@@ -45,9 +42,13 @@ struct LossStage: FaultStage {
         let wanted = progress.bytesAtAvailableEnd
         // A receiver that takes nothing closes the window.
         let room = receiveWindow ?? max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
+        var limit = min(wanted, context.settled.addingSaturated(room))
+        if context.feed != nil {
+            limit = sender.take(&context.feed!, upTo: limit, since: context.catchUp.from, now: now)
+        }
         var firstLoss: Int64?
         let wake = sender.deliver(
-            upTo: min(wanted, context.settled.addingSaturated(room)),
+            upTo: limit,
             of: wanted,
             now: now,
             since: context.catchUp.from,
@@ -57,9 +58,7 @@ struct LossStage: FaultStage {
             context.effect = .loses
             context.effectOffset = firstLoss
         }
-        // Segments after a hole have been sent and wait for the missing ones.
-        let windows = sender.windowBytes.addingSaturated(sender.windowBytes)
-        context.takeLimit = sender.sent.addingSaturated(windows).addingSaturated(Self.sendBuffer)
+        context.takeLimit = sender.roomEnd
         guard wanted > sender.released else { return progress }
         context.wake(at: Moment(nanoseconds: wake))
         var output = progress

@@ -171,6 +171,7 @@ struct SharedBandwidthStage: FaultStage {
         var output = progress
         output.clamp(to: granted)
         output.isThrottled = true
+        context.feed = nil
         return output
     }
 
@@ -180,7 +181,7 @@ struct SharedBandwidthStage: FaultStage {
     }
 
     /// Leaves to other links what other stages, which let bytes come to `availableEnd`, don't use.
-    mutating func settle(at availableEnd: Int64, now: Moment) {
+    mutating func settle(at availableEnd: Int64, losing lost: Int64, now: Moment) {
         settledEnd = availableEnd
         if granted > availableEnd { unusedAt = now.nanoseconds }
     }

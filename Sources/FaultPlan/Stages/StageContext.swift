@@ -27,6 +27,8 @@ struct StageContext {
     let settled: Int64
     /// The available end in front of the first stage.
     var waiting = Int64.max
+    /// When the last rate lets bytes come.
+    var feed: Feed?
     /// The time that busy rates catch up on, see `Lateness`.
     var catchUp = CatchUp()
     /// Whether the stage's fault is on.
