@@ -250,7 +250,7 @@ public struct Link: Sendable {
         let availableEnd = hasEnded ? position : position.addingSaturated(available)
         let progress = StreamProgress(position: position, availableEnd: availableEnd, hasEnded: hasEnded)
         let settled = delays ? min(arrived, faults[0].sentLimit) : delivered
-        let result = faults[0].advance(
+        let (result, context) = faults[0].advance(
             progress,
             hasRoom: hasRoom,
             delivered: delivered,
@@ -258,17 +258,18 @@ public struct Link: Sendable {
             now: now,
             &events
         )
-        if result.isBlackholed { isBlackholed = true }
-        isPaused = result.isPaused
-        let endOffset = result.stop ?? (hasEnded ? arrived : nil)
-        isDiscarding = result.isDiscarding && endOffset == nil
-        let writeOffset = min(result.progress.bytes, endOffset ?? .max, result.writeLimit)
+        if context.isBlackholed { isBlackholed = true }
+        isPaused = context.isPaused
+        let endOffset = faults[0].stop?.offset ?? (hasEnded ? arrived : nil)
+        isDiscarding = context.isDiscarding && endOffset == nil
+        let writeOffset = min(result.progress.bytes, endOffset ?? .max, context.writeLimit)
         var readLimit =
             endOffset == nil
             ? max(0, min((result.readEnd ?? result.progress.availableEnd) - arrived, room)) : 0
         if isDiscarding { readLimit = Link.uncounted }
-        let end = (result.progress.hasEnded || result.isClosing) && delivered == endOffset ? takeEnd() : nil
-        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: result.wake)
+        let isOver = result.progress.hasEnded || faults[0].isClosing
+        let end = isOver && delivered == endOffset ? takeEnd() : nil
+        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: context.wake)
     }
 
     /// The fault events since the last call, in order.

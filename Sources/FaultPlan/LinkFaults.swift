@@ -48,7 +48,7 @@ struct LinkFaults: Sendable {
     /// Bytes that rates lost because calls came too late.
     private(set) var lostBytes: Int64 = 0
     /// Whether a fault closes the connection in this call.
-    private var isClosing = false
+    private(set) var isClosing = false
     /// When a fault closes the connection, as of the last call.
     private var closeDue = Moment.distantFuture
     /// When the new bytes came, if known.
@@ -129,7 +129,7 @@ struct LinkFaults: Sendable {
         settled: Int64,
         now: Moment,
         _ events: inout [FaultEvent]
-    ) -> LinkProgress {
+    ) -> (LinkProgress, StageContext) {
         if now >= interval.end { interval = schedule.interval(at: now) }
         let came = min(now, max(openSince, arrival ?? now))
         arrival = nil
@@ -154,23 +154,17 @@ struct LinkFaults: Sendable {
             }
             if slots[index].holds { context.arrival = now }
         }
-        result.readEnd = result.readEnd ?? result.progress.availableEnd
-        if hasRates { settleRates(progress, result, losing: context.feed?.lost ?? 0, now: now) }
+        let readEnd = result.readEnd ?? result.progress.availableEnd
+        result.readEnd = readEnd
+        if hasRates { settleRates(progress, at: min(readEnd, context.feed?.settledEnd(at: now) ?? .max), now: now) }
         lostBytes = lostBytes.addingSaturated(context.lostBytes)
         let wasOpen = isOpen
         let wanted = min(progress.availableEnd - progress.position, LinkFaults.largestReceive)
-        isOpen = hasRoom && (result.readEnd ?? 0) - progress.position >= wanted
+        isOpen = hasRoom && readEnd - progress.position >= wanted
         if !wasOpen || !isOpen { openSince = now }
-        result.writeLimit = context.writeLimit
-        result.wake = context.wake
-        result.isBlackholed = context.isBlackholed
-        result.isPaused = context.isPaused
-        result.isDiscarding = context.isDiscarding
-        result.isClosing = isClosing
         closeDue = context.closeDue
         if context.isPaused { result.progress.clamp(to: delivered) }
-        result.stop = stop?.offset
-        let furthest = min(progress.availableEnd, result.stop.map { $0 + 1 } ?? .max)
+        let furthest = min(progress.availableEnd, stop.map { $0.offset + 1 } ?? .max)
         let moved = progress.position.addingSaturated(delivered)
         if moved != lastMoved {
             lastMoved = moved
@@ -178,10 +172,10 @@ struct LinkFaults: Sendable {
         }
         if hasWindows, result.progress.position < furthest || context.needsWindowWake {
             let change = nextWindowChange(after: now)
-            result.wake = min(result.wake, spacing.wake(for: change, now: now))
+            context.wake(at: spacing.wake(for: change, now: now))
         }
-        lateness.wait(until: result.wake.nanoseconds)
-        return result
+        lateness.wait(until: context.wake.nanoseconds)
+        return (result, context)
     }
 
     /// See `Link.sinkIsFull`.
@@ -191,17 +185,10 @@ struct LinkFaults: Sendable {
     }
 
     /// Tells the rates how far the link lets bytes come, if a stage holds some back.
-    private mutating func settleRates(
-        _ progress: StreamProgress,
-        _ result: LinkProgress,
-        losing lost: Int64,
-        now: Moment
-    ) {
-        let availableEnd = result.readEnd ?? result.progress.availableEnd
-        let isHeldBack = availableEnd < progress.availableEnd
-        guard isHeldBack || lost > 0 else { return }
+    private mutating func settleRates(_ progress: StreamProgress, at availableEnd: Int64, now: Moment) {
+        guard availableEnd < progress.availableEnd else { return }
         for index in slots.indices where slots[index].traits.isRate {
-            slots[index].stage.settle(at: isHeldBack ? availableEnd : .max, losing: lost, now: now)
+            slots[index].stage.settle(at: availableEnd, now: now)
         }
     }
 

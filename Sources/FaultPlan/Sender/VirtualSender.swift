@@ -157,9 +157,8 @@ struct VirtualSender {
     /// Whether the timer has fired for bytes that had arrived: nothing new is sent until an acknowledgement comes.
     var isSilent = false
 
-    /// The last call, the end of the bytes that waited in front of the link then, and when the next was due.
+    /// The last call, and when the next was due.
     private(set) var asked: Int64 = .min
-    var waited: Int64 = 0
     private var due = Int64.max
     /// The offset of the first packet lost by chance, since the last call.
     private var firstLoss: Int64?

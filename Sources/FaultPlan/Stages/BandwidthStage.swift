@@ -29,8 +29,6 @@ struct BandwidthStage: FaultStage {
     private var offered = Int64.min
     /// What is kept for the next call of what other stages hold back: a quantum, or the burst.
     private var kept: Int64 = 0
-    /// Whether the line feeds a virtual sender.
-    private var feeds = false
 
     init(_ bandwidth: Bandwidth) {
         curve = RateCurve(bandwidth)
@@ -52,7 +50,6 @@ struct BandwidthStage: FaultStage {
 
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         offered = .min
-        feeds = false
         guard context.isActive else {
             isBusy = false
             recovery = .min
@@ -84,16 +81,16 @@ struct BandwidthStage: FaultStage {
         // Without further bytes the link is idle from here on.
         isBusy = wanted > min(limit, progress.bytes) || progress.isThrottled
         if wanted > limit || context.feed == nil {
-            feeds = steady != nil
-            context.feed = steady.map { steady in
+            let time = start.addingSaturated(context.now.nanoseconds.subtractingSaturated(now))
+            let hasMore = wanted > limit || progress.isThrottled
+            context.feed = steady.map { _ in
                 Feed(
                     offset: anchorOffset,
-                    at: start.addingSaturated(context.now.nanoseconds.subtractingSaturated(now)),
+                    start: time,
                     rate: curve.first,
-                    quantum: steady.quantum,
+                    quantum: quantum,
                     kept: kept,
-                    hasMore: wanted > limit || progress.isThrottled,
-                    waiting: context.waiting
+                    hasMore: hasMore
                 )
             }
         }
@@ -116,9 +113,8 @@ struct BandwidthStage: FaultStage {
     func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 { curve.rateConstantFor(after: time.age) }
 
     /// Gives up what other stages, which let bytes come to `availableEnd`, don't use, except the burst or a quantum.
-    mutating func settle(at availableEnd: Int64, losing lost: Int64, now: Moment) {
-        let unused = offered.subtractingSaturated(availableEnd).subtractingSaturated(kept)
-        let excess = max(unused, feeds ? lost : 0)
+    mutating func settle(at availableEnd: Int64, now: Moment) {
+        let excess = offered.subtractingSaturated(availableEnd).subtractingSaturated(kept)
         guard excess > 0 else { return }
         anchorOffset -= excess
         offered -= excess

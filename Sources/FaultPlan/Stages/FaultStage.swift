@@ -24,8 +24,8 @@ protocol FaultStage: Sendable {
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress
     /// Takes a position found in the stream.
     mutating func note(_ mark: Mark)
-    /// Tells a rate how far all stages together let the stream come, and what a virtual sender had no room for in between.
-    mutating func settle(at availableEnd: Int64, losing lost: Int64, now: Moment)
+    /// Tells a rate how far all stages together let the stream come.
+    mutating func settle(at availableEnd: Int64, now: Moment)
     /// Omits effects that only show in the bytes, see `Link.simplify`.
     mutating func simplify(isBesideRate: Bool)
     /// Begins in the middle of a stream, with everything before `position` passed. Called before `advance`.
@@ -45,7 +45,7 @@ extension FaultStage {
     func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 { .max }
     func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? { nil }
     mutating func note(_ mark: Mark) {}
-    mutating func settle(at availableEnd: Int64, losing lost: Int64, now: Moment) {}
+    mutating func settle(at availableEnd: Int64, now: Moment) {}
     mutating func simplify(isBesideRate: Bool) {}
     mutating func begin(at position: Int64) {}
     mutating func withdrawEnd(after position: Int64) {}
@@ -122,12 +122,8 @@ extension Stage {
     }
 
     private enum Settle: StageCall {
-        static func call(
-            _ stage: inout some FaultStage,
-            _ at: (availableEnd: Int64, lost: Int64, now: Moment),
-            _: inout Void
-        ) {
-            stage.settle(at: at.availableEnd, losing: at.lost, now: at.now)
+        static func call(_ stage: inout some FaultStage, _ at: (availableEnd: Int64, now: Moment), _: inout Void) {
+            stage.settle(at: at.availableEnd, now: at.now)
         }
     }
 
@@ -198,9 +194,7 @@ extension Stage {
     mutating func note(_ mark: Mark) -> Int { ask(Note.self, mark) }
 
     /// See `FaultStage`.
-    mutating func settle(at availableEnd: Int64, losing lost: Int64, now: Moment) {
-        ask(Settle.self, (availableEnd, lost, now))
-    }
+    mutating func settle(at availableEnd: Int64, now: Moment) { ask(Settle.self, (availableEnd, now)) }
 
     /// See `FaultStage`; returns how late the stage may be called from now on.
     mutating func simplify(isBesideRate: Bool) -> Int64 { ask(Simplify.self, isBesideRate) }

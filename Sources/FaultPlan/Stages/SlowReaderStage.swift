@@ -17,9 +17,7 @@ struct SlowReaderStage: FaultStage {
         rate.advance(progress, &context)
     }
 
-    mutating func settle(at availableEnd: Int64, losing lost: Int64, now: Moment) {
-        rate.settle(at: availableEnd, losing: lost, now: now)
-    }
+    mutating func settle(at availableEnd: Int64, now: Moment) { rate.settle(at: availableEnd, now: now) }
 }
 
 extension SlowReader: PlannedFault {
