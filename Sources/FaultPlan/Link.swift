@@ -60,17 +60,16 @@ public struct Link: Sendable {
     var faults: ContiguousArray<LinkFaults> = []
     /// Whether one of the faults is a stage.
     private(set) var hasStages: Bool
+    private var traits: LinkTraits
     /// The direction of the link.
     public let direction: Direction
     /// Whether `next` needs the number of waiting bytes; if not, `uncounted` stands for "some".
-    public private(set) var measuresAvailability: Bool
+    public var measuresAvailability: Bool { traits.measuresAvailability }
     /// Whether the link takes bytes in before they may leave, as a delay does; if not, bytes are best left with the
     /// source until they may pass.
-    public private(set) var takesAhead: Bool
-    /// Whether bytes taken in count as sent and only need time to arrive.
-    private var delays: Bool
+    public var takesAhead: Bool { traits.takesAhead }
     /// Whether arrival times matter, see `bytesArrived`.
-    public private(set) var countsFromArrival: Bool
+    public var countsFromArrival: Bool { traits.countsFromArrival }
     /// Whether `nextAlteration` must be called for bytes taken from the source.
     public private(set) var altersBytes: Bool
     /// Whether faults act on messages, which are remembered.
@@ -97,13 +96,9 @@ public struct Link: Sendable {
     ) {
         self.direction = direction
         self.holdLimit = max(1, holdLimit.bytes)
-        let traits = LinkTraits(slots)
+        traits = LinkTraits(slots)
         hasStages = !slots.isEmpty
         altersBytes = !alterSlots.isEmpty
-        measuresAvailability = traits.measuresAvailability
-        takesAhead = traits.takesAhead
-        delays = traits.delays
-        countsFromArrival = traits.countsFromArrival
         remembersPositions = messageFault != nil
         guard hasStages || altersBytes || messageFault != nil else { return }
         faults = [
@@ -122,10 +117,7 @@ public struct Link: Sendable {
         self.remembersPositions = remembersPositions
         self.hasStages = hasStages
         self.altersBytes = altersBytes
-        measuresAvailability = traits.measuresAvailability
-        takesAhead = traits.takesAhead
-        delays = traits.delays
-        countsFromArrival = traits.countsFromArrival
+        self.traits = traits
         // A fault that still holds the stream says so at the next call.
         isBlackholed = false
         isPaused = false
@@ -194,12 +186,12 @@ public struct Link: Sendable {
         arrived += count
         guard !faults.isEmpty else { return }
         faults[0].takeMarks()
-        if let arrival, countsFromArrival { faults[0].noteArrival(arrival) }
+        if let arrival, countsFromArrival { faults[0].arrival = arrival }
     }
 
     /// Notes that bytes are taken from `now` on; a delay doesn't count from before.
     public mutating func begin(at now: Moment) {
-        if countsFromArrival { faults[0].begin(at: now) }
+        if countsFromArrival { faults[0].openSince = now }
     }
 
     /// Notes the end of the source, a position after its last byte. A second end is ignored.
@@ -249,8 +241,8 @@ public struct Link: Sendable {
         let position = arrived + (hasEnded ? 1 : 0)
         let availableEnd = hasEnded ? position : position.addingSaturated(available)
         let progress = StreamProgress(position: position, availableEnd: availableEnd, hasEnded: hasEnded)
-        let settled = delays ? min(arrived, faults[0].sentLimit) : delivered
-        let (result, context) = faults[0].advance(
+        let settled = traits.delays ? min(arrived, faults[0].sentLimit) : delivered
+        let context = faults[0].advance(
             progress,
             hasRoom: hasRoom,
             delivered: delivered,
@@ -262,12 +254,10 @@ public struct Link: Sendable {
         isPaused = context.isPaused
         let endOffset = faults[0].stop?.offset ?? (hasEnded ? arrived : nil)
         isDiscarding = context.isDiscarding && endOffset == nil
-        let writeOffset = min(result.progress.bytes, endOffset ?? .max, context.writeLimit)
-        var readLimit =
-            endOffset == nil
-            ? max(0, min((result.readEnd ?? result.progress.availableEnd) - arrived, room)) : 0
+        let writeOffset = min(context.progress.bytes, endOffset ?? .max, context.writeLimit)
+        var readLimit = endOffset == nil ? max(0, min((context.readEnd ?? arrived) - arrived, room)) : 0
         if isDiscarding { readLimit = Link.uncounted }
-        let isOver = result.progress.hasEnded || faults[0].isClosing
+        let isOver = context.progress.hasEnded || faults[0].isClosing
         let end = isOver && delivered == endOffset ? takeEnd() : nil
         return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: context.wake)
     }
@@ -306,6 +296,7 @@ public struct Link: Sendable {
 struct LinkTraits {
     let measuresAvailability: Bool
     let takesAhead: Bool
+    /// Whether bytes taken in count as sent and only need time to arrive.
     let delays: Bool
     let countsFromArrival: Bool
 

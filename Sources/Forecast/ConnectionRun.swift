@@ -142,7 +142,7 @@ struct ConnectionRun {
         if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
         if now >= upstreamWake {
-            let end = ConnectionRun.settle(&plan.upstream, waiting: &request, now: now, &questions, wake: &upstreamWake)
+            let end = Self.settle(&plan.upstream, waiting: &request, now: now, &questions, wake: &upstreamWake)
             if case .answer(_, let fault)? = end {
                 answer(by: fault, at: now)
             } else if let end {
@@ -157,13 +157,7 @@ struct ConnectionRun {
         }
         var downstreamEnd: Ending?
         if now >= downstreamWake {
-            downstreamEnd = ConnectionRun.settle(
-                &plan.downstream,
-                waiting: &answer,
-                now: now,
-                &questions,
-                wake: &downstreamWake
-            )
+            downstreamEnd = Self.settle(&plan.downstream, waiting: &answer, now: now, &questions, wake: &downstreamWake)
         }
         if let substitute {
             // The client retries because of the status.

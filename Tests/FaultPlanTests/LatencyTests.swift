@@ -216,7 +216,7 @@ struct DelayLineTests {
         var last = StreamProgress(position: 0, availableEnd: 0, hasEnded: false)
         for index in 1...20_000 {
             let now = Moment(nanoseconds: Int64(index))
-            var context = StageContext(now: now, arrival: now, delivered: 0, settled: 0)
+            var context = StageContext(last, now: now, arrival: now, delivered: 0, settled: 0)
             last = stage.advance(
                 StreamProgress(position: Int64(index), availableEnd: Int64(index), hasEnded: false),
                 &context
@@ -224,7 +224,7 @@ struct DelayLineTests {
         }
         #expect(last.position == 0)
         #expect(stage.count <= LatencyStage.intervalLimit)
-        var context = StageContext(now: .seconds(20), arrival: .seconds(20), delivered: 0, settled: 0)
+        var context = StageContext(last, now: .seconds(20), arrival: .seconds(20), delivered: 0, settled: 0)
         let progress = StreamProgress(position: 20_000, availableEnd: 20_000, hasEnded: false)
         #expect(stage.advance(progress, &context).position == 20_000)
     }

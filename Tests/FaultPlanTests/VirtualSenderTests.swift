@@ -27,11 +27,11 @@ struct VirtualSenderTests {
             wanted = isLimited ? max(wanted, short.next) + 625 : max(wanted, short.next + 1_000_000)
             if short.holes.isEmpty, short.flight.start >= short.plainStart, short.phase == .open { plainCalls += 1 }
             long.plainStart = .max
-            var (firstLoss, otherLoss) = (Int64?.none, Int64?.none)
-            let due = short.deliver(upTo: wanted, of: wanted, now: now, since: now, firstLoss: &firstLoss)
-            let otherDue = long.deliver(upTo: wanted, of: wanted, now: now, since: now, firstLoss: &otherLoss)
+            (short.firstLoss, long.firstLoss) = (nil, nil)
+            let due = short.deliver(upTo: wanted, of: wanted, now: now, since: now)
+            let otherDue = long.deliver(upTo: wanted, of: wanted, now: now, since: now)
             let isSame =
-                due == otherDue && firstLoss == otherLoss && short.released == long.released
+                due == otherDue && short.firstLoss == long.firstLoss && short.released == long.released
                 && short.windowBytes == long.windowBytes
             if !isSame { differences += 1 }
         }
@@ -53,12 +53,12 @@ struct VirtualSenderTests {
         func course(waiting: Int64) -> [Int64] {
             var sender = VirtualSender(loss, key: RandomKey(seed: 3), losing: [.packets])
             sender.begin(at: 0, now: 0)
-            var (entered, firstLoss) = (Int64(0), Int64?.none)
+            var entered: Int64 = 0
             return (0..<600).map { millisecond in
                 let isOut = (200..<400).contains(millisecond)
                 let available = isOut ? entered : entered + waiting
                 let now = Int64(millisecond) * 1_000_000
-                _ = sender.deliver(upTo: available, of: available, now: now, since: now, firstLoss: &firstLoss)
+                _ = sender.deliver(upTo: available, of: available, now: now, since: now)
                 if !isOut { entered = max(entered, sender.next + 100_000) }
                 return sender.next
             }

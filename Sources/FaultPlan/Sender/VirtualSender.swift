@@ -160,8 +160,8 @@ struct VirtualSender {
     /// The last call, and when the next was due.
     private(set) var asked: Int64 = .min
     private var due = Int64.max
-    /// The offset of the first packet lost by chance, since the last call.
-    private var firstLoss: Int64?
+    /// The offset of the first packet lost by chance, since it was last looked at.
+    var firstLoss: Int64?
     /// How far the stream has been delivered, in bytes.
     private(set) var released: Int64 = 0
     /// The events so far.
@@ -219,17 +219,11 @@ struct VirtualSender {
     }
 
     /// Delivers what may be delivered by `now` of the bytes up to `wanted`. Returns when to ask again if some have to wait,
-    /// else `Int64.max`. `firstLoss` is set to the offset of the first new loss.
+    /// else `Int64.max`.
     ///
     /// - Parameter available: the end of the bytes that may enter, `wanted` or more.
     /// - Parameter earliest: nothing was sent before this moment, because the sink didn't take bytes.
-    mutating func deliver(
-        upTo wanted: Int64,
-        of available: Int64,
-        now: Int64,
-        since earliest: Int64,
-        firstLoss: inout Int64?
-    ) -> Int64 {
+    mutating func deliver(upTo wanted: Int64, of available: Int64, now: Int64, since earliest: Int64) -> Int64 {
         let stop = steps + Self.stepLimit
         if wanted > limit {
             // A call that comes late is the machine's fault: the bytes would have been there when it was due.
@@ -243,7 +237,6 @@ struct VirtualSender {
         if available < limit, steps < stop { limit = max(next, available) }
         receive(until: now)
         released = max(released, min(arrivedEnd, awaited < holes.end ? holes[awaited].start : arrivedEnd, wanted))
-        if let loss = self.firstLoss { (firstLoss, self.firstLoss) = (loss, nil) }
         asked = now
         due = released < wanted ? (steps >= stop ? now : nextCall(after: now, event: event)) : .max
         return due

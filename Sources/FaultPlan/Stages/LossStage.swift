@@ -43,21 +43,16 @@ struct LossStage: FaultStage {
         // A receiver that takes nothing closes the window.
         let room = receiveWindow ?? max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
         var limit = min(wanted, context.settled.addingSaturated(room))
-        if context.feed != nil {
-            limit = sender.take(&context.feed!, upTo: limit, since: context.catchUp.from, now: now)
+        if var feed = context.feed {
+            limit = sender.take(&feed, upTo: limit, since: context.catchUp.from, now: now)
+            context.feed = feed
         }
-        var firstLoss: Int64?
-        let wake = sender.deliver(
-            upTo: limit,
-            of: wanted,
-            now: now,
-            since: context.catchUp.from,
-            firstLoss: &firstLoss
-        )
-        if let firstLoss, announcement.begin(at: context.passed) {
+        let wake = sender.deliver(upTo: limit, of: wanted, now: now, since: context.catchUp.from)
+        if let firstLoss = sender.firstLoss, announcement.begin(at: context.passed) {
             context.effect = .loses
             context.effectOffset = firstLoss
         }
+        sender.firstLoss = nil
         context.takeLimit = sender.roomEnd
         guard wanted > sender.released else { return progress }
         context.wake(at: Moment(nanoseconds: wake))
