@@ -8,11 +8,24 @@ let stopsAtWarnings = Context.environment["SQUALL_STRICT"] == "1"
 /// Whether the documentation is to be made (`make docs`), which takes a plugin that nothing else needs.
 let makesDocumentation = Context.environment["SQUALL_DOCS"] == "1"
 
-/// The settings of every target.
-let strict: [SwiftSetting] = stopsAtWarnings ? [.treatAllWarnings(as: .error)] : []
-
-/// The same, and a proof that no unsafe construct is used: unsafe code has one address, `EventLoop`.
-let strictAndSafe: [SwiftSetting] = strict + [.strictMemorySafety()]
+/// The products that targets use, by package.
+let products = [
+    "hummingbird": ["Hummingbird", "HummingbirdCore"],
+    "swift-argument-parser": ["ArgumentParser"],
+    "swift-asn1": ["SwiftASN1"],
+    "swift-certificates": ["X509"],
+    "swift-collections": ["DequeModule"],
+    "swift-crypto": ["Crypto"],
+    "swift-http-structured-headers": ["RawStructuredFieldValues"],
+    "swift-http-types": ["HTTPTypes"],
+    "swift-log": ["Logging"],
+    "swift-nio": ["NIOCore", "NIOEmbedded", "NIOHTTP1", "NIOPosix", "NIOTLS"],
+    "swift-nio-extras": ["NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOHTTPTypesHTTP2", "NIOResumableUpload"],
+    "swift-nio-http2": ["NIOHPACK", "NIOHTTP2"],
+    "swift-nio-ssl": ["NIOSSL"],
+    "swift-service-lifecycle": ["ServiceLifecycle"],
+    "swift-system": ["SystemPackage"],
+]
 
 let package = Package(
     name: "squall",
@@ -49,509 +62,236 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ] + (makesDocumentation ? [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")] : []),
     targets: [
-        .systemLibrary(
-            name: "CLibevent",
-            pkgConfig: "libevent_core",
-            providers: [.apt(["libevent-dev"])]
-        ),
+        .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
         // SHA-256, by the same libcrypto as libevent's own.
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .target(name: "Digests", dependencies: ["CLibcrypto"], swiftSettings: strictAndSafe),
         .target(name: "CPage", exclude: ["page.html"]),
         .target(name: "CNetlink"),
         .target(name: "CProcess"),
-        .target(name: "Units", swiftSettings: strictAndSafe),
-        .target(name: "QRCode", swiftSettings: strictAndSafe),
-        .target(name: "FaultProfile", dependencies: ["Units"], swiftSettings: strictAndSafe),
-        .target(
-            name: "FaultPlan",
-            dependencies: [
-                "FaultProfile", "Units",
-                .product(name: "DequeModule", package: "swift-collections"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "Forecast",
-            dependencies: ["FaultPlan", "FaultProfile", "Units"],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "Replay",
-            dependencies: ["Digests", "FaultPlan", "FaultProfile", "Units"],
-            swiftSettings: strictAndSafe
-        ),
-        .target(name: "EventLoop", dependencies: ["CLibevent", "CProcess", "Units"], swiftSettings: strict),
-        .target(
-            name: "StreamReading",
-            dependencies: [
-                "FaultPlan", "FaultProfile", "Units",
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "ProxyEngine",
-            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "StreamReading", "Units"],
-            swiftSettings: strictAndSafe
-        ),
+        .module("OperatingSystem", ["CProcess", "Units"], hasUnsafeCode: true),
+        .module("EventLoop", ["CLibevent", "OperatingSystem", "Units"], hasUnsafeCode: true),
         // Profiles is a symbolic link, because resources lie in the folder of their target.
         .target(
             name: "ShippedProfiles",
             dependencies: ["FaultProfile", "Units"],
-            exclude: [
-                "Profiles/presets.schema.json", "Profiles/profile.schema.json", "Profiles/scenario.schema.json",
-            ],
+            exclude: ["Profiles/presets.schema.json", "Profiles/profile.schema.json", "Profiles/scenario.schema.json"],
             resources: [.embedInCode("Profiles")],
-            swiftSettings: strictAndSafe
+            swiftSettings: .safe
         ),
-        .target(
-            name: "SquallProxy",
-            dependencies: [
-                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Replay", "ShippedProfiles", "Units",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(name: "SquallTesting", dependencies: ["SquallProxy"], swiftSettings: strictAndSafe),
-        .target(
-            name: "ControlAPI",
-            dependencies: [
-                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "HTTPSemantics", "ProfileDocuments",
-                "ProxyEngine", "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "ControlServer",
-            dependencies: [
-                "ControlAPI", "HTTPTransport",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Control"])),
-                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Control"])),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["Control"])
-                ),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "HTTPSemantics",
-            dependencies: [
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "TransferProtocol",
-            dependencies: [
-                "HTTPSemantics", "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "HTTPTransport",
-            dependencies: [
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: strictAndSafe
+        .module(
+            "ControlServer",
+            ["ControlAPI", "HTTPTransport", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOPosix"],
+            with: ["Control": ["HummingbirdCore", "Logging", "ServiceLifecycle"]]
         ),
         // TLS and HTTP/2 for HTTPTransport, apart, so that what needs neither doesn't build them.
-        .target(
-            name: "TLSTransport",
-            dependencies: [
-                "HTTPTransport",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["TLS"])),
-                .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras", condition: .when(traits: ["TLS"])),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
-                .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["TLS"])),
-            ],
-            swiftSettings: strictAndSafe
+        .module(
+            "TLSTransport",
+            ["HTTPTransport", "NIOCore"],
+            with: ["TLS": ["NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS"]]
         ),
-        .target(
-            name: "LocalAuthority",
-            dependencies: [
-                "HTTPTransport",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
-            ],
-            swiftSettings: strictAndSafe
+        .module(
+            "HummingbirdResumableUploads",
+            ["HTTPTypes", "NIOCore", "ResumableUploads"],
+            with: ["Hummingbird": ["Hummingbird", "HummingbirdCore"]]
         ),
-        .target(
-            name: "TransferClient",
-            dependencies: [
-                "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "TransferProtocol", "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strictAndSafe
+        .module(
+            "squall",
+            ["HTTPTransport", "SquallCommand"],
+            with: ["Control": ["ControlServer"], "TLS": ["LocalAuthority", "TLSTransport"]],
+            isProgram: true
         ),
-        .target(
-            name: "SquallTransfer",
-            dependencies: [
-                "HTTPTransport", "TLSTransport", "TransferClient", "TransferProtocol",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "DurableFiles",
-            dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "ResumableUploads",
-            dependencies: [
-                "Digests", "DurableFiles", "HTTPSemantics", "TransferProtocol",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "HummingbirdResumableUploads",
-            dependencies: [
-                "ResumableUploads",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Hummingbird"])),
-                .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Hummingbird"])),
-                .product(name: "NIOCore", package: "swift-nio"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "OriginServer",
-            dependencies: [
-                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "ResumableUploads", "TransferProtocol",
-                "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .target(
-            name: "ChaosStage",
-            dependencies: ["FaultPlan", "FaultProfile", "Units"],
-            swiftSettings: strictAndSafe
-        ),
-        // The command but for TLS and the control server, which the executables give to it.
-        .target(
-            name: "SquallCommand",
-            dependencies: [
-                "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan", "FaultProfile",
-                "Forecast", "HTTPSemantics", "HTTPTransport", "OriginServer", "ProxyEngine", "QRCode", "Replay",
-                "ResumableUploads",
-                "StreamReading", "TransferClient", "TransferProtocol", "Units",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .executableTarget(
-            name: "squall",
-            dependencies: [
-                .target(name: "ControlServer", condition: .when(traits: ["Control"])),
-                "HTTPTransport",
-                .target(name: "LocalAuthority", condition: .when(traits: ["TLS"])),
-                "SquallCommand",
-                .target(name: "TLSTransport", condition: .when(traits: ["TLS"])),
-            ],
-            swiftSettings: strictAndSafe
-        ),
-        .executableTarget(name: "squall-demo", dependencies: ["SquallCommand"], swiftSettings: strictAndSafe),
-        // Not products: `make docs` writes the schema of profiles and the tables of pages with them, and the description of the
-        // control API has the definitions of faults.
-        .target(name: "ProfileDocuments", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
-        .executableTarget(
-            name: "profile-documents",
-            dependencies: ["ProfileDocuments"],
-            swiftSettings: strictAndSafe
-        ),
-        // Not a product: `make loss-table` runs it.
-        .executableTarget(
-            name: "loss-comparison",
-            dependencies: ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
+        .module("squall-demo", ["SquallCommand"], isProgram: true),
+        .module("profile-documents", ["ProfileDocuments"], isProgram: true),
+        // Not products: `make loss-table`, `make loss-lab`, `make simulate` and `make bench` run them.
+        .module(
+            "loss-comparison",
+            ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
             path: "Benchmarks/LossComparison",
-            swiftSettings: strictAndSafe
+            isProgram: true
         ),
-        // Not a product: `make loss-lab` runs it.
         .systemLibrary(name: "CLossLink", path: "Benchmarks/CLossLink"),
-        .executableTarget(
-            name: "loss-link",
-            dependencies: ["CLossLink"],
-            path: "Benchmarks/LossLink",
-            swiftSettings: strict
-        ),
-        // Not a product: `make simulate` runs it.
-        .executableTarget(
-            name: "simulate",
-            dependencies: [
-                "SimulatedWorld",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+        .module("loss-link", ["CLossLink"], path: "Benchmarks/LossLink", hasUnsafeCode: true, isProgram: true),
+        .module(
+            "simulate",
+            ["ArgumentParser", "SimulatedWorld"],
             path: "Tests/Simulate",
-            swiftSettings: strict
+            hasUnsafeCode: true,
+            isProgram: true
         ),
-        .target(
-            name: "SimulatedWorld",
-            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
-            path: "Tests/SimulatedWorld",
-            swiftSettings: strict
-        ),
-        .target(
-            name: "SimulatedLink",
-            dependencies: ["FaultPlan", "Units"],
-            path: "Tests/SimulatedLink",
-            swiftSettings: strictAndSafe
-        ),
-        .testTarget(name: "SimulationTests", dependencies: ["SimulatedWorld"], swiftSettings: strict),
-        // Not a product: `make bench` runs it.
-        .executableTarget(
-            name: "head-reading",
-            dependencies: ["FaultPlan", "FaultProfile", "StreamReading", "Units"],
+        .module("SimulatedLink", ["FaultPlan", "Units"], path: "Tests/SimulatedLink"),
+        .module(
+            "head-reading",
+            ["FaultPlan", "FaultProfile", "StreamReading", "Units"],
             path: "Benchmarks/HeadReading",
-            swiftSettings: strictAndSafe
+            isProgram: true
         ),
-        .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
-        .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
-        .testTarget(name: "QRCodeTests", dependencies: ["QRCode"], swiftSettings: strict),
-        .testTarget(
-            name: "FaultProfileTests",
-            dependencies: ["FaultProfile", "ProfileDocuments", "Units"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "FaultPlanTests",
-            dependencies: ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ForecastTests",
-            dependencies: ["FaultPlan", "FaultProfile", "Forecast", "SimulatedLink", "Units"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ChaosStageTests",
-            dependencies: ["ChaosStage", "FaultPlan", "FaultProfile", "Units"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ReplayTests",
-            dependencies: ["FaultPlan", "FaultProfile", "Replay", "SimulatedLink", "Units"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "StreamReadingTests",
-            dependencies: ["FaultPlan", "FaultProfile", "StreamReading", "TestProtocols", "Units"],
-            swiftSettings: strict
-        ),
-        .target(name: "TestProtocols", path: "Tests/TestProtocols", swiftSettings: strict),
-        .target(
-            name: "TestSockets",
-            dependencies: ["CLibevent", "EventLoop", "Units"],
-            path: "Tests/TestSockets",
-            swiftSettings: strict
-        ),
-        .target(
-            name: "TestUploadServers",
-            dependencies: [
-                "HTTPSemantics", "ResumableUploads", "TransferProtocol",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+    ]
+        + Target.modules([
+            "Digests": ["CLibcrypto"],
+            "Units": [],
+            "QRCode": [],
+            "FaultProfile": ["Units"],
+            "FaultPlan": ["DequeModule", "FaultProfile", "Units"],
+            "Forecast": ["FaultPlan", "FaultProfile", "Units"],
+            "Replay": ["Digests", "FaultPlan", "FaultProfile", "Units"],
+            "StreamReading": ["FaultPlan", "FaultProfile", "Units"],
+            "ProxyEngine": ["EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "StreamReading", "Units"],
+            "SquallProxy": [
+                "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "Replay",
+                "ShippedProfiles", "SystemPackage", "Units",
             ],
-            path: "Tests/TestUploadServers",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "EventLoopTests",
-            dependencies: ["EventLoop", "TestSockets", "Units"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ProxyEngineTests",
-            dependencies: [
-                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "StreamReading", "TestProtocols",
-                "TestSockets", "Units",
+            "SquallTesting": ["SquallProxy"],
+            "ControlAPI": [
+                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "HTTPSemantics", "HTTPTypes",
+                "OperatingSystem", "ProfileDocuments", "ProxyEngine", "StreamReading", "Units",
             ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "SquallProxyTests",
-            dependencies: ["FaultProfile", "ShippedProfiles", "SquallProxy", "TestSockets", "Units"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "SquallTestingTests",
-            dependencies: ["EventLoop", "OriginServer", "SquallTesting", "SquallTransfer", "TestSockets"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ControlAPITests",
-            dependencies: [
-                "ControlAPI", "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "TestSockets", "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+            "HTTPSemantics": ["HTTPTypes", "RawStructuredFieldValues"],
+            "TransferProtocol": ["HTTPSemantics", "HTTPTypes", "RawStructuredFieldValues", "Units"],
+            "HTTPTransport": ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypesHTTP1", "NIOPosix"],
+            "LocalAuthority": ["Crypto", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
+            "TransferClient": [
+                "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOCore",
+                "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "SystemPackage", "TransferProtocol",
+                "Units",
             ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "HTTPSemanticsTests",
-            dependencies: [
-                "HTTPSemantics",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+            "SquallTransfer": [
+                "HTTPTransport", "HTTPTypes", "SystemPackage", "TLSTransport", "TransferClient", "TransferProtocol",
             ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "TransferProtocolTests",
-            dependencies: [
-                "HTTPSemantics", "TransferProtocol", "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+            "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage"],
+            "ResumableUploads": [
+                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
+                "NIOHTTPTypesHTTP1", "NIOPosix", "SystemPackage", "TransferProtocol",
             ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "HTTPTransportTests",
-            dependencies: [
-                "HTTPTransport", "LocalAuthority", "TestSockets", "TLSTransport",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            "OriginServer": [
+                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOCore", "NIOHTTP1",
+                "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "ResumableUploads", "SystemPackage",
+                "TransferProtocol", "Units",
             ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "TransferClientTests",
-            dependencies: [
-                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "LocalAuthority", "SimulatedDisk",
-                "TestUploadServers", "TLSTransport", "TransferClient", "TransferProtocol", "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "SystemPackage", package: "swift-system"),
+            "ChaosStage": ["FaultPlan", "FaultProfile", "Units"],
+            // The command but for TLS and the control server, which the executables give to it.
+            "SquallCommand": [
+                "ArgumentParser", "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan",
+                "FaultProfile", "Forecast", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOPosix",
+                "OperatingSystem", "OriginServer", "ProxyEngine", "QRCode", "Replay", "ResumableUploads",
+                "StreamReading", "SystemPackage", "TransferClient", "TransferProtocol", "Units",
             ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "SquallTransferTests",
-            dependencies: [
+            // For `make docs` and the description of the control API.
+            "ProfileDocuments": ["FaultProfile", "Units"],
+        ])
+        + Target.fixtures([
+            "SimulatedWorld": ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
+            "TestProtocols": [],
+            "TestSockets": ["CLibevent", "EventLoop", "Units"],
+            "TestUploadServers": [
+                "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+                "NIOHTTPTypesHTTP2", "NIOPosix", "NIOResumableUpload", "NIOSSL", "ResumableUploads", "TransferProtocol",
+            ],
+            "SimulatedDisk": ["DurableFiles", "SystemPackage", "Units"],
+        ])
+        + Target.suites([
+            "SimulationTests": ["SimulatedWorld"],
+            "DigestsTests": ["Digests"],
+            "UnitsTests": ["Units"],
+            "QRCodeTests": ["QRCode"],
+            "FaultProfileTests": ["FaultProfile", "ProfileDocuments", "Units"],
+            "FaultPlanTests": ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
+            "ForecastTests": ["FaultPlan", "FaultProfile", "Forecast", "SimulatedLink", "Units"],
+            "ChaosStageTests": ["ChaosStage", "FaultPlan", "FaultProfile", "Units"],
+            "ReplayTests": ["FaultPlan", "FaultProfile", "Replay", "SimulatedLink", "Units"],
+            "StreamReadingTests": ["FaultPlan", "FaultProfile", "StreamReading", "TestProtocols", "Units"],
+            "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
+            "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
+            "ProxyEngineTests": [
+                "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "StreamReading",
+                "TestProtocols", "TestSockets", "Units",
+            ],
+            "SquallProxyTests": ["FaultProfile", "ShippedProfiles", "SquallProxy", "TestSockets", "Units"],
+            "SquallTestingTests": [
+                "OperatingSystem", "OriginServer", "SquallTesting", "SquallTransfer", "TestSockets",
+            ],
+            "ControlAPITests": [
+                "ControlAPI", "EventLoop", "FaultPlan", "FaultProfile", "HTTPTypes", "ProxyEngine", "TestSockets",
+                "Units",
+            ],
+            "HTTPSemanticsTests": ["HTTPSemantics", "HTTPTypes"],
+            "TransferProtocolTests": ["HTTPSemantics", "HTTPTypes", "TransferProtocol", "Units"],
+            "HTTPTransportTests": [
+                "HTTPTransport", "LocalAuthority", "NIOCore", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets",
+                "TLSTransport",
+            ],
+            "TransferClientTests": [
+                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "LocalAuthority", "NIOCore",
+                "NIOHPACK", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOPosix", "NIOSSL", "SimulatedDisk",
+                "SystemPackage", "TestUploadServers", "TLSTransport", "TransferClient", "TransferProtocol", "Units",
+            ],
+            "SquallTransferTests": [
                 "EventLoop", "FaultPlan", "FaultProfile", "HTTPTransport", "LocalAuthority", "OriginServer",
                 "ProxyEngine", "SquallTransfer", "TestSockets", "TLSTransport", "Units",
             ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "SimulatedDisk",
-            dependencies: [
-                "DurableFiles", "Units",
-                .product(name: "SystemPackage", package: "swift-system"),
+            "DurableFilesTests": ["DurableFiles", "SimulatedDisk", "SystemPackage", "Units"],
+            "ResumableUploadsTests": [
+                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOEmbedded", "NIOHTTP1",
+                "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOHTTPTypesHTTP2", "NIOPosix", "ResumableUploads",
+                "SimulatedDisk", "SystemPackage", "TransferProtocol", "Units",
             ],
-            path: "Tests/SimulatedDisk",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "DurableFilesTests",
-            dependencies: [
-                "DurableFiles", "SimulatedDisk", "Units",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ResumableUploadsTests",
-            dependencies: [
-                "Digests", "DurableFiles", "HTTPSemantics", "ResumableUploads", "SimulatedDisk", "TransferProtocol",
-                "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "OriginServerTests",
-            dependencies: [
-                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "LocalAuthority", "OriginServer",
+            "OriginServerTests": [
+                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "LocalAuthority", "NIOCore",
+                "NIOEmbedded", "NIOHPACK", "NIOHTTP1", "NIOHTTPTypes", "NIOPosix", "NIOSSL", "OriginServer",
                 "ResumableUploads", "TLSTransport", "TransferProtocol", "Units",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "EndToEndTests",
-            dependencies: [
+            "EndToEndTests": [
                 "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "ProxyEngine", "squall",
-                "SquallCommand", "SquallProxy",
-                "TestProtocols", "TestSockets", "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
+                "SquallCommand", "SquallProxy", "TestProtocols", "TestSockets", "TestUploadServers", "TransferClient",
+                "TransferProtocol", "Units",
             ],
-            swiftSettings: strict
-        ),
-    ],
+        ]),
     swiftLanguageModes: [.v6]
 )
+
+extension [SwiftSetting] {
+    /// The settings of every target.
+    fileprivate static var strict: Self { stopsAtWarnings ? [.treatAllWarnings(as: .error)] : [] }
+    /// The same, and a proof that no unsafe construct is used: unsafe code has its place in `OperatingSystem` and `EventLoop`.
+    fileprivate static var safe: Self { strict + [.strictMemorySafety()] }
+}
+
+extension Target {
+    /// A module of `Sources`, or of `path`, which uses targets and `products`, some only with a trait.
+    fileprivate static func module(
+        _ name: String,
+        _ uses: [String] = [],
+        with traits: KeyValuePairs<String, [String]> = [:],
+        path: String? = nil,
+        hasUnsafeCode: Bool = false,
+        isProgram: Bool = false
+    ) -> Target {
+        let uses = uses.map { use($0) } + traits.flatMap { trait, uses in uses.map { use($0, with: trait) } }
+        let settings: [SwiftSetting] = hasUnsafeCode ? .strict : .safe
+        return isProgram
+            ? executableTarget(name: name, dependencies: uses, path: path, swiftSettings: settings)
+            : target(name: name, dependencies: uses, path: path, swiftSettings: settings)
+    }
+
+    /// Modules of `Sources`, with what each uses.
+    fileprivate static func modules(_ uses: KeyValuePairs<String, [String]>) -> [Target] {
+        uses.map { module($0, $1) }
+    }
+
+    /// What tests share, in `Tests`.
+    fileprivate static func fixtures(_ uses: KeyValuePairs<String, [String]>) -> [Target] {
+        uses.map { target(name: $0, dependencies: $1.map { use($0) }, path: "Tests/\($0)", swiftSettings: .strict) }
+    }
+
+    /// Tests.
+    fileprivate static func suites(_ uses: KeyValuePairs<String, [String]>) -> [Target] {
+        uses.map { testTarget(name: $0, dependencies: $1.map { use($0) }, swiftSettings: .strict) }
+    }
+
+    private static func use(_ name: String, with trait: String? = nil) -> Dependency {
+        let condition = trait.flatMap { TargetDependencyCondition.when(traits: [$0]) }
+        guard let package = products.first(where: { $0.value.contains(name) })?.key else {
+            return .target(name: name, condition: condition)
+        }
+        return .product(name: name, package: package, condition: condition)
+    }
+}

@@ -148,18 +148,6 @@ static inline ssize_t squall_splice(int from, int to, size_t limit) {
     return splice(from, 0, to, 0, limit, move | nonBlocking);
 }
 
-/// The columns of the terminal that `descriptor` is, or 0 when it is none or doesn't know (TIOCGWINSZ, tty_ioctl(4)).
-static inline int squall_terminal_columns(int descriptor) {
-    struct winsize size = {0};
-    return ioctl(descriptor, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
-}
-
-/// The rows of a terminal, 0 if they are unknown.
-static inline int squall_terminal_rows(int descriptor) {
-    struct winsize size = {0};
-    return ioctl(descriptor, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_row;
-}
-
 /// An event descriptor that wakes a loop from another thread (eventfd(2)).
 static inline int squall_eventfd(void) {
     return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

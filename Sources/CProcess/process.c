@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place) {
@@ -16,6 +17,16 @@ static int remove_entry(const char *path, const struct stat *facts, int kind, st
 
 int squall_remove_folder(const char *path) {
     return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int squall_terminal_columns(int descriptor) {
+    struct winsize size = {0};
+    return ioctl(descriptor, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
+}
+
+int squall_terminal_rows(int descriptor) {
+    struct winsize size = {0};
+    return ioctl(descriptor, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_row;
 }
 
 #ifdef __linux__

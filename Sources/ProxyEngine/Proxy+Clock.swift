@@ -1,6 +1,6 @@
-import EventLoop
 import FaultPlan
 import FaultProfile
+import OperatingSystem
 import Units
 
 /// A change of a proxy's clock, on which its phases, `when.clock` and duty cycles run.

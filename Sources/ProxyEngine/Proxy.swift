@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import OperatingSystem
 import Synchronization
 import Units
 

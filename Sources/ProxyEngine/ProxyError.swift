@@ -1,4 +1,5 @@
 import EventLoop
+import OperatingSystem
 
 /// An error of starting or changing a proxy.
 public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import OperatingSystem
 import Units
 
 /// A problem of a proxy that isn't a fault of its profile.

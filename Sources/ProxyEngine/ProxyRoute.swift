@@ -1,4 +1,5 @@
 import EventLoop
+import OperatingSystem
 import Synchronization
 
 /// The addresses that a running proxy listens on and forwards to.

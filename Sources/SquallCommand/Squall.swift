@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
 import Glibc
+import OperatingSystem
 import Units
 
 /// The `squall` command: its subcommands and their common exit codes.

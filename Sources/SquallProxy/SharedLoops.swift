@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import OperatingSystem
 internal import Synchronization
 
 /// The event loops of the process, which all proxies share. They start with the first proxy and run until the process ends.

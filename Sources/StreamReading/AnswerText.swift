@@ -1,12 +1,10 @@
 import FaultProfile
-import NIOHTTP1
 
 extension StreamReader {
     /// The bytes of an answer (RFC 9112, section 4); without content for a HEAD request.
     public func text(of answer: HTTPAnswer, to request: Int64) -> [UInt8] {
-        let status = HTTPResponseStatus(statusCode: answer.status)
         let content = Array(answer.body.utf8)
-        var text = "HTTP/1.1 \(answer.status) \(status.reasonPhrase)\r\nConnection: close\r\n"
+        var text = "HTTP/1.1 \(answer.status) \(ReasonPhrase.of(answer.status))\r\nConnection: close\r\n"
         for field in answer.fields { text += "\(field.name): \(field.value)\r\n" }
         if !AnswerText.hasNoContent(answer.status) { text += "Content-Length: \(content.count)\r\n" }
         let hasContent = method(of: request) != "HEAD" && !AnswerText.hasNoContent(answer.status)

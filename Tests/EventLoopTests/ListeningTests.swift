@@ -1,4 +1,5 @@
 import Glibc
+import OperatingSystem
 import TestSockets
 import Testing
 import Units

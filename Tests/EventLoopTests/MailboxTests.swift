@@ -1,4 +1,6 @@
 import Dispatch
+import OperatingSystem
+import TestSockets
 import Testing
 import Units
 

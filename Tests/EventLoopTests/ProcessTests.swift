@@ -1,5 +1,7 @@
 import EventLoop
 import Glibc
+import OperatingSystem
+import TestSockets
 import Testing
 import Units
 

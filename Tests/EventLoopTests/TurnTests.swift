@@ -1,4 +1,5 @@
 import EventLoop
+import TestSockets
 import Testing
 import Units
 

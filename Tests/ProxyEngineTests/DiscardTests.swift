@@ -1,7 +1,7 @@
-import EventLoop
 import FaultPlan
 import FaultProfile
 import Foundation
+import OperatingSystem
 import ProxyEngine
 import TestSockets
 import Testing

@@ -1,7 +1,7 @@
-import EventLoop
 import FaultPlan
 import FaultProfile
 import Glibc
+import OperatingSystem
 import TestSockets
 import Testing
 import Units

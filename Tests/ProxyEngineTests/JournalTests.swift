@@ -1,8 +1,8 @@
-import EventLoop
 import FaultPlan
 import FaultProfile
 import Foundation
 import Glibc
+import OperatingSystem
 import Synchronization
 import TestSockets
 import Testing

@@ -1,8 +1,8 @@
-import EventLoop
 import FaultPlan
 import FaultProfile
 import Foundation
 import Glibc
+import OperatingSystem
 import ProxyEngine
 import TestSockets
 import Testing

@@ -2,6 +2,7 @@ import EventLoop
 import FaultPlan
 import FaultProfile
 import Glibc
+import OperatingSystem
 import TestSockets
 import Testing
 import Units

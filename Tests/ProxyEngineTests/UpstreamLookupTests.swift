@@ -2,6 +2,7 @@ import EventLoop
 import FaultPlan
 import FaultProfile
 import Glibc
+import OperatingSystem
 import Synchronization
 import TestSockets
 import Testing

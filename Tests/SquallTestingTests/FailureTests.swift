@@ -1,5 +1,5 @@
-import EventLoop
 import Foundation
+import OperatingSystem
 import Testing
 
 /// What a failing test tells, seen from outside.

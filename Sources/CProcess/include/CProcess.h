@@ -16,6 +16,10 @@ void squall_drain_child_signals(int descriptor);
 // Makes a pipe whose descriptors are closed on exec: its reading end, then its writing end. Returns 0 or an errno value.
 int squall_open_pipe(int descriptors[2]);
 
+// The columns and rows of the terminal that a descriptor is, 0 where there are none or it doesn't know (TIOCGWINSZ, tty_ioctl(4)).
+int squall_terminal_columns(int descriptor);
+int squall_terminal_rows(int descriptor);
+
 // Removes a folder with everything in it, and follows no link. Returns 0, or -1 with errno.
 int squall_remove_folder(const char *path);
 

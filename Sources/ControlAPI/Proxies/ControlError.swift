@@ -1,5 +1,6 @@
 import EventLoop
 import FaultProfile
+import OperatingSystem
 import ProxyEngine
 
 /// The reason why a request to the control server can't be carried out. Nothing has changed then.

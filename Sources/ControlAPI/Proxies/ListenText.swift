@@ -1,5 +1,6 @@
 import EventLoop
 import FaultProfile
+import OperatingSystem
 import ProxyEngine
 import Units
 

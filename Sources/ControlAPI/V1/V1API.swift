@@ -1,5 +1,6 @@
 import FaultProfile
 import HTTPTypes
+import StreamReading
 
 /// Squall's own HTTP API, and the page that uses it.
 public struct V1API: Sendable {
@@ -54,22 +55,11 @@ public struct V1API: Sendable {
 }
 
 extension APIResponse {
-    /// The titles of errors by status.
-    private static let titles = [
-        400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-        408: "Request Timeout", 409: "Conflict", 413: "Content Too Large", 422: "Unprocessable Content",
-        429: "Too Many Requests",
-        500: "Internal Server Error", 503: "Service Unavailable",
-    ]
-
-    /// The title of an error's status.
-    static func title(of status: Int) -> String { titles[status] ?? "Error" }
-
     /// An error (RFC 9457).
     static func problem(_ status: Int, _ code: String, _ detail: String, _ problems: [Problem] = []) -> APIResponse {
         var members: [(key: String, value: JSONText)] = [
             ("type", .text("about:blank")),
-            ("title", .text(title(of: status))),
+            ("title", .text(ReasonPhrase.of(status))),
             ("status", .signed(Int64(status))),
             ("detail", .text(detail)),
             ("code", .text(code)),

@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 import Synchronization
 import Units
 

@@ -1,4 +1,5 @@
 import Glibc
+import OperatingSystem
 import Synchronization
 
 /// The loops of a process, each with its own thread.

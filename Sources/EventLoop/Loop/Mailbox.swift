@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 import Synchronization
 
 /// The only cross-thread entry to a loop: jobs posted from any thread, run on the loop in order.

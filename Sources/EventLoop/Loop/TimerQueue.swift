@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 import Units
 
 /// The clock of timers. A closure in its place would count a reference each time.

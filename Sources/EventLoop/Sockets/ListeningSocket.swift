@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 import Units
 
 /// A socket that accepts connections: TCP, or a Unix-domain stream socket.

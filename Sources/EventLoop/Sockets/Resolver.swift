@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import OperatingSystem
 
 /// Resolves names off the loops, because getaddrinfo(3) blocks.
 public enum Resolver {

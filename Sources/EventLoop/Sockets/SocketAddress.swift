@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 import Units
 
 /// The address of a socket: IPv4 or IPv6 and a port, or the name of a Unix-domain socket.
@@ -140,5 +141,13 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
         guard let address else { throw .last("getsockname") }
         return address
+    }
+}
+
+extension SystemError {
+    /// Whether a bind to `address` failed because the machine has switched its family off: no socket of the family, or no
+    /// loopback address.
+    public func isFamilyMissing(for address: SocketAddress) -> Bool {
+        code == EAFNOSUPPORT || code == EADDRNOTAVAIL && address.isLoopback
     }
 }

@@ -1,3 +1,4 @@
+import OperatingSystem
 import Units
 
 /// Bytes at the start of a loop's scratch buffer.

@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 import Units
 
 /// A connected, or connecting, socket of one loop, watched edge-triggered: TCP, or a Unix-domain stream socket.

@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 
 /// Calls on a system socket by its descriptor.
 enum SystemSocket {

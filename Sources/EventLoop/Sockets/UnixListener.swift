@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 import Units
 
 /// The name and the file of a listening Unix-domain socket.

@@ -1,5 +1,6 @@
 import CLibevent
 import Glibc
+import OperatingSystem
 import Units
 
 /// The system calls of loops, sockets and pipes, or those of a simulation.

@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import OperatingSystem
 import Units
 
 /// Dialing the addresses of the upstream.

@@ -1,4 +1,5 @@
 import EventLoop
+import OperatingSystem
 import StreamReading
 
 /// The handshake of one connection whose client names its target, in memory that exists until the bytes flow.

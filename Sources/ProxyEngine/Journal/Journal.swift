@@ -1,6 +1,6 @@
-import EventLoop
 import FaultPlan
 import FaultProfile
+import OperatingSystem
 import Units
 
 /// The event journal as JSON Lines: a header, then one object for each fault that acted.

@@ -1,7 +1,7 @@
-import EventLoop
 import FaultPlan
 import FaultProfile
 import FoundationEssentials
+import OperatingSystem
 import Units
 
 /// A line of the journal after the header, before encoding.

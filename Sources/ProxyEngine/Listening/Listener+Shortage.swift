@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import OperatingSystem
 import Units
 
 /// Shortage of descriptors or connections: connections whose peers are gone are released for new clients, which wait in

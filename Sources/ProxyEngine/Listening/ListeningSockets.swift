@@ -1,4 +1,5 @@
 import EventLoop
+import OperatingSystem
 import Units
 
 /// The listening sockets of a proxy: one for each address of the name that it listens on, all with the same port.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoop
 import FaultProfile
+import OperatingSystem
 import Units
 
 /// `squall demo`: an origin server, the proxy and the resumable client in one process.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoop
 import HTTPSemantics
+import OperatingSystem
 import SystemPackage
 import TransferClient
 import TransferProtocol

@@ -1,5 +1,5 @@
 import ArgumentParser
-import EventLoop
+import OperatingSystem
 
 /// `squall guard`: the process that runs a command of `squall test`. Not for people.
 struct GuardCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoop
 import HTTPTransport
+import OperatingSystem
 import OriginServer
 import ResumableUploads
 import Synchronization

@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLoop
 import FaultPlan
 import FaultProfile
+import OperatingSystem
 import ProxyEngine
 import Units
 

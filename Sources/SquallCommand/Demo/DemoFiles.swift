@@ -1,6 +1,6 @@
 import Digests
-import EventLoop
 import FoundationEssentials
+import OperatingSystem
 import SystemPackage
 import Units
 

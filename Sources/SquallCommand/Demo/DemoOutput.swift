@@ -1,4 +1,4 @@
-import EventLoop
+import OperatingSystem
 
 /// The permanent output of the demo: as it is in a pipe or a file, fitted to the width and colored on the terminal that also
 /// shows the transfer.

@@ -1,6 +1,6 @@
-import EventLoop
 import FaultPlan
 import FaultProfile
+import OperatingSystem
 import Synchronization
 import TransferClient
 import Units

@@ -1,5 +1,5 @@
-import EventLoop
 import FoundationEssentials
+import OperatingSystem
 import SystemPackage
 
 /// The output files of `squall shrink`.

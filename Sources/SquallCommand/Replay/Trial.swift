@@ -3,6 +3,7 @@ import FaultPlan
 import FaultProfile
 import FoundationEssentials
 import Glibc
+import OperatingSystem
 import ProxyEngine
 import Units
 

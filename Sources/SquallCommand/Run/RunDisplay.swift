@@ -1,5 +1,5 @@
-import EventLoop
 import FaultPlan
+import OperatingSystem
 import ProxyEngine
 import Units
 

@@ -1,6 +1,7 @@
 import ControlAPI
 import EventLoop
 import FaultProfile
+import OperatingSystem
 import ProxyEngine
 import Units
 

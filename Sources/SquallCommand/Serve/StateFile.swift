@@ -1,7 +1,7 @@
 import ControlAPI
 import DurableFiles
-import EventLoop
 import NIOPosix
+import OperatingSystem
 import SystemPackage
 
 /// The file in which `squall serve` keeps its proxies and stored profiles. One server at a time has it.

@@ -1,5 +1,5 @@
-import EventLoop
 import Glibc
+import OperatingSystem
 import Synchronization
 import Units
 

@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
 import FoundationEssentials
+import OperatingSystem
 import SystemPackage
 import TransferProtocol
 import Units

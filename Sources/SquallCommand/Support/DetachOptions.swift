@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
 import FoundationEssentials
+import OperatingSystem
 
 /// The option of the commands that can go on in the background.
 struct DetachOptions: ParsableArguments {

@@ -1,5 +1,5 @@
-import EventLoop
 import FoundationEssentials
+import OperatingSystem
 import SystemPackage
 
 /// File errors in the system's words.

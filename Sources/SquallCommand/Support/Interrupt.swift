@@ -1,6 +1,7 @@
 import EventLoop
 import FoundationEssentials
 import Glibc
+import OperatingSystem
 import Synchronization
 import SystemPackage
 

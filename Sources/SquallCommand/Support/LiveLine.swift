@@ -1,5 +1,5 @@
 import Dispatch
-import EventLoop
+import OperatingSystem
 import Synchronization
 import SystemPackage
 import Units

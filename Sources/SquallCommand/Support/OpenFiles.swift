@@ -1,5 +1,5 @@
 import ArgumentParser
-import EventLoop
+import OperatingSystem
 
 /// The least limits of open files (ulimit -n) with which commands work.
 enum OpenFiles {

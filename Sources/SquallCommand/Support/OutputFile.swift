@@ -1,5 +1,5 @@
-import EventLoop
 import Glibc
+import OperatingSystem
 
 /// An output file of the command.
 struct OutputFile {

@@ -1,6 +1,6 @@
-import EventLoop
 import FoundationEssentials
 import Glibc
+import OperatingSystem
 
 /// A picture of the command as PNG, which `rsvg-convert` draws.
 struct PNGFile {

@@ -1,4 +1,4 @@
-import EventLoop
+import OperatingSystem
 import SystemPackage
 
 /// Reads input files without blocking.

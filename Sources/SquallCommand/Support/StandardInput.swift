@@ -1,6 +1,6 @@
-import EventLoop
 import FaultProfile
 import Glibc
+import OperatingSystem
 import SystemPackage
 
 /// The profile on standard input, which is called "-".

@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
 import FoundationEssentials
+import OperatingSystem
 import Units
 
 /// The start of the proxies' clocks.

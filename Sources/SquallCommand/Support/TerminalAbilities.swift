@@ -1,5 +1,5 @@
-import EventLoop
 import FoundationEssentials
+import OperatingSystem
 
 /// The capabilities of the terminal, from the environment.
 struct TerminalAbilities: Hashable {

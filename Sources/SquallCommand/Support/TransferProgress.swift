@@ -1,4 +1,4 @@
-import EventLoop
+import OperatingSystem
 import Synchronization
 import TransferClient
 import Units

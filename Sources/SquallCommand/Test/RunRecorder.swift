@@ -1,6 +1,7 @@
 import ChaosStage
 import EventLoop
 import FaultPlan
+import OperatingSystem
 import ProxyEngine
 import Replay
 import Synchronization

@@ -1,6 +1,7 @@
 import ChaosStage
 import EventLoop
 import FoundationEssentials
+import OperatingSystem
 import ProxyEngine
 import Synchronization
 import Units

@@ -5,6 +5,7 @@ import FaultPlan
 import FaultProfile
 import FoundationEssentials
 import Glibc
+import OperatingSystem
 import ProxyEngine
 import Replay
 import Synchronization

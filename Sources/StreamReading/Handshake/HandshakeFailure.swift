@@ -28,18 +28,20 @@ public enum HandshakeFailure: Hashable, Sendable, CaseIterable {
     case overloaded
 
     /// The HTTP status and its phrase (RFC 9110, section 15).
-    var status: String {
+    var status: String { "\(code) \(ReasonPhrase.of(code))" }
+
+    private var code: Int {
         switch self {
-        case .malformed: "400 Bad Request"
-        case .noSuchPage: "404 Not Found"
-        case .methodNotAllowed: "405 Method Not Allowed"
-        case .passwordNeeded: "407 Proxy Authentication Required"
-        case .tooSlow: "408 Request Timeout"
-        case .tooLong: "431 Request Header Fields Too Large"
-        case .forbidden: "403 Forbidden"
-        case .unresolved, .refused, .networkUnreachable, .hostUnreachable: "502 Bad Gateway"
-        case .overloaded: "503 Service Unavailable"
-        case .timedOut: "504 Gateway Timeout"
+        case .malformed: 400
+        case .noSuchPage: 404
+        case .methodNotAllowed: 405
+        case .passwordNeeded: 407
+        case .tooSlow: 408
+        case .tooLong: 431
+        case .forbidden: 403
+        case .unresolved, .refused, .networkUnreachable, .hostUnreachable: 502
+        case .overloaded: 503
+        case .timedOut: 504
         }
     }
 

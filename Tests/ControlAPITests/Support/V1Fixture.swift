@@ -104,13 +104,6 @@ struct V1Answer {
     }
 }
 
-/// Runs `body`, which may block, on a thread that is no task's.
-func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
-    }
-}
-
 /// Runs `body` with a control server over real loops.
 func withV1(
     token: String? = nil,

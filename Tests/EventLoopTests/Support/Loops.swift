@@ -1,5 +1,3 @@
-import Dispatch
-import Synchronization
 import Units
 
 @testable import EventLoop
@@ -28,15 +26,6 @@ func answer<Answer: Sendable>(
     }
 }
 
-/// Runs `body`, which may block, on a thread that is no task's.
-func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue(label: "test").async {
-            continuation.resume(with: Swift.Result { try body() })
-        }
-    }
-}
-
 /// A handler that does what the test says.
 final class Recorder: LoopHandler {
     var whenReady: (Int) -> Void = { _ in }
@@ -51,23 +40,6 @@ final class Recorder: LoopHandler {
 
     override func socketIsReady(_ tag: Int) { whenReady(tag) }
     override func timerFired(_ tag: Int) { whenFired(tag) }
-}
-
-/// A value that several threads write.
-final class Shared<Value: Sendable>: Sendable {
-    private let stored: Mutex<Value>
-
-    init(_ value: Value) { stored = Mutex(value) }
-
-    var value: Value { stored.withLock { $0 } }
-
-    func update(_ change: @Sendable (inout Value) -> Void) {
-        stored.withLock { value in
-            var copy = value
-            change(&copy)
-            value = copy
-        }
-    }
 }
 
 /// A clock of a test.

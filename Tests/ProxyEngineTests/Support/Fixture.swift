@@ -4,18 +4,12 @@ import FaultPlan
 import FaultProfile
 import Foundation
 import Glibc
+import OperatingSystem
 import ProxyEngine
 import Synchronization
 import TestSockets
 import Testing
 import Units
-
-/// Runs `body`, which may block, on a thread that is no task's.
-func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
-    }
-}
 
 /// What one thread hands to another, in order.
 final class Slot<Value: Sendable>: Sendable {

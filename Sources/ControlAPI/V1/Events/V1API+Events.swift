@@ -1,6 +1,6 @@
-import EventLoop
 import FaultProfile
 import HTTPTypes
+import OperatingSystem
 
 extension V1API {
     /// The milliseconds between samples of a stream: 100 to 10,000.

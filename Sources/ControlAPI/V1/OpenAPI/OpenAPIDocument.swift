@@ -1,6 +1,7 @@
 import FaultProfile
 import HTTPTypes
 import ProfileDocuments
+import StreamReading
 
 extension V1API {
     func openAPI(_ request: V1Request) async throws(ControlError) -> APIResponse { .json(OpenAPIDocument.json) }
@@ -51,7 +52,7 @@ enum OpenAPIDocument {
             members.append(("requestBody", .object([("required", .flag(true)), ("content", content)])))
         }
         var responses: Members = [(String(route.success.status), success(route.success.content))]
-        for status in route.errors { responses.append((String(status), error(APIResponse.title(of: status)))) }
+        for status in route.errors { responses.append((String(status), error(ReasonPhrase.of(status)))) }
         members.append(("responses", .object(responses + [("default", error("An error (RFC 9457)."))])))
         return .object(members)
     }

@@ -1,4 +1,4 @@
-import EventLoop
+import OperatingSystem
 import Units
 
 extension ManagedProxy {

@@ -1,5 +1,5 @@
-import EventLoop
 import FaultProfile
+import OperatingSystem
 import ProxyEngine
 import Units
 

@@ -1,6 +1,6 @@
-import EventLoop
 import Foundation
 import Glibc
+import OperatingSystem
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ChildProcessTests {

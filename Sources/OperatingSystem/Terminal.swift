@@ -1,4 +1,4 @@
-import CLibevent
+import CProcess
 import Glibc
 
 /// Properties and input of the terminal.

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import TestSockets
 import Testing
 import Units
 
-@testable import EventLoop
+@testable import OperatingSystem
 
 struct LineWriterTests {
     /// The content of a file that `body` had written, by its path, which is gone afterwards.

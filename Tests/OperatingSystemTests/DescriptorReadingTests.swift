@@ -1,5 +1,5 @@
-import EventLoop
 import Foundation
+import OperatingSystem
 import Testing
 
 /// Reads of file descriptors.

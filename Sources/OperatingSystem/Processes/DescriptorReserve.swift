@@ -3,7 +3,7 @@ import Synchronization
 
 /// The last descriptors of the process, reserved for files and system libraries. (libdispatch opens a file in /proc once a
 /// second while work waits, and aborts the process if it can't.)
-enum DescriptorReserve {
+package enum DescriptorReserve {
     /// The number of descriptors that are reserved always: 16.
     private static let least = 16
     /// The number of those that are reserved besides, see `ProcessLimits.reserveOpenFiles`.
@@ -13,11 +13,11 @@ enum DescriptorReserve {
     private static var count: Int { least + others.load(ordering: .relaxed) }
 
     /// Whether `descriptor` is reserved.
-    static func includes(_ descriptor: Int32) -> Bool { Int(descriptor) >= limit - count }
+    package static func includes(_ descriptor: Int32) -> Bool { Int(descriptor) >= limit - count }
 
     /// Whether the next descriptor would be reserved. Tested by duplicating `descriptor`, unless the recently opened `last`
     /// is far from the reserve.
-    static func isNext(after last: Int32, duplicating descriptor: Int32) -> Bool {
+    package static func isNext(after last: Int32, duplicating descriptor: Int32) -> Bool {
         let limit = limit
         guard Int(last) >= limit / 2 else { return false }
         let next = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)

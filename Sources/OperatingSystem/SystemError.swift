@@ -17,14 +17,14 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// An error whose code isn't an errno value, such as one of getaddrinfo(3).
-    init(call: String, code: Int32, reason: String) {
+    package init(call: String, code: Int32, reason: String) {
         self.call = call
         self.code = code
         self.reason = reason
     }
 
     /// The error of the current errno.
-    static func last(_ call: String) -> SystemError { SystemError(call: call, code: errno) }
+    package static func last(_ call: String) -> SystemError { SystemError(call: call, code: errno) }
 
     /// For example "Address already in use (bind, errno 98)"; the codes of getaddrinfo(3), below 0, are no errno.
     public var description: String { "\(reason) (\(call), \(code < 0 ? "error" : "errno") \(code))" }
@@ -52,11 +52,6 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var isNetworkUnreachable: Bool { code == ENETUNREACH || code == ENETDOWN }
     /// Whether the server's backlog is full, which connect(2) reports for Unix-domain sockets only.
     public var isQueueFull: Bool { call == "connect" && code == EAGAIN }
-    /// Whether a bind to `address` failed because the machine has switched its family off: no socket of the family, or no
-    /// loopback address.
-    public func isFamilyMissing(for address: SocketAddress) -> Bool {
-        code == EAFNOSUPPORT || code == EADDRNOTAVAIL && address.isLoopback
-    }
     /// Whether the address is in use.
     public var isAddressInUse: Bool { code == EADDRINUSE }
 }

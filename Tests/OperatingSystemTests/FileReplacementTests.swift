@@ -1,6 +1,6 @@
-import EventLoop
 import Foundation
 import Glibc
+import OperatingSystem
 import Testing
 
 struct FileReplacementTests {
