@@ -118,12 +118,13 @@ private struct Exchange {
 
     private static func pass(_ bytes: Span<UInt8>, _ reader: StreamReader, _ link: inout Link, _ now: Moment) {
         reader.timeAdvanced(to: now, link.direction)
-        precondition(link.decide(available: Int64(bytes.count), now: now).readLimit >= bytes.count, "a cut was made")
+        guard case .receive(let limit) = link.next(available: Int64(bytes.count), now: now), limit >= bytes.count else {
+            preconditionFailure("a cut was made")
+        }
         let portion = reader.read(bytes, link.direction, at: now, into: &link)
         precondition(portion.count == bytes.count && reader.heldCount(link.direction) == 0, "a message wasn't read")
         link.bytesArrived(Int64(bytes.count))
-        let decision = link.decide(available: 0, now: now)
-        link.bytesDelivered(decision.writeOffset - link.delivered)
-        precondition(decision.end == nil && link.held == 0, "bytes were held back")
+        if case .send(let count) = link.next(available: nil, now: now) { link.bytesDelivered(count) }
+        precondition(link.held == 0, "bytes were held back")
     }
 }

@@ -1,6 +1,14 @@
 import FaultProfile
 import Units
 
+/// How a source ends.
+public enum SourceEnd: Sendable {
+    /// An orderly end: FIN.
+    case finish
+    /// A reset: RST.
+    case reset
+}
+
 /// How a stream ends.
 public enum Ending: Hashable, Sendable {
     /// An orderly end: FIN.
@@ -15,26 +23,26 @@ public enum Ending: Hashable, Sendable {
 }
 
 /// What a link permits at a moment.
-public struct Decision: Hashable, Sendable {
+struct Decision: Hashable {
     /// The bytes that may be taken from the source now.
-    public var readLimit: Int64
+    var readLimit: Int64
     /// The offset up to which bytes may be delivered to the sink.
-    public var writeOffset: Int64
+    var writeOffset: Int64
     /// Set once in a link's life: all bytes have been delivered and the end is due.
-    public var end: Ending?
+    var end: Ending?
     /// When to ask again if nothing happens; `distantFuture` if only an event can change the answer.
-    public var wake: Moment
+    var wake: Moment
 }
 
 /// One direction of one connection: a queue of bytes, seen as positions, and the faults on it.
 ///
-/// A link never sees a byte, a socket or a clock. The pump reports what came (`bytesArrived`, `sourceEnded`) and what went
-/// (`bytesDelivered`), and asks what may happen now (`decide`). The same positions at the same moments give the same
-/// answers.
+/// A link never sees a byte, a socket or a clock. Its driver asks for the next step (`next`), carries it out, and reports what
+/// came (`bytesArrived`, `sourceEnded`) and what went (`bytesDelivered`). The same positions at the same moments give the same
+/// steps.
 ///
 /// Without faults a link is a few numbers; the state of faults is allocated apart (`LinkFaults`).
 public struct Link: Sendable {
-    /// Passed to `decide` when an unknown number of bytes waits in front of the link.
+    /// Passed to `next` when an unknown number of bytes waits in front of the link.
     public static let uncounted: Int64 = 1 << 40
     /// The default limit of held bytes: 8 MiB.
     public static let defaultHoldLimit = ByteCount.mebibytes(8)
@@ -52,30 +60,30 @@ public struct Link: Sendable {
     var faults: ContiguousArray<LinkFaults> = []
     /// Whether one of the faults is a stage.
     private(set) var hasStages: Bool
+    private var traits: LinkTraits
     /// The direction of the link.
     public let direction: Direction
-    /// Whether `decide` needs the number of waiting bytes; if not, `uncounted` stands for "some".
-    public private(set) var measuresAvailability: Bool
+    /// Whether `next` needs the number of waiting bytes; if not, `uncounted` stands for "some".
+    public var measuresAvailability: Bool { traits.measuresAvailability }
     /// Whether the link takes bytes in before they may leave, as a delay does; if not, bytes are best left with the
     /// source until they may pass.
-    public private(set) var takesAhead: Bool
-    /// Whether bytes taken in count as sent and only need time to arrive.
-    private var delays: Bool
-    /// Whether arrival times matter, see `noteArrival`.
-    public private(set) var countsFromArrival: Bool
+    public var takesAhead: Bool { traits.takesAhead }
+    /// Whether arrival times matter, see `bytesArrived`.
+    public var countsFromArrival: Bool { traits.countsFromArrival }
     /// Whether `nextAlteration` must be called for bytes taken from the source.
     public private(set) var altersBytes: Bool
     /// Whether faults act on messages, which are remembered.
     private var remembersPositions: Bool
-    /// Whether `decide` has returned the end.
+    /// Whether `next` has returned the end.
     public private(set) var isFinished = false
     /// Whether a fault holds the rest of the stream for good, including its end.
     public private(set) var isBlackholed = false
     /// Whether a fault drops what is taken from the source now, so that the source needn't wait for the sink.
-    public private(set) var isDiscarding = false
-    /// Whether a fault let nothing pass at the last `decide`, but may later.
+    private(set) var isDiscarding = false
+    /// Whether a fault let nothing pass at the last step, but may later.
     public private(set) var isPaused = false
-    private var sourceEnding = SourceEnding.none
+    /// How the source ended, if it has.
+    public private(set) var sourceEnd: SourceEnd?
 
     init(
         direction: Direction,
@@ -88,13 +96,9 @@ public struct Link: Sendable {
     ) {
         self.direction = direction
         self.holdLimit = max(1, holdLimit.bytes)
-        let traits = LinkTraits(slots)
+        traits = LinkTraits(slots)
         hasStages = !slots.isEmpty
         altersBytes = !alterSlots.isEmpty
-        measuresAvailability = traits.measuresAvailability
-        takesAhead = traits.takesAhead
-        delays = traits.delays
-        countsFromArrival = traits.countsFromArrival
         remembersPositions = messageFault != nil
         guard hasStages || altersBytes || messageFault != nil else { return }
         faults = [
@@ -113,10 +117,7 @@ public struct Link: Sendable {
         self.remembersPositions = remembersPositions
         self.hasStages = hasStages
         self.altersBytes = altersBytes
-        measuresAvailability = traits.measuresAvailability
-        takesAhead = traits.takesAhead
-        delays = traits.delays
-        countsFromArrival = traits.countsFromArrival
+        self.traits = traits
         // A fault that still holds the stream says so at the next call.
         isBlackholed = false
         isPaused = false
@@ -125,12 +126,6 @@ public struct Link: Sendable {
 
     /// Whether the link has no fault, so every byte may pass at any time.
     public var isTransparent: Bool { !hasStages && !altersBytes }
-
-    /// Whether nothing can happen before bytes or an end come: no stages, no held bytes, no end.
-    public var isAtRest: Bool { !hasStages && arrived == delivered && sourceEnding == .none }
-
-    /// How the source ended, if it has.
-    public var sourceEnd: Ending? { sourceEnding.ending }
 
     /// Whether the link may hold another byte.
     public var hasRoom: Bool { room > 0 }
@@ -170,18 +165,9 @@ public struct Link: Sendable {
             case .insert(_, let bytes): left += Int64(bytes.count)
             }
         }
-        if left > 0 { bytesArrived(left) } else { bytesVanished() }
+        bytesArrived(left)
         return alterations
     }
-
-    /// The number of messages remembered by faults that change bytes.
-    var rememberedMessages: Int { faults.isEmpty ? 0 : faults[0].rememberedMessages }
-
-    /// The number of positions and messages that stages remember.
-    var rememberedPositions: Int { faults.isEmpty ? 0 : faults[0].rememberedPositions }
-
-    /// The number of positions whose bytes haven't arrived.
-    var waitingMarks: Int { faults.isEmpty ? 0 : faults[0].waitingMarks }
 
     /// Notes a position in the bytes that were just taken from the source. Called before `nextAlteration` and
     /// `bytesArrived`, in the order of positions.
@@ -189,32 +175,28 @@ public struct Link: Sendable {
         if !faults.isEmpty { faults[0].note(mark, behind: arrived, &events) }
     }
 
-    /// Notes that `count` bytes, above 0, were taken from the source.
-    public mutating func bytesArrived(_ count: Int64) {
-        precondition(sourceEnding == .none, "bytes can't arrive after the end of their stream")
+    /// Notes that `count` bytes were taken from the source; 0 if `nextAlteration` removed all of them.
+    ///
+    /// - Parameters:
+    ///   - count: the bytes that are left, inserted ones included.
+    ///   - arrival: by when they had come. A delay counts from there, unless a fault or a full link made them wait; `nil` for
+    ///     the time of the next step.
+    public mutating func bytesArrived(_ count: Int64, at arrival: Moment? = nil) {
+        precondition(sourceEnd == nil, "bytes can't arrive after the end of their stream")
         arrived += count
-        if !faults.isEmpty { faults[0].takeMarks() }
-    }
-
-    /// Notes that `nextAlteration` removed all bytes that were just taken from the source.
-    public mutating func bytesVanished() {
-        if !faults.isEmpty { faults[0].takeMarks() }
-    }
-
-    /// Notes that the bytes of the last `bytesArrived` had come by `arrival`. A delay counts from there, unless a fault
-    /// or a full link made them wait. Without this call bytes come at the next `decide`.
-    public mutating func noteArrival(_ arrival: Moment) {
-        if countsFromArrival { faults[0].noteArrival(arrival) }
+        guard !faults.isEmpty else { return }
+        faults[0].takeMarks()
+        if let arrival, countsFromArrival { faults[0].arrival = arrival }
     }
 
     /// Notes that bytes are taken from `now` on; a delay doesn't count from before.
     public mutating func begin(at now: Moment) {
-        if countsFromArrival { faults[0].begin(at: now) }
+        if countsFromArrival { faults[0].openSince = now }
     }
 
     /// Notes the end of the source, a position after its last byte. A second end is ignored.
-    public mutating func sourceEnded(_ ending: Ending) {
-        if sourceEnding == .none { sourceEnding = SourceEnding(ending) }
+    public mutating func sourceEnded(_ end: SourceEnd) {
+        if sourceEnd == nil { sourceEnd = end }
     }
 
     /// Notes that `count` bytes were delivered to the sink.
@@ -223,14 +205,14 @@ public struct Link: Sendable {
         precondition(delivered <= arrived, "a link can't hand over more than it took")
     }
 
-    /// The sink takes nothing at `now`. No byte moves before it does, so the next `decide` isn't late.
+    /// The sink takes nothing at `now`. No byte moves before it does, so the next call isn't late.
     ///
-    /// - Returns: the time at which `decide` must be called even so, because a fault begins or ends.
-    public mutating func sinkIsFull(at now: Moment) -> Moment {
+    /// - Returns: the time at which the link must be asked even so, because a fault begins or ends.
+    mutating func sinkIsFull(at now: Moment) -> Moment {
         faults.isEmpty ? .distantFuture : faults[0].sinkIsFull(at: now)
     }
 
-    /// The bytes that rates lost because `decide` was called later than they catch up on.
+    /// The bytes that rates lost because `next` was called later than they catch up on.
     public var lostBytes: Int64 { faults.isEmpty ? 0 : faults[0].lostBytes }
 
     /// Omits effects that only show in the bytes, for a forecast: the ends of writes, and corruptions beyond the
@@ -239,7 +221,7 @@ public struct Link: Sendable {
         if !faults.isEmpty { faults[0].simplify() }
     }
 
-    /// How long `decide` may be delayed on a simplified link without changing its result, in nanoseconds; with `isExact`, nor
+    /// How long `next` may be delayed on a simplified link without changing its result, in nanoseconds; with `isExact`, nor
     /// its draws where bytes that are asked for together share one.
     public mutating func latenessAllowance(at now: Moment, drawingAsRuns isExact: Bool) -> Int64 {
         faults.isEmpty ? .max : faults[0].latenessAllowance(at: now, drawingAsRuns: isExact)
@@ -249,22 +231,18 @@ public struct Link: Sendable {
     /// asked for together share one.
     public var delaySpread: Int64 { faults.isEmpty ? 0 : faults[0].delaySpread }
 
-    /// The work of faults so far beside `decide` (losses, slices, bytes to change), so that a forecast can stop in time.
+    /// The work of faults so far beside `next` (losses, slices, bytes to change), so that a forecast can stop in time.
     public mutating func work() -> Int { faults.isEmpty ? 0 : faults[0].work() }
 
-    /// What may happen at `now` with `available` bytes waiting in front of the link, or `uncounted`. `now` never goes
-    /// back.
-    ///
-    /// To be called again after every `bytesArrived`, `bytesDelivered` and `sourceEnded`, when bytes come to wait in
-    /// front of the link, and at `Decision.wake`. The end of the source may be reported whatever `readLimit` is.
-    public mutating func decide(available: Int64, now: Moment) -> Decision {
+    /// What may happen at `now` with `available` bytes waiting in front of the link, or `uncounted`.
+    mutating func decide(available: Int64, now: Moment) -> Decision {
         if !hasStages || isFinished { return decideWithoutFaults() }
-        let hasEnded = sourceEnding != .none
+        let hasEnded = sourceEnd != nil
         let position = arrived + (hasEnded ? 1 : 0)
         let availableEnd = hasEnded ? position : position.addingSaturated(available)
         let progress = StreamProgress(position: position, availableEnd: availableEnd, hasEnded: hasEnded)
-        let settled = delays ? min(arrived, faults[0].sentLimit) : delivered
-        let result = faults[0].advance(
+        let settled = traits.delays ? min(arrived, faults[0].sentLimit) : delivered
+        let context = faults[0].advance(
             progress,
             hasRoom: hasRoom,
             delivered: delivered,
@@ -272,17 +250,16 @@ public struct Link: Sendable {
             now: now,
             &events
         )
-        if result.isBlackholed { isBlackholed = true }
-        isPaused = result.isPaused
-        let endOffset = result.stop ?? (hasEnded ? arrived : nil)
-        isDiscarding = result.isDiscarding && endOffset == nil
-        let writeOffset = min(result.progress.bytes, endOffset ?? .max, result.writeLimit)
-        var readLimit =
-            endOffset == nil
-            ? max(0, min((result.readEnd ?? result.progress.availableEnd) - arrived, room)) : 0
+        if context.isBlackholed { isBlackholed = true }
+        isPaused = context.isPaused
+        let endOffset = faults[0].stop?.offset ?? (hasEnded ? arrived : nil)
+        isDiscarding = context.isDiscarding && endOffset == nil
+        let writeOffset = min(context.progress.bytes, endOffset ?? .max, context.writeLimit)
+        var readLimit = endOffset == nil ? max(0, min((context.readEnd ?? arrived) - arrived, room)) : 0
         if isDiscarding { readLimit = Link.uncounted }
-        let end = (result.progress.hasEnded || result.isClosing) && delivered == endOffset ? takeEnd() : nil
-        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: result.wake)
+        let isOver = context.progress.hasEnded || faults[0].isClosing
+        let end = isOver && delivered == endOffset ? takeEnd() : nil
+        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: context.wake)
     }
 
     /// The fault events since the last call, in order.
@@ -297,7 +274,7 @@ public struct Link: Sendable {
     }
 
     private mutating func decideWithoutFaults() -> Decision {
-        let hasEnded = sourceEnding != .none
+        let hasEnded = sourceEnd != nil
         let readLimit = !hasEnded && !isFinished ? max(0, holdLimit - held) : 0
         let writeOffset = isFinished ? delivered : arrived
         let end = hasEnded && delivered == arrived ? takeEnd() : nil
@@ -307,7 +284,9 @@ public struct Link: Sendable {
     private mutating func takeEnd() -> Ending? {
         guard !isFinished else { return nil }
         isFinished = true
-        guard hasStages, let (ending, event) = faults[0].stopped() else { return sourceEnd }
+        guard hasStages, let (ending, event) = faults[0].stopped() else {
+            return sourceEnd == .reset ? .reset : .finish
+        }
         events.append(event)
         return ending
     }
@@ -317,6 +296,7 @@ public struct Link: Sendable {
 struct LinkTraits {
     let measuresAvailability: Bool
     let takesAhead: Bool
+    /// Whether bytes taken in count as sent and only need time to arrive.
     let delays: Bool
     let countsFromArrival: Bool
 
@@ -325,38 +305,5 @@ struct LinkTraits {
         takesAhead = slots.contains { $0.holds }
         delays = slots.contains { $0.holds && !$0.traits.isSender }
         countsFromArrival = slots.first { $0.holds }?.traits.countsFromArrival ?? false
-    }
-}
-
-/// How the source of a link ended, in one byte.
-private enum SourceEnding {
-    case none
-    case finish
-    case reset
-    case closed
-    case aborted
-    case silenced
-
-    /// The end of a source, which is no answer to a request: only a fault on a link ends a stream in front of one.
-    init(_ ending: Ending) {
-        switch ending {
-        case .finish: self = .finish
-        case .reset: self = .reset
-        case .cut(.close): self = .closed
-        case .cut(.reset): self = .aborted
-        case .cut(.silence): self = .silenced
-        case .answer: preconditionFailure("a source doesn't end in front of a request that is answered")
-        }
-    }
-
-    var ending: Ending? {
-        switch self {
-        case .none: nil
-        case .finish: .finish
-        case .reset: .reset
-        case .closed: .cut(.close)
-        case .aborted: .cut(.reset)
-        case .silenced: .cut(.silence)
-        }
     }
 }

@@ -48,13 +48,13 @@ struct LinkFaults: Sendable {
     /// Bytes that rates lost because calls came too late.
     private(set) var lostBytes: Int64 = 0
     /// Whether a fault closes the connection in this call.
-    private var isClosing = false
+    private(set) var isClosing = false
     /// When a fault closes the connection, as of the last call.
     private var closeDue = Moment.distantFuture
-    /// When the new bytes came, if known.
-    private var arrival: Moment?
+    /// When the bytes that are new in the next call came, if known.
+    var arrival: Moment?
     /// Since when bytes enter the delay line as they come, without waiting in front of it.
-    private var openSince: Moment
+    var openSince: Moment
     private var isOpen = true
     /// The work of looking for bytes to change, so far.
     var alterationsSought = 0
@@ -83,12 +83,6 @@ struct LinkFaults: Sendable {
     }
 
     // MARK: Positions in the bytes
-
-    /// The number of messages remembered by faults that change bytes.
-    var rememberedMessages: Int { alterSlots.reduce(0) { $0 + ($1.gate?.count ?? 0) } }
-
-    /// The number of positions whose bytes haven't arrived.
-    var waitingMarks: Int { marks.waiting }
 
     /// The number of positions and messages that stages remember. Inlined, because a call copies the faults.
     @inline(__always) var rememberedPositions: Int {
@@ -120,12 +114,6 @@ struct LinkFaults: Sendable {
 
     // MARK: Stages
 
-    /// Bytes come from `now` on.
-    mutating func begin(at now: Moment) { openSince = now }
-
-    /// Sets when the bytes that are new in the next call came.
-    mutating func noteArrival(_ arrival: Moment) { self.arrival = arrival }
-
     /// Advances the stages from the source to the sink. `progress` is the stream in front of the first stage; `hasRoom`
     /// says whether the link may hold another byte.
     mutating func advance(
@@ -135,74 +123,63 @@ struct LinkFaults: Sendable {
         settled: Int64,
         now: Moment,
         _ events: inout [FaultEvent]
-    ) -> LinkProgress {
+    ) -> StageContext {
         if now >= interval.end { interval = schedule.interval(at: now) }
         let came = min(now, max(openSince, arrival ?? now))
         arrival = nil
-        var context = StageContext(now: now, arrival: came, delivered: delivered, settled: settled)
+        var context = StageContext(progress, now: now, arrival: came, delivered: delivered, settled: settled)
         context.time = time(at: now)
         context.waiting = progress.bytesAtAvailableEnd
         context.catchUp = lateness.ask(at: now.nanoseconds)
-        var entering = progress
         if hasFallingDelays, let moment = standstill(at: now, context.time) {
             context.isStill = true
             context.wake(at: moment)
-            entering.availableEnd = entering.position
+            context.progress.availableEnd = progress.position
         }
-        var result = LinkProgress(entering)
         for index in slots.indices {
-            if slots[index].isIdle(at: result.progress) {
-                if slots[index].holds { result.take(result.progress.availableEnd, upTo: .max, isSender: false) }
+            if slots[index].isIdle(at: context.progress) {
+                if slots[index].holds { context.hold(context.progress.availableEnd, upTo: .max, isSender: false) }
             } else if slots[index].gate == nil {
-                advance(index, result.progress, isSelected: true, &context, &result, &events)
+                advance(index, context.progress, isSelected: true, &context, &events)
             } else {
-                advanceByMessages(index, &context, &result, &events)
+                advanceByMessages(index, &context, &events)
             }
             if slots[index].holds { context.arrival = now }
         }
-        result.readEnd = result.readEnd ?? result.progress.availableEnd
-        if hasRates { settleRates(progress, result, now: now) }
+        let readEnd = context.readEnd ?? context.progress.availableEnd
+        context.readEnd = readEnd
+        // The rates are told how far the link lets bytes come, if a stage holds some back.
+        let settledEnd = min(readEnd, context.feed?.settledEnd(at: now) ?? .max)
+        if hasRates, settledEnd < progress.availableEnd {
+            for index in slots.indices where slots[index].traits.isRate {
+                slots[index].stage.settle(at: settledEnd, now: now)
+            }
+        }
         lostBytes = lostBytes.addingSaturated(context.lostBytes)
         let wasOpen = isOpen
         let wanted = min(progress.availableEnd - progress.position, LinkFaults.largestReceive)
-        isOpen = hasRoom && (result.readEnd ?? 0) - progress.position >= wanted
+        isOpen = hasRoom && readEnd - progress.position >= wanted
         if !wasOpen || !isOpen { openSince = now }
-        result.writeLimit = context.writeLimit
-        result.wake = context.wake
-        result.isBlackholed = context.isBlackholed
-        result.isPaused = context.isPaused
-        result.isDiscarding = context.isDiscarding
-        result.isClosing = isClosing
         closeDue = context.closeDue
-        if context.isPaused { result.progress.clamp(to: delivered) }
-        result.stop = stop?.offset
-        let furthest = min(progress.availableEnd, result.stop.map { $0 + 1 } ?? .max)
+        if context.isPaused { context.progress.clamp(to: delivered) }
+        let furthest = min(progress.availableEnd, stop.map { $0.offset + 1 } ?? .max)
         let moved = progress.position.addingSaturated(delivered)
         if moved != lastMoved {
             lastMoved = moved
             spacing.refresh()
         }
-        if hasWindows, result.progress.position < furthest || context.needsWindowWake {
+        if hasWindows, context.progress.position < furthest || context.needsWindowWake {
             let change = nextWindowChange(after: now)
-            result.wake = min(result.wake, spacing.wake(for: change, now: now))
+            context.wake(at: spacing.wake(for: change, now: now))
         }
-        lateness.wait(until: result.wake.nanoseconds)
-        return result
+        lateness.wait(until: context.wake.nanoseconds)
+        return context
     }
 
     /// See `Link.sinkIsFull`.
     mutating func sinkIsFull(at now: Moment) -> Moment {
         lateness.sinkIsFull()
         return hasWindows ? min(closeDue, spacing.wake(for: nextWindowChange(after: now), now: now)) : closeDue
-    }
-
-    /// Tells the rates how far the link lets bytes come, if a stage holds some back.
-    private mutating func settleRates(_ progress: StreamProgress, _ result: LinkProgress, now: Moment) {
-        let availableEnd = result.readEnd ?? result.progress.availableEnd
-        guard availableEnd < progress.availableEnd else { return }
-        for index in slots.indices where slots[index].traits.isRate {
-            slots[index].stage.settle(at: availableEnd, now: now)
-        }
     }
 
     /// How a fault ended the stream, and the event for the journal; `nil` if none did.
@@ -226,17 +203,12 @@ struct LinkFaults: Sendable {
     }
 
     /// Advances a stage of a fault narrowed to messages, once for each interval inside or outside a selected message.
-    private mutating func advanceByMessages(
-        _ index: Int,
-        _ context: inout StageContext,
-        _ result: inout LinkProgress,
-        _ events: inout [FaultEvent]
-    ) {
-        let progress = result.progress
+    private mutating func advanceByMessages(_ index: Int, _ context: inout StageContext, _ events: inout [FaultEvent]) {
+        let progress = context.progress
         if slots[index].traits.onlyBoundsWrites {
             let (isSelected, boundary) = slots[index].gate?.state(at: context.delivered) ?? (true, .max)
             context.limitWrites(to: boundary)
-            return advance(index, progress, isSelected: isSelected, &context, &result, &events)
+            return advance(index, progress, isSelected: isSelected, &context, &events)
         }
         let decidesOnEntry = slots[index].traits.decidesOnEntry
         while true {
@@ -244,9 +216,9 @@ struct LinkFaults: Sendable {
             let (isSelected, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
             var entering = progress
             entering.clamp(to: max(boundary, position))
-            advance(index, entering, isSelected: isSelected, &context, &result, &events)
+            advance(index, entering, isSelected: isSelected, &context, &events)
             slots[index].entered = entering.position
-            let reached = decidesOnEntry ? entering.position : result.progress.position
+            let reached = decidesOnEntry ? entering.position : context.progress.position
             if reached < boundary || progress.availableEnd <= boundary { return }
         }
     }
@@ -256,27 +228,21 @@ struct LinkFaults: Sendable {
         _ progress: StreamProgress,
         isSelected: Bool,
         _ context: inout StageContext,
-        _ result: inout LinkProgress,
         _ events: inout [FaultEvent]
     ) {
-        result.progress = slots[index].advance(progress, isSelected: isSelected, phase: interval.phase, &context)
-        if slots[index].holds { hold(index, progress, upTo: context.takeLimit, &result) }
+        context.progress = slots[index].advance(progress, isSelected: isSelected, phase: interval.phase, &context)
+        if slots[index].holds { hold(index, progress.availableEnd, &context) }
         if context.hasActed { take(&context, of: slots[index].fault, &events) }
     }
 
     /// Limits what is taken in by the room of a stage that holds bytes.
-    private mutating func hold(
-        _ index: Int,
-        _ progress: StreamProgress,
-        upTo limit: Int64,
-        _ result: inout LinkProgress
-    ) {
+    private mutating func hold(_ index: Int, _ availableEnd: Int64, _ context: inout StageContext) {
         let isSender = slots[index].traits.isSender
-        result.take(progress.availableEnd, upTo: limit, isSender: isSender)
+        context.hold(availableEnd, upTo: context.takeLimit, isSender: isSender)
         if isSender {
-            sentLimit = result.progress.availableEnd
+            sentLimit = context.progress.availableEnd
         } else if sentLimit < .max {
-            sentLimit = min(sentLimit, limit)
+            sentLimit = min(sentLimit, context.takeLimit)
         }
     }
 

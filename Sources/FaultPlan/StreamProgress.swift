@@ -2,31 +2,24 @@
 ///
 /// Positions count bytes from the start of the stream. The end of the stream is a position as well: a stream of E bytes
 /// that has ended is at position E + 1.
-public struct StreamProgress: Hashable, Sendable {
+struct StreamProgress: Hashable {
     /// The bytes that have come, plus one if the stream has ended.
-    public var position: Int64
+    var position: Int64
     /// `position` plus the bytes that wait in front of the link. Never below `position`.
-    public var availableEnd: Int64
+    var availableEnd: Int64
     /// Whether `position` includes the end of the stream.
-    public var hasEnded: Bool
+    var hasEnded: Bool
     /// Whether a rate holds back more bytes, which will come at that rate.
     var isThrottled = false
 
-    /// Makes a progress. `availableEnd` is at least `position`.
-    public init(position: Int64, availableEnd: Int64, hasEnded: Bool) {
-        self.position = position
-        self.availableEnd = availableEnd
-        self.hasEnded = hasEnded
-    }
-
     /// The bytes at `position`, without the end.
-    public var bytes: Int64 { hasEnded ? position - 1 : position }
+    var bytes: Int64 { hasEnded ? position - 1 : position }
 
     /// The bytes at `availableEnd`, without the end.
-    public var bytesAtAvailableEnd: Int64 { hasEnded ? availableEnd - 1 : availableEnd }
+    var bytesAtAvailableEnd: Int64 { hasEnded ? availableEnd - 1 : availableEnd }
 
     /// Limits both positions to `limit`.
-    public mutating func clamp(to limit: Int64) {
+    mutating func clamp(to limit: Int64) {
         if limit < position {
             position = limit
             hasEnded = false

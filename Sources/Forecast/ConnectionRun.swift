@@ -142,7 +142,7 @@ struct ConnectionRun {
         if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
         if now >= upstreamWake {
-            let end = ConnectionRun.settle(&plan.upstream, waiting: &request, now: now, &questions, wake: &upstreamWake)
+            let end = Self.settle(&plan.upstream, waiting: &request, now: now, &questions, wake: &upstreamWake)
             if case .answer(_, let fault)? = end {
                 answer(by: fault, at: now)
             } else if let end {
@@ -157,13 +157,7 @@ struct ConnectionRun {
         }
         var downstreamEnd: Ending?
         if now >= downstreamWake {
-            downstreamEnd = ConnectionRun.settle(
-                &plan.downstream,
-                waiting: &answer,
-                now: now,
-                &questions,
-                wake: &downstreamWake
-            )
+            downstreamEnd = Self.settle(&plan.downstream, waiting: &answer, now: now, &questions, wake: &downstreamWake)
         }
         if let substitute {
             // The client retries because of the status.
@@ -325,21 +319,19 @@ struct ConnectionRun {
     ) -> Ending? {
         for _ in 0..<questionLimit {
             questions += 1
-            let decision = link.decide(available: waiting, now: now)
-            if let end = decision.end {
+            switch link.next(available: waiting > 0 ? waiting : nil, now: now) {
+            case .send(let count):
+                link.bytesDelivered(count)
+            case .receive(let limit):
+                let count = min(limit, waiting)
+                link.bytesTaken(count, now: now)
+                waiting -= count
+            case .wait(let moment):
+                wake = moment
+                return nil
+            case .end(let end):
                 wake = .distantFuture
                 return end
-            }
-            let writable = decision.writeOffset - link.delivered
-            let readable = min(decision.readLimit, waiting)
-            guard writable > 0 || readable > 0 else {
-                wake = decision.wake
-                return nil
-            }
-            if writable > 0 { link.bytesDelivered(writable) }
-            if readable > 0 {
-                link.bytesTaken(readable, now: now)
-                waiting -= readable
             }
         }
         wake = now

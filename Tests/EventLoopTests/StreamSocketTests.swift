@@ -30,7 +30,7 @@ struct StreamSocketTests {
     private static func observe(_ socket: StreamSocket, _ seen: inout [String]) -> Bool {
         while socket.isReadable {
             switch socket.receive(limit: 4) {
-            case .received(let count): seen.append("\(count)")
+            case .received(let chunk): seen.append("\(chunk.count)")
             case .wouldBlock: return false
             case .ended:
                 seen.append("end")
@@ -148,8 +148,10 @@ struct StreamSocketTests {
                     var entry = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
                     guard poll(&entry, 1, Int32(TestSocket.patience * 1_000)) == 1 else { break }
                     let taken = loop.now
-                    guard case .received(1) = socket.receive(limit: 4) else { break }
-                    isKnown = loop.arrival >= before && loop.arrival < taken
+                    guard case .received(let chunk) = socket.receive(limit: 4), chunk.count == 1,
+                        let arrival = chunk.arrival
+                    else { break }
+                    isKnown = arrival >= before && arrival < taken
                 }
                 socket.close()
                 loop.deferRelease(socket)

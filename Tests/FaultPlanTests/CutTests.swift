@@ -1,8 +1,9 @@
-import FaultPlan
 import FaultProfile
 import SimulatedLink
 import Testing
 import Units
+
+@testable import FaultPlan
 
 @Suite("A cut")
 struct CutTests {

@@ -77,8 +77,7 @@ struct LatencyTests {
 struct ArrivalTests {
     /// Has a link take `count` bytes that came at `arrival`, and asks when it wants to be asked again.
     private func wake(_ link: inout Link, _ count: Int64, came arrival: Moment, taken now: Moment) -> Moment {
-        link.bytesArrived(count)
-        link.noteArrival(arrival)
+        link.bytesArrived(count, at: arrival)
         return link.decide(available: 0, now: now).wake
     }
 
@@ -95,8 +94,7 @@ struct ArrivalTests {
         var link = Link.with(.latency(.milliseconds(10)))
         #expect(wake(&link, 5, came: .milliseconds(9), taken: .milliseconds(10)) == .milliseconds(19))
         #expect(wake(&link, 5, came: .milliseconds(2), taken: .milliseconds(15)) == .milliseconds(19))
-        link.bytesArrived(1)
-        link.noteArrival(.milliseconds(16))
+        link.bytesArrived(1, at: .milliseconds(16))
         #expect(link.decide(available: 0, now: .milliseconds(30)).writeOffset == 11)
     }
 
@@ -126,8 +124,7 @@ struct ArrivalTests {
         // The first come into an open link, the others wait in front of it.
         #expect(link.decide(available: 0, now: .zero).readLimit == 0)
         #expect(link.decide(available: 20, now: .milliseconds(4)).readLimit == 10)
-        link.bytesArrived(10)
-        link.noteArrival(.milliseconds(2))
+        link.bytesArrived(10, at: .milliseconds(2))
         let first = link.decide(available: 10, now: .milliseconds(4))
         #expect(first.readLimit == 0)
         let later = link.decide(available: 10, now: .milliseconds(9))
@@ -219,7 +216,7 @@ struct DelayLineTests {
         var last = StreamProgress(position: 0, availableEnd: 0, hasEnded: false)
         for index in 1...20_000 {
             let now = Moment(nanoseconds: Int64(index))
-            var context = StageContext(now: now, arrival: now, delivered: 0, settled: 0)
+            var context = StageContext(last, now: now, arrival: now, delivered: 0, settled: 0)
             last = stage.advance(
                 StreamProgress(position: Int64(index), availableEnd: Int64(index), hasEnded: false),
                 &context
@@ -227,7 +224,7 @@ struct DelayLineTests {
         }
         #expect(last.position == 0)
         #expect(stage.count <= LatencyStage.intervalLimit)
-        var context = StageContext(now: .seconds(20), arrival: .seconds(20), delivered: 0, settled: 0)
+        var context = StageContext(last, now: .seconds(20), arrival: .seconds(20), delivered: 0, settled: 0)
         let progress = StreamProgress(position: 20_000, availableEnd: 20_000, hasEnded: false)
         #expect(stage.advance(progress, &context).position == 20_000)
     }

@@ -1,7 +1,8 @@
-import FaultPlan
 import FaultProfile
 import Testing
 import Units
+
+@testable import FaultPlan
 
 @Suite("A live link that gets another plan")
 struct LiveTests {

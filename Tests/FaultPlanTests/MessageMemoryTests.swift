@@ -75,3 +75,14 @@ struct MessageMemoryTests {
         #expect(link.takeEvents().count == 1)
     }
 }
+
+extension Link {
+    /// The number of messages remembered by faults that change bytes.
+    var rememberedMessages: Int { faults.first?.alterSlots.reduce(0) { $0 + ($1.gate?.count ?? 0) } ?? 0 }
+
+    /// The number of positions and messages that stages remember.
+    var rememberedPositions: Int { faults.first?.rememberedPositions ?? 0 }
+
+    /// The number of positions whose bytes haven't arrived.
+    var waitingMarks: Int { faults.first?.marks.waiting ?? 0 }
+}

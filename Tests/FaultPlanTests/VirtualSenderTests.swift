@@ -24,14 +24,14 @@ struct VirtualSenderTests {
             // For a second in turn 10 Mbit/s, and all that the window lets out.
             let now = Int64(step) * 500_000
             let isLimited = step / 2_000 % 2 == 0
-            wanted = isLimited ? max(wanted, short.sent) + 625 : max(wanted, short.sent + 1_000_000)
+            wanted = isLimited ? max(wanted, short.next) + 625 : max(wanted, short.next + 1_000_000)
             if short.holes.isEmpty, short.flight.start >= short.plainStart, short.phase == .open { plainCalls += 1 }
             long.plainStart = .max
-            var (firstLoss, otherLoss) = (Int64?.none, Int64?.none)
-            let due = short.deliver(upTo: wanted, of: wanted, now: now, since: now, firstLoss: &firstLoss)
-            let otherDue = long.deliver(upTo: wanted, of: wanted, now: now, since: now, firstLoss: &otherLoss)
+            (short.firstLoss, long.firstLoss) = (nil, nil)
+            let due = short.deliver(upTo: wanted, of: wanted, now: now, since: now)
+            let otherDue = long.deliver(upTo: wanted, of: wanted, now: now, since: now)
             let isSame =
-                due == otherDue && firstLoss == otherLoss && short.released == long.released
+                due == otherDue && short.firstLoss == long.firstLoss && short.released == long.released
                 && short.windowBytes == long.windowBytes
             if !isSame { differences += 1 }
         }
@@ -53,14 +53,14 @@ struct VirtualSenderTests {
         func course(waiting: Int64) -> [Int64] {
             var sender = VirtualSender(loss, key: RandomKey(seed: 3), losing: [.packets])
             sender.begin(at: 0, now: 0)
-            var (entered, firstLoss) = (Int64(0), Int64?.none)
+            var entered: Int64 = 0
             return (0..<600).map { millisecond in
                 let isOut = (200..<400).contains(millisecond)
                 let available = isOut ? entered : entered + waiting
                 let now = Int64(millisecond) * 1_000_000
-                _ = sender.deliver(upTo: available, of: available, now: now, since: now, firstLoss: &firstLoss)
-                if !isOut { entered = max(entered, sender.sent + 100_000) }
-                return sender.sent
+                _ = sender.deliver(upTo: available, of: available, now: now, since: now)
+                if !isOut { entered = max(entered, sender.next + 100_000) }
+                return sender.next
             }
         }
         let (planned, ran) = (course(waiting: 10_000_000), course(waiting: 300_000))

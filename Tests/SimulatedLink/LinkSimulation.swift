@@ -10,10 +10,10 @@ public struct LinkSimulation: Sendable {
         /// The bytes that are there from then on, beside those before.
         public var bytes: Int64
         /// How the source ends after these bytes, if it does.
-        public var end: Ending?
+        public var end: SourceEnd?
 
         /// Makes an arrival of `bytes`, 0 or more.
-        public init(at moment: Moment, bytes: Int64, end: Ending? = nil) {
+        public init(at moment: Moment, bytes: Int64, end: SourceEnd? = nil) {
             self.moment = moment
             self.bytes = bytes
             self.end = end
@@ -43,7 +43,7 @@ public struct LinkSimulation: Sendable {
 
     private var arrivals: ArraySlice<Arrival>
     private var waiting: Int64 = 0
-    private var endWaiting: Ending?
+    private var endWaiting: SourceEnd?
     private let readSize: Int64
     private let stepLimit: Int
 
@@ -83,29 +83,24 @@ public struct LinkSimulation: Sendable {
     /// Moves what may move at `now`; returns when to look again.
     private mutating func settle() -> Moment {
         while true {
-            let decision = link.decide(available: waiting, now: now)
+            let hasMore = waiting > 0 || endWaiting != nil && link.sourceEnd == nil
+            let step = link.next(available: hasMore ? waiting : nil, now: now)
             events += link.takeEvents()
-            if let end = decision.end {
+            switch step {
+            case .send(let count):
+                link.bytesDelivered(count)
+                deliveries.append(Delivery(moment: now, offset: link.delivered, end: nil))
+            case .receive(let limit):
+                let count = min(limit, waiting, readSize)
+                if count > 0 { alterations += link.bytesTaken(count, now: now) }
+                if waiting == 0, let endWaiting { link.sourceEnded(endWaiting) }
+                waiting -= count
+            case .wait(let wake):
+                return wake
+            case .end(let end):
                 deliveries.append(Delivery(moment: now, offset: link.delivered, end: end))
                 return .distantFuture
             }
-            let writable = decision.writeOffset - link.delivered
-            if writable > 0 {
-                link.bytesDelivered(writable)
-                deliveries.append(Delivery(moment: now, offset: link.delivered, end: nil))
-                continue
-            }
-            let readable = min(decision.readLimit, waiting, readSize)
-            if readable > 0 {
-                waiting -= readable
-                alterations += link.bytesTaken(readable, now: now)
-                continue
-            }
-            if waiting == 0, let end = endWaiting, link.sourceEnd == nil {
-                link.sourceEnded(end)
-                continue
-            }
-            return decision.wake
         }
     }
 }

@@ -130,17 +130,19 @@ struct Conversation {
         var waiting = block
         if !block.isEmpty { link.bytesArrived(Int64(block.count)) }
         while true {
-            let decision = link.decide(available: 0, now: now)
+            let step = link.next(available: nil, now: now)
             stream.events += link.takeEvents()
-            if let end = decision.end {
+            switch step {
+            case .send(let count):
+                stream.output += waiting.prefix(Int(count))
+                waiting.removeFirst(Int(count))
+                link.bytesDelivered(count)
+            case .end(let end):
                 stream.end = end
                 return
+            case .receive, .wait:
+                return
             }
-            let count = Int(decision.writeOffset - link.delivered)
-            guard count > 0 else { return }
-            stream.output += waiting.prefix(count)
-            waiting.removeFirst(count)
-            link.bytesDelivered(Int64(count))
         }
     }
 }

@@ -125,11 +125,6 @@ public final class EventLoop: @unchecked Sendable {
         pipes.release()
     }
 
-    /// The arrival of the bytes last received by a socket with `StreamSocket.stampArrivals`.
-    public var arrival: Moment { lastArrival }
-    /// Read and set in single steps: no access to it can overlap another one.
-    @exclusivity(unchecked) var lastArrival = Moment.zero
-
     /// The time now on the clock of every loop.
     public var now: Moment { system.now }
 

@@ -1,9 +1,27 @@
 import OperatingSystem
+import Units
+
+/// Bytes at the start of a loop's scratch buffer.
+public struct Chunk {
+    /// Their number.
+    public var count: Int
+    /// When the last of them came, if that matters.
+    public var arrival: Moment?
+    /// Whether the end of the stream is known to follow them.
+    public var endFollows: Bool
+
+    /// Makes a chunk.
+    public init(count: Int, arrival: Moment? = nil, endFollows: Bool = false) {
+        self.count = count
+        self.arrival = arrival
+        self.endFollows = endFollows
+    }
+}
 
 /// The result of a receive.
 public enum ReceiveResult {
-    /// This many bytes, above 0, are in the loop's scratch buffer.
-    case received(Int)
+    /// These bytes, at least one, are in the loop's scratch buffer.
+    case received(Chunk)
     /// Nothing now; the handler will be called.
     case wouldBlock
     /// The peer has ended its stream (FIN).

@@ -1,6 +1,7 @@
 import CLibevent
 import Glibc
 import OperatingSystem
+import Units
 
 /// A connected, or connecting, socket of one loop, watched edge-triggered: TCP, or a Unix-domain stream socket.
 ///
@@ -180,38 +181,42 @@ public final class StreamSocket {
         return code == 0 ? nil : Failure(call: call, code: code)
     }
 
-    /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer at `offset`.
+    /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer at `offset`; the chunk is of these alone.
     public func receive(limit: Int, behind offset: Int = 0) -> ReceiveResult {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && offset < EventLoop.scratchCapacity, "outside the scratch")
         let room = min(limit, EventLoop.scratchCapacity - offset)
+        var arrival: Moment?
         let count =
             stampsArrivals
-            ? receiveStamped(room, behind: offset) : loop.system.receive(descriptor, loop.scratch + offset, room)
-        if count > 0, count < room, !peerEnded, readProbe.isBusy {
-            readable = false
-            readProbe.add(self)
+            ? receiveStamped(room, behind: offset, &arrival)
+            : loop.system.receive(descriptor, loop.scratch + offset, room)
+        if count > 0 {
+            if count < room, !peerEnded, readProbe.isBusy {
+                readable = false
+                readProbe.add(self)
+            }
+            return .received(Chunk(count: count, arrival: arrival, endFollows: count < room && peerEnded))
         }
-        return received(count)
+        return nothingReceived(count)
     }
 
-    /// Like `receive`, and sets the loop's `arrival` of the last byte.
+    /// Like `receive`, and sets the arrival of the last byte.
     @inline(never)
-    private func receiveStamped(_ room: Int, behind offset: Int) -> Int {
+    private func receiveStamped(_ room: Int, behind offset: Int, _ arrival: inout Moment?) -> Int {
         var age: Int64 = 0
         let count = loop.system.receiveStamped(descriptor, loop.scratch + offset, room, &age)
         guard count > 0 else { return count }
         // Bounded, because the stamp's clock may be set.
         age = min(max(0, age), StreamSocket.longestAge)
         if age > StreamSocket.longestAgeOutOfOrder, loop.system.outOfOrder(descriptor) != 0 { age = 0 }
-        loop.lastArrival = loop.now.advanced(byNanoseconds: -age)
+        arrival = loop.now.advanced(byNanoseconds: -age)
         return count
     }
 
-    /// The result of a call that received `count` bytes, or failed with errno.
+    /// The result of a call that received no byte, or failed with errno.
     @inline(__always)
-    private func received(_ count: Int) -> ReceiveResult {
-        if count > 0 { return .received(count) }
+    private func nothingReceived(_ count: Int) -> ReceiveResult {
         if count == 0 {
             // A closed peer answers a probe with a reset, after its end of stream.
             if isProbed { return .ended }
@@ -309,7 +314,7 @@ public final class StreamSocket {
         loop.system.setReceiveBuffer(bytes, descriptor)
     }
 
-    /// Makes `receive` set `EventLoop.arrival` from the system's time stamps (SO_TIMESTAMPNS, socket(7)).
+    /// Makes `receive` set `Chunk.arrival` from the system's time stamps (SO_TIMESTAMPNS, socket(7)).
     ///
     /// Unix-domain sockets have no stamps; their bytes count as arriving when received.
     public func stampArrivals() {

@@ -95,7 +95,7 @@ extension LinkFaults {
         if !beginning.isEmpty { spacing.refresh() }
         // A new delay doesn't apply to bytes that came before it.
         if let first = slots.first(where: { $0.holds }), beginning.contains(where: { $0.fault == first.fault }) {
-            begin(at: now)
+            openSince = now
         }
         return LinkTraits(slots)
     }

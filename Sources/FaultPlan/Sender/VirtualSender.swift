@@ -23,7 +23,7 @@ struct VirtualSender {
     static let duplicateThreshold = 3
 
     /// The most events in one call: 65,536. The rest follow in the next call, at once.
-    private static let stepLimit = 65_536
+    static let stepLimit = 65_536
 
     enum Phase { case open, recovery, timedOut }
 
@@ -158,10 +158,10 @@ struct VirtualSender {
     var isSilent = false
 
     /// The last call, and when the next was due.
-    private var asked: Int64 = .min
+    private(set) var asked: Int64 = .min
     private var due = Int64.max
-    /// The offset of the first packet lost by chance, since the last call.
-    private var firstLoss: Int64?
+    /// The offset of the first packet lost by chance, since it was last looked at.
+    var firstLoss: Int64?
     /// How far the stream has been delivered, in bytes.
     private(set) var released: Int64 = 0
     /// The events so far.
@@ -187,9 +187,6 @@ struct VirtualSender {
         largest = min(path.capacity(roundTrip: roundTrip) * 4, Double(Self.largestFlight))
         window = CongestionWindow(loss.sender, largest: largest)
     }
-
-    /// The end of the sent segments, including those after a hole.
-    var sent: Int64 { next }
 
     /// The current window in bytes. Inlined, because a call copies the sender.
     @inline(__always) var windowBytes: Int64 {
@@ -222,18 +219,11 @@ struct VirtualSender {
     }
 
     /// Delivers what may be delivered by `now` of the bytes up to `wanted`. Returns when to ask again if some have to wait,
-    /// else `Int64.max`. `firstLoss` is set to the offset of the first new loss.
+    /// else `Int64.max`.
     ///
     /// - Parameter available: the end of the bytes that may enter, `wanted` or more.
     /// - Parameter earliest: nothing was sent before this moment, because the sink didn't take bytes.
-    mutating func deliver(
-        upTo wanted: Int64,
-        of available: Int64,
-        now: Int64,
-        since earliest: Int64,
-        firstLoss: inout Int64?
-    ) -> Int64 {
-        self.firstLoss = nil
+    mutating func deliver(upTo wanted: Int64, of available: Int64, now: Int64, since earliest: Int64) -> Int64 {
         let stop = steps + Self.stepLimit
         if wanted > limit {
             // A call that comes late is the machine's fault: the bytes would have been there when it was due.
@@ -247,7 +237,6 @@ struct VirtualSender {
         if available < limit, steps < stop { limit = max(next, available) }
         receive(until: now)
         released = max(released, min(arrivedEnd, awaited < holes.end ? holes[awaited].start : arrivedEnd, wanted))
-        if let loss = self.firstLoss { firstLoss = loss }
         asked = now
         due = released < wanted ? (steps >= stop ? now : nextCall(after: now, event: event)) : .max
         return due

@@ -80,6 +80,20 @@ struct BandwidthStage: FaultStage {
         kept = max(burst, quantum)
         // Without further bytes the link is idle from here on.
         isBusy = wanted > min(limit, progress.bytes) || progress.isThrottled
+        if wanted > limit || context.feed == nil {
+            let time = start.addingSaturated(context.now.nanoseconds.subtractingSaturated(now))
+            let hasMore = wanted > limit || progress.isThrottled
+            context.feed = steady.map { _ in
+                Feed(
+                    offset: anchorOffset,
+                    start: time,
+                    rate: curve.first,
+                    quantum: quantum,
+                    kept: kept,
+                    hasMore: hasMore
+                )
+            }
+        }
         if wanted <= limit { return progress }
         let target = min(wanted, limit.addingSaturated(quantum))
         var wake = curve.time(from: start, forBytes: target - anchorOffset)

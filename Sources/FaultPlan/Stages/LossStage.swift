@@ -10,9 +10,6 @@ struct LossStage: FaultStage {
     /// The least receive buffer of the virtual receiver: 1 MiB.
     static let receiveBuffer: Int64 = 1 << 20
 
-    /// The send buffer beyond two windows: 64 KiB.
-    static let sendBuffer: Int64 = 64 << 10
-
     private var sender: VirtualSender
     private let receiveWindow: Int64?
     private var announcement = Announcement()
@@ -45,21 +42,18 @@ struct LossStage: FaultStage {
         let wanted = progress.bytesAtAvailableEnd
         // A receiver that takes nothing closes the window.
         let room = receiveWindow ?? max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
-        var firstLoss: Int64?
-        let wake = sender.deliver(
-            upTo: min(wanted, context.settled.addingSaturated(room)),
-            of: wanted,
-            now: now,
-            since: context.catchUp.from,
-            firstLoss: &firstLoss
-        )
-        if let firstLoss, announcement.begin(at: context.passed) {
+        var limit = min(wanted, context.settled.addingSaturated(room))
+        if var feed = context.feed {
+            limit = sender.take(&feed, upTo: limit, since: context.catchUp.from, now: now)
+            context.feed = feed
+        }
+        let wake = sender.deliver(upTo: limit, of: wanted, now: now, since: context.catchUp.from)
+        if let firstLoss = sender.firstLoss, announcement.begin(at: context.passed) {
             context.effect = .loses
             context.effectOffset = firstLoss
         }
-        // Segments after a hole have been sent and wait for the missing ones.
-        let windows = sender.windowBytes.addingSaturated(sender.windowBytes)
-        context.takeLimit = sender.sent.addingSaturated(windows).addingSaturated(Self.sendBuffer)
+        sender.firstLoss = nil
+        context.takeLimit = sender.roomEnd
         guard wanted > sender.released else { return progress }
         context.wake(at: Moment(nanoseconds: wake))
         var output = progress

@@ -70,8 +70,18 @@ public final class SharedBucket: Sendable {
     }
 
     /// The time from which the burst would have passed by `now`.
-    private func burstBegin(at now: Int64) -> Int64 {
-        start.addingSaturated(curve.time(before: now.subtractingSaturated(start), forBytes: burst))
+    private func burstBegin(at now: Int64) -> Int64 { begin(of: burst, until: now) }
+
+    /// The time from which `bytes` pass until `end`.
+    func begin(of bytes: Int64, until end: Int64) -> Int64 {
+        start.addingSaturated(curve.time(before: end.subtractingSaturated(start), forBytes: bytes))
+    }
+
+    /// The line of a constant rate through an offset. What finds no room isn't given up: it is reserved.
+    func feed(_ offset: Int64, at time: Int64, hasMore: Bool) -> Feed? {
+        steadyQuantum.map {
+            Feed(offset: offset, start: time, rate: curve.first, quantum: $0, kept: .max, hasMore: hasMore)
+        }
     }
 
     /// The bytes to reserve, and when they have passed if the first may begin at `begin`.
@@ -117,6 +127,8 @@ struct SharedBandwidthStage: FaultStage {
     private var granted: Int64 = 0
     private var reserved: Int64 = 0
     private var reservedUntil: Int64 = 0
+    /// The line of reservations without a gap: an offset, when it was reached, and until when they last.
+    private var line: (offset: Int64, start: Int64, end: Int64) = (0, .min, .min)
     /// Until when the link left a part of the rate unused, being idle or held back by other stages.
     private var unusedUntil = Int64.min
     /// The last time of that; calls at the same time still count as before.
@@ -163,6 +175,10 @@ struct SharedBandwidthStage: FaultStage {
         }
         recovery = context.catchUp.until
         takeGrants(upTo: wanted, isThrottled: progress.isThrottled, unused: unused, now: now, &context)
+        if wanted > granted || context.feed == nil {
+            let hasMore = wanted > granted || progress.isThrottled
+            context.feed = bucket.feed(line.offset, at: line.start, hasMore: hasMore)
+        }
         if wanted <= granted {
             // The link wants no more, whether or not the sink takes the bytes.
             if progress.isThrottled { unusedAt = now } else { leave() }
@@ -207,6 +223,9 @@ struct SharedBandwidthStage: FaultStage {
                     context.wake(at: Moment(nanoseconds: reservedUntil))
                     return
                 }
+                let begin = bucket.begin(of: reserved, until: reservedUntil)
+                if begin != line.end { (line.offset, line.start) = (granted, begin) }
+                line.end = reservedUntil
                 granted += reserved
                 reserved = 0
             }

@@ -15,6 +15,12 @@ struct StageContext {
     let now: Moment
     /// When the new bytes came, for the first stage that holds bytes; `now` for later ones. Never after `now`.
     var arrival: Moment
+    /// How far the stream may have come after the stages so far.
+    var progress: StreamProgress
+    /// The offset up to which bytes may be taken in; `nil` before a stage that holds bytes.
+    var readEnd: Int64?
+    /// Whether a sender's buffer limits what is taken in, whatever later stages have room for.
+    private var isBuffered = false
     /// The time on the clocks.
     var time = LinkTime()
     /// The age of the connection, in nanoseconds.
@@ -27,6 +33,8 @@ struct StageContext {
     let settled: Int64
     /// The available end in front of the first stage.
     var waiting = Int64.max
+    /// When the last rate lets bytes come.
+    var feed: Feed?
     /// The time that busy rates catch up on, see `Lateness`.
     var catchUp = CatchUp()
     /// Whether the stage's fault is on.
@@ -70,7 +78,8 @@ struct StageContext {
     /// The request that the proxy answers, before which the stage ended the stream.
     var answer: (position: Int64, number: Int64)? { didSet { hasActed = true } }
 
-    init(now: Moment, arrival: Moment, delivered: Int64, settled: Int64) {
+    init(_ progress: StreamProgress, now: Moment, arrival: Moment, delivered: Int64, settled: Int64) {
+        self.progress = progress
         self.now = now
         self.arrival = arrival
         self.delivered = delivered
@@ -94,6 +103,13 @@ struct StageContext {
         closes = false
         answer = nil
         hasActed = false
+    }
+
+    /// Limits what is taken in by the room of a stage that holds bytes.
+    mutating func hold(_ availableEnd: Int64, upTo limit: Int64, isSender: Bool) {
+        if isBuffered { return }
+        readEnd = min(readEnd ?? availableEnd, limit)
+        isBuffered = isSender && limit < .max
     }
 
     /// Limits a write to end at `offset`.

@@ -191,8 +191,8 @@ extension Connection {
     private func discard(from socket: StreamSocket, _ linger: inout Linger) -> Bool {
         for _ in 0..<Connection.roundLimit where socket.isReadable && !linger.hasPeerEnded {
             switch socket.receive(limit: EventLoop.scratchCapacity) {
-            case .received(let count):
-                linger.discard(count)
+            case .received(let chunk):
+                linger.discard(chunk.count)
             case .ended:
                 linger.peerEnded()
             case .wouldBlock:

@@ -47,8 +47,8 @@ extension Connection {
     private func readName(_ naming: Naming, at now: Moment) -> Bool {
         while client.isReadable {
             switch client.receive(limit: naming.room) {
-            case .received(let count):
-                let outcome = loop.withScratch(count) { naming.read($0, at: now) }
+            case .received(let chunk):
+                let outcome = loop.withScratch(chunk.count) { naming.read($0, at: now) }
                 if outcome == .incomplete { continue }
                 return follow(outcome, naming, at: now)
             case .wouldBlock:

@@ -22,8 +22,8 @@ extension Connection {
             }
             guard client.isReadable else { return }
             switch client.receive(limit: negotiation.handshake.room) {
-            case .received(let count):
-                let outcome = loop.withScratch(count) { negotiation.handshake.read($0, reached: reached) }
+            case .received(let chunk):
+                let outcome = loop.withScratch(chunk.count) { negotiation.handshake.read($0, reached: reached) }
                 if let isRight = negotiation.handshake.takePasswordTry() {
                     guard answersTry(isRight, outcome, negotiation) else { return }
                 }

@@ -5,13 +5,11 @@ import Units
 
 /// From the scratch buffer into the link: bytes are read for faults that ask for positions in them, and altered.
 extension LinkPump {
-    /// Has the link take the first `count` bytes of the scratch buffer, portion by portion as the reader finds positions.
-    ///
-    /// - Returns: the number of bytes at the start of the buffer afterwards, without those that vanished or are held by the
-    ///   reader, and with those that were inserted.
+    /// Has the link take a chunk, portion by portion as the reader finds positions. Afterwards the chunk is without the bytes
+    /// that vanished or are held by the reader, and with those that were inserted.
     @inline(never)  // A chunk that nothing reads or alters would pay for checks of exclusive access in here.
-    mutating func take(_ count: Int, _ reader: StreamReader, in loop: EventLoop, now: Moment) -> Int {
-        var (count, taken, next) = (count, 0, 0)
+    mutating func take(_ chunk: inout Chunk, _ reader: StreamReader, in loop: EventLoop, now: Moment) {
+        var (count, taken, next) = (chunk.count, 0, 0)
         var hasMore = true
         while hasMore {
             var portion = count - next
@@ -31,9 +29,9 @@ extension LinkPump {
             if next > taken, left > 0 { loop.removeScratch(at: taken, count: next - taken, of: next + left) }
             next += portion + inserted
             taken += left
-            if left > 0 { link.bytesArrived(Int64(left)) } else { link.bytesVanished() }
+            link.bytesArrived(Int64(left), at: chunk.arrival)
         }
-        return taken
+        chunk.count = taken
     }
 
     /// The number of bytes at `offset` of the scratch buffer that may be forwarded, of the `count` received there: a client's
@@ -54,9 +52,9 @@ extension LinkPump {
     mutating func begin(with bytes: [UInt8], _ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
         if !reader.isIdle { reader.timeAdvanced(to: now, link.direction) }
         sink.loop.fillScratch(with: bytes)
-        let taken = take(bytes.count, reader, in: sink.loop, now: now)
-        let arrival = link.countsFromArrival ? now : nil
-        let outcome = pass(taken, available: 0, to: sink, now: now, arrival: arrival)
+        var chunk = Chunk(count: bytes.count, arrival: now)
+        take(&chunk, reader, in: sink.loop, now: now)
+        let outcome = pass(chunk, available: 0, to: sink, now: now)
         guard reader.hasExcess, outcome == nil else { return outcome }
         return end(.finish, reader, to: sink, now: now)
     }
@@ -71,13 +69,13 @@ extension LinkPump {
     /// Passes on bytes that the reader held and no longer needs.
     mutating func release(_ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
         guard reader.mustRelease(link.direction), link.sourceEnd == nil else { return nil }
-        let count = putHeldInFront(reader, of: sink.loop)
-        let taken = take(count, reader, in: sink.loop, now: now)
-        return pass(taken, available: 0, to: sink, now: now)
+        var chunk = Chunk(count: putHeldInFront(reader, of: sink.loop))
+        take(&chunk, reader, in: sink.loop, now: now)
+        return pass(chunk, available: 0, to: sink, now: now)
     }
 
     /// The source has ended, after the bytes that the reader held.
-    mutating func end(_ ending: Ending, _ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
+    mutating func end(_ ending: SourceEnd, _ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
         var outcome: Outcome?
         if !reader.isIdle {
             if link.direction == .downstream { outcome = passUnfinishedResponse(reader, to: sink, now: now) }
@@ -94,8 +92,9 @@ extension LinkPump {
         guard !rest.isEmpty else { return nil }
         let offset = putHeldInFront(reader, of: sink.loop)
         sink.loop.insertScratch(rest, at: offset, of: offset)
-        let taken = take(offset + rest.count, reader, in: sink.loop, now: now)
-        return pass(taken, available: 0, to: sink, now: now)
+        var chunk = Chunk(count: offset + rest.count)
+        take(&chunk, reader, in: sink.loop, now: now)
+        return pass(chunk, available: 0, to: sink, now: now)
     }
 
     /// Alters `portion` bytes of the scratch buffer, after the first `start` of `count` bytes, as the link decides. Returns

@@ -102,63 +102,67 @@ struct LinkPump: ~Copyable {
         var now = now
         let start = link.delivered
         var rounds = 0
-        var arrival: Moment?
         while true {
-            // The end of most runs.
-            if link.isAtRest, isHeld || !source.isReadable, !reads { return .waiting }
             let available = availability(of: source)
-            let decision = link.decide(available: available, now: now)
+            switch link.next(available: available, canSend: sink.isWritable, now: now) {
             // Before the limits of a run: a byte might go the other way before an end that is left for another turn.
-            if let end = decision.end { return .ended(end) }
-            if rounds == LinkPump.roundLimit || link.delivered - start >= LinkPump.turnLimit { return .again }
-            rounds += 1
-            let due = Int(decision.writeOffset - link.delivered)
-            if due > 0, sink.isWritable {
-                guard let outcome = sendQueued(due, to: sink, now: now) else { continue }
-                if link.isDiscarding, case .waiting = outcome { continue }
-                return outcome
-            }
-            wake = due > 0 ? link.sinkIsFull(at: now) : decision.wake
-            // Only bytes that are dropped are received past those that wait for the sink.
-            if due > 0, !link.isDiscarding { return .waiting }
-            guard var limit = readLimit(decision, available: available, source: source, sink: sink) else {
+            case .end(let end):
+                return .ended(end)
+            case _ where rounds == LinkPump.roundLimit || link.delivered - start >= LinkPump.turnLimit:
+                return .again
+            case .wait(let moment):
+                wake = moment
                 guard (wake - now).nanoseconds <= LinkPump.shortWait else { return .waiting }
                 while now < wake { now = source.loop.now }
-                continue
-            }
-            if isBulk, splices(reads: reads), hasSpliced(from: source, limit: limit) { continue }
-            let offset = reads ? putHeldInFront(reader, of: sink.loop) : 0
-            if reads, reader.announcesEnd { limit = min(limit, LinkPump.mostAltered) }
-            switch source.receive(limit: limit, behind: offset) {
-            case .received(let count):
-                let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
-                // Fewer than asked for, and the end has come: these are the last bytes.
-                let endFollows = count < limit && source.hasPeerEnded && !reads && link.isTransparent
-                if link.countsFromArrival {
-                    // Bytes that arrived after the run began make it later.
-                    now = max(now, source.loop.arrival)
-                    arrival = source.loop.arrival
-                }
-                let admitted = reads ? admit(count, behind: offset, reader, in: sink.loop) : count
-                let total = offset + admitted
-                var taken = total
-                if reads || link.altersBytes {
-                    taken = total > 0 ? take(total, reader, in: sink.loop, now: now) : 0
-                } else {
-                    link.bytesArrived(Int64(total))
-                }
-                var outcome = pass(taken, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
-                if admitted < count, link.direction == .upstream, reader.hasExcess, outcome == nil {
-                    outcome = end(.finish, reader, to: sink, now: now)
-                }
+            case .send(let due):
+                guard sendQueued(Int(due), to: sink) else { return breakSink() }
+            case .receive(let limit):
+                let outcome = receive(limit, of: available ?? 0, source, sink, reader, reads: reads, now: &now)
                 if let outcome { return outcome }
-            case .wouldBlock:
-                continue
-            case .ended:
-                if let outcome = end(.finish, reader, to: sink, now: now) { return outcome }
-            case .failed:
-                if let outcome = end(.reset, reader, to: sink, now: now) { return outcome }
             }
+            rounds += 1
+        }
+    }
+
+    /// Receives up to `limit` of the `available` bytes, has the link take them, and sends those that may leave.
+    private mutating func receive(
+        _ limit: Int64,
+        of available: Int64,
+        _ source: StreamSocket,
+        _ sink: StreamSocket,
+        _ reader: StreamReader,
+        reads: Bool,
+        now: inout Moment
+    ) -> Outcome? {
+        let isAltered = link.altersBytes || reads && reader.announcesEnd
+        let limit = Int(min(limit, Int64(isAltered ? LinkPump.mostAltered : EventLoop.scratchCapacity)))
+        if isBulk, splices(reads: reads), hasSpliced(from: source, limit: limit) { return nil }
+        let offset = reads ? putHeldInFront(reader, of: sink.loop) : 0
+        switch source.receive(limit: limit, behind: offset) {
+        case .received(var chunk):
+            let count = chunk.count
+            let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
+            // Bytes that arrived after the run began make it later.
+            if let arrival = chunk.arrival { now = max(now, arrival) }
+            if reads || link.altersBytes {
+                let admitted = reads ? admit(count, behind: offset, reader, in: sink.loop) : count
+                chunk = Chunk(count: offset + admitted, arrival: chunk.arrival)
+                if chunk.count > 0 { take(&chunk, reader, in: sink.loop, now: now) }
+                let outcome = pass(chunk, available: left, to: sink, now: now)
+                guard admitted < count, link.direction == .upstream, reader.hasExcess, outcome == nil else {
+                    return outcome
+                }
+                return end(.finish, reader, to: sink, now: now)
+            }
+            chunk.endFollows = chunk.endFollows && link.isTransparent
+            link.bytesArrived(Int64(count), at: chunk.arrival)
+            return pass(chunk, available: left, to: sink, now: now)
+        case .wouldBlock:
+            return nil
+        case .ended:
+            return end(.finish, reader, to: sink, now: now)
+        case .failed:
+            return end(.reset, reader, to: sink, now: now)
         }
     }
 
@@ -186,27 +190,10 @@ struct LinkPump: ~Copyable {
         link.close()
     }
 
-    private func availability(of source: StreamSocket) -> Int64 {
-        guard source.isReadable, !isHeld, link.sourceEnd == nil else { return 0 }
-        return link.measuresAvailability ? Int64(source.receivable()) : Link.uncounted
-    }
-
-    /// The number of bytes to receive now; `nil` if none may be.
-    private func readLimit(
-        _ decision: Decision,
-        available: Int64,
-        source: StreamSocket,
-        sink: StreamSocket
-    ) -> Int? {
+    /// The bytes that wait in the source, see `Link.next`.
+    private func availability(of source: StreamSocket) -> Int64? {
         guard source.isReadable, !isHeld, link.sourceEnd == nil else { return nil }
-        // Bytes that can't be handed over at once stay with the sender, unless the link holds bytes.
-        guard link.isDiscarding || link.takesAhead || link.held == 0 && sink.isWritable else { return nil }
-        if decision.readLimit > 0 {
-            let most = link.altersBytes ? LinkPump.mostAltered : EventLoop.scratchCapacity
-            return Int(min(decision.readLimit, Int64(most)))
-        }
-        // No byte is there to be counted, but the end or an error may be; a receive of one byte finds out.
-        return available == 0 && link.hasRoom ? 1 : nil
+        return link.measuresAvailability ? Int64(source.receivable()) : Link.uncounted
     }
 
     /// Whether the next bytes may go through a pipe: no fault reads or alters them, and none wait in front of them.
@@ -227,56 +214,41 @@ struct LinkPump: ~Copyable {
         }
     }
 
-    private mutating func sendQueued(_ due: Int, to sink: StreamSocket, now: Moment) -> Outcome? {
+    /// Sends up to `due` bytes of the queue, unless the sink is full; `false` when it is broken.
+    private mutating func sendQueued(_ due: Int, to sink: StreamSocket) -> Bool {
         switch pipe.isEmpty ? queue.send(to: sink, limit: due) : pipe.send(to: sink, limit: due) {
-        case .sent(let count):
-            link.bytesDelivered(Int64(count))
-            return nil
-        case .wouldBlock:
-            wake = link.sinkIsFull(at: now)
-            return .waiting
-        case .failed:
-            return breakSink()
+        case .sent(let count): link.bytesDelivered(Int64(count))
+        case .wouldBlock: break
+        case .failed: return false
         }
+        return true
     }
 
-    /// Sends those of the `count` bytes in the scratch buffer that may leave, and queues the rest. The link has taken them.
-    mutating func pass(
-        _ count: Int,
-        available: Int64,
-        to sink: StreamSocket,
-        now: Moment,
-        arrival: Moment? = nil,
-        endFollows: Bool = false
-    ) -> Outcome? {
+    /// Sends those bytes of a chunk that may leave, and queues the rest. The link has taken them.
+    mutating func pass(_ chunk: Chunk, available: Int64, to sink: StreamSocket, now: Moment) -> Outcome? {
         // All of them vanished, or the reader holds them.
-        guard count > 0 else { return nil }
-        let isFirst = pipe.isEmpty && queue.isEmpty
-        if let arrival { link.noteArrival(arrival) }
-        let decision = link.decide(available: available, now: now)
-        wake = decision.wake
-        let due = isFirst && sink.isWritable ? min(count, Int(decision.writeOffset - link.delivered)) : 0
-        guard handOver(count, due: due, to: sink, endFollows: endFollows) else { return breakSink() }
-        return decision.end.map(Outcome.ended)
-    }
-
-    /// Sends the first `due` of the `count` bytes in the scratch buffer and queues the rest; `false` when the sink is broken.
-    private mutating func handOver(_ count: Int, due: Int, to sink: StreamSocket, endFollows: Bool) -> Bool {
+        guard chunk.count > 0 else { return nil }
+        let canSend = sink.isWritable && pipe.isEmpty && queue.isEmpty
         var sent = 0
-        if due > 0 {
-            switch sink.sendScratch(from: 0, length: due, endFollows: endFollows) {
+        switch link.next(available: available, canSend: canSend, now: now) {
+        case .send(let due):
+            switch sink.sendScratch(from: 0, length: min(chunk.count, Int(due)), endFollows: chunk.endFollows) {
             case .sent(let count):
                 sent = count
                 link.bytesDelivered(Int64(count))
             case .wouldBlock:
                 break
             case .failed:
-                return false
+                return breakSink()
             }
+        case .end(let end):
+            return .ended(end)
+        case .receive, .wait:
+            break
         }
-        isBulk = sent > 0 && count >= LinkPump.bulk
-        if sent < count { queue.appendScratch(from: sent, length: count - sent, of: sink.loop) }
-        return true
+        isBulk = sent > 0 && chunk.count >= LinkPump.bulk
+        if sent < chunk.count { queue.appendScratch(from: sent, length: chunk.count - sent, of: sink.loop) }
+        return nil
     }
 
     private mutating func breakSink() -> Outcome {

@@ -1,5 +1,6 @@
-import FaultPlan
 import Units
+
+@testable import FaultPlan
 
 /// Passes `bytes` through `link`, `readSize` at a time, and returns what comes out: what a pump does to real bytes.
 func passed(_ bytes: [UInt8], through link: inout Link, readSize: Int, at now: (Int64) -> Moment = { _ in .zero })

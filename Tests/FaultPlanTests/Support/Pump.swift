@@ -1,5 +1,6 @@
-import FaultPlan
 import Units
+
+@testable import FaultPlan
 
 /// A pump in virtual time that trusts no link: it checks every decision, and counts them.
 ///
@@ -16,7 +17,7 @@ struct Pump {
     /// How many of them the link sees at a time: the others follow as soon as those are taken.
     var window = Int64.max
     /// How the source ends behind them.
-    var end: Ending?
+    var end: SourceEnd?
     /// What the sink takes at a time at most; 0 is a sink that is stuck.
     var sinkSize = Int64.max
     var readSize = Int64.max
@@ -38,23 +39,26 @@ struct Pump {
 
     /// Moves what may move at `now`; returns when the link wants to be asked again.
     mutating func settle() -> Moment {
-        while true {
-            let decision = ask()
-            if ended != nil || decisions > Self.decisionLimit { return .distantFuture }
-            let writable = min(decision.writeOffset - link.delivered, sinkSize)
-            let readable = min(decision.readLimit, waiting ?? .max, readSize, window)
-            if writable > 0 {
-                link.bytesDelivered(writable)
-            } else if readable > 0 {
-                take(readable)
+        var canSend = true
+        while decisions <= Self.decisionLimit {
+            switch ask(canSend: canSend) {
+            case .send(let due):
+                if sinkSize > 0 { link.bytesDelivered(min(due, sinkSize)) } else { canSend = false }
+            case .receive(let limit):
+                let readable = min(limit, waiting ?? .max, readSize, window)
+                if readable > 0 { take(readable) }
+                if waiting == 0, let end { link.sourceEnded(end) }
                 if let before = waiting { waiting = before - readable }
-            } else if waiting == 0, let end, link.sourceEnd == nil {
-                link.sourceEnded(end)
-            } else {
-                check(decision.wake > now, "asks to be asked again at once, though nothing can move")
-                return decision.wake
+            case .wait(let wake):
+                check(wake > now, "asks to be asked again at once, though nothing can move")
+                return wake
+            case .end(let end):
+                check(ended == nil, "ends twice")
+                ended = end
+                return .distantFuture
             }
         }
+        return .distantFuture
     }
 
     /// Runs until `deadline`, each wake-up `lateness` nanoseconds late.
@@ -77,22 +81,20 @@ struct Pump {
         added += link.arrived - before - count
     }
 
-    private mutating func ask() -> Decision {
+    private mutating func ask(canSend: Bool) -> LinkStep {
         decisions += 1
         check(decisions <= Self.decisionLimit, "is asked for ever")
-        let decision = link.decide(available: min(waiting ?? Link.uncounted, window), now: now)
+        let hasMore = waiting != 0 || end != nil && link.sourceEnd == nil
+        let available = hasMore ? min(waiting ?? Link.uncounted, window) : nil
+        let decision = link.decide(available: available ?? 0, now: now)
         events += link.takeEvents()
         check(decision.readLimit >= 0, "a negative read limit")
         check(decision.writeOffset >= link.delivered, "takes back what was delivered")
         check(decision.writeOffset <= link.arrived, "hands out what has not arrived")
         let isBounded = link.held + decision.readLimit <= max(holdLimit, link.held)
         check(isBounded || link.isDiscarding, "holds more than its limit")
-        if let end = decision.end {
-            check(ended == nil, "ends twice")
-            check(decision.writeOffset == link.delivered, "ends before its last byte")
-            ended = end
-        }
-        return decision
+        check(decision.end == nil || decision.writeOffset == link.delivered, "ends before its last byte")
+        return link.step(after: decision, available: available, canSend: canSend, now: now)
     }
 
     private mutating func check(_ holds: Bool, _ promise: String) {
