@@ -72,15 +72,11 @@ struct ConnectionRun {
 
     // Copies, because each access through `plan.faults` is reference-counted.
     private let terminators: ConnectionTerminators
-    private let hang: ConnectionHang
-    private let connectDelay: ConnectDelay?
+    /// The wait before the server is connected; `nil` when it is over.
+    private var hold: DialHold?
     private let longestLateness: Int64
     /// Whether a cut has blackholed the connection, so that only a client time-out ends it.
     private var isBlackholed = false
-    /// Whether the connection wasn't accepted at first.
-    private var isHanging = false
-    /// When the server is connected; `nil` before it is dialed.
-    private var connected: Moment?
     /// The bytes passed, and when the last of them did.
     private var passed: (bytes: Int64, moment: Moment)
 
@@ -97,8 +93,7 @@ struct ConnectionRun {
         self.plan = plan
         self.faults = faults
         terminators = self.plan.faults.terminators
-        hang = self.plan.faults.hang
-        connectDelay = self.plan.faults.connectDelay
+        hold = self.plan.faults.hold
         longestLateness = (terminators.shortestIdleness?.nanoseconds ?? .max) / 2
         self.client = client
         self.transfer = transfer
@@ -185,29 +180,19 @@ struct ConnectionRun {
             case .silence: return blackhole(at: now)
             }
         }
-        if connected == nil, let event = hang.event(at: now) {
-            if !isHanging { connectionEvents.append(event) }
-            isHanging = true
-            return hang(at: now)
-        }
-        let connected = self.connected ?? dial(at: now)
-        if now < connected {
+        guard let (verdict, event) = hold?.advance(at: now) else { return nil }
+        if let event { connectionEvents.append(event) }
+        switch verdict {
+        case .wait(let moment):
             if now >= firstByteDeadline { return .lost(.firstByte) }
-            let deadline = min(connected, terminators.nextChange(after: now, lastPassed: passed.moment))
-            return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
+            let change = min(moment, terminators.nextChange(after: now, lastPassed: passed.moment))
+            return .waiting(wake: change, deadline: min(firstByteDeadline, change), isFull: false)
+        case .pass:
+            hold = nil
+            return nil
+        case .fail:
+            return .lost(.reset)
         }
-        return nil
-    }
-
-    /// Dials the server, and returns when it is connected.
-    private mutating func dial(at now: Moment) -> Moment {
-        var moment = isHanging ? now : plan.opened
-        if let connectDelay {
-            connectionEvents.append(connectDelay.event)
-            moment = moment + connectDelay.duration
-        }
-        connected = moment
-        return moment
     }
 
     /// The client's request, for faults on messages.
@@ -264,16 +249,6 @@ struct ConnectionRun {
         isBlackholed = true
         if let loss = impatience(at: now, hasProgressed: false) { return .lost(loss) }
         return .waiting(wake: .distantFuture, deadline: min(firstByteDeadline, stall.next), isFull: false)
-    }
-
-    /// Leaves the connection unaccepted while the client waits for the first byte.
-    private mutating func hang(at now: Moment) -> Step {
-        if now >= firstByteDeadline { return .lost(.firstByte) }
-        let change = min(
-            hang.nextChange(after: now),
-            terminators.nextChange(after: now, lastPassed: passed.moment)
-        )
-        return .waiting(wake: change, deadline: min(firstByteDeadline, change), isFull: false)
     }
 
     /// The fault events since the last call, with their directions.

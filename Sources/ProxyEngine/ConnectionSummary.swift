@@ -37,7 +37,7 @@ extension Connection {
     func summary(at now: Moment) -> ConnectionSummary {
         let stage: ConnectionSummary.State =
             switch state.phase {
-            case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .connecting, .replying: .dialing
+            case .accepted, .negotiating, .resolving, .held, .retrying, .connecting, .replying: .dialing
             case .flowing: .open
             case .unreached, .lingering, .blackholed, .closed: .draining
             }

@@ -18,25 +18,26 @@ struct ConnectTests {
     func `that delays has the server connected to as much later`() throws {
         var plan = Plan.of(.of([.connect(.delay(.seconds(3), jitter: .zero))]))
         let connection = plan.accept(at: .seconds(1))
-        let delay = try #require(connection.faults.connectDelay)
+        let delay = try #require(connection.faults.hold?.delay)
         #expect(delay.duration == .seconds(3) && !delay.isFailure)
         #expect(delay.event == FaultEvent(fault: 0, offset: nil, effect: .connectsLate))
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
         #expect(!connection.faults.terminators.arePossible)
-        #expect(connection.faults.hang.event(at: .seconds(1)) == nil)
+        var hold = try #require(connection.faults.hold)
+        #expect(hold.advance(at: .seconds(1)) == (.wait(until: .seconds(4)), delay.event))
     }
 
     @Test
     func `draws its delay evenly for each connection, and the same for the same seed`() {
         let profile = Profile.of([.connect(.delay(.milliseconds(100), jitter: .milliseconds(100)))])
         var plan = Plan.of(profile)
-        let draws = (0..<2_000).map { _ in plan.accept(at: .zero).faults.connectDelay?.duration ?? .zero }
+        let draws = (0..<2_000).map { _ in plan.accept(at: .zero).faults.hold?.delay?.duration ?? .zero }
         #expect(draws.allSatisfy { $0 >= .zero && $0 <= .milliseconds(200) })
         let mean = draws.reduce(0.0) { $0 + Double($1.nanoseconds) / 1e6 } / 2_000
         #expect(abs(mean - 100) < 4, "\(mean)")
         #expect(draws.filter { $0 < .milliseconds(50) }.count > 400)
         var again = Plan.of(profile)
-        let same = (0..<2_000).map { _ in again.accept(at: .zero).faults.connectDelay?.duration ?? .zero }
+        let same = (0..<2_000).map { _ in again.accept(at: .zero).faults.hold?.delay?.duration ?? .zero }
         let isSame = draws == same
         #expect(isSame)
     }
@@ -47,7 +48,7 @@ struct ConnectTests {
         let long = Fault.connect(.delay(.seconds(2), jitter: .zero), name: "long")
         for faults in [[short, long], [long, short]] {
             var plan = Plan.of(.of(faults))
-            #expect(plan.accept(at: .zero).faults.connectDelay?.duration == .seconds(2))
+            #expect(plan.accept(at: .zero).faults.hold?.delay?.duration == .seconds(2))
         }
     }
 
@@ -61,26 +62,25 @@ struct ConnectTests {
     }
 
     @Test
-    func `that hangs leaves a connection that it is on for alone until it is over`() {
+    func `that hangs leaves a connection that it is on for alone until it is over`() throws {
         for condition in [Condition(), Condition(connections: .every(1))] {
             var plan = plan(.hang, condition)
-            let hang = plan.accept(at: .seconds(3)).faults.hang
+            var hold = try #require(plan.accept(at: .seconds(3)).faults.hold)
             let event = FaultEvent(fault: 0, offset: nil, effect: .hangs)
-            #expect(hang.event(at: .seconds(3)) == event)
-            #expect(hang.nextChange(after: .seconds(3)) == .seconds(5))
-            #expect(hang.event(at: .milliseconds(4_999)) == event)
-            #expect(hang.event(at: .seconds(5)) == nil)
+            #expect(hold.advance(at: .seconds(3)) == (.wait(until: .seconds(5)), event))
+            #expect(hold.advance(at: .milliseconds(4_999)) == (.wait(until: .seconds(5)), nil))
+            #expect(hold.advance(at: .seconds(5)) == (.pass, nil))
         }
     }
 
     @Test
-    func `that hangs up to an age connects then`() {
+    func `that hangs up to an age connects then`() throws {
         var plan = Plan.of(.of([.connect(.hang).when(Condition(ageUntil: .seconds(4)))]))
         #expect(plan.admission(at: .zero).admission == .open)
-        let hang = plan.accept(at: .seconds(10)).faults.hang
-        #expect(hang.event(at: .milliseconds(13_999)) != nil)
-        #expect(hang.nextChange(after: .seconds(10)) == .seconds(14))
-        #expect(hang.event(at: .seconds(14)) == nil)
+        var hold = try #require(plan.accept(at: .seconds(10)).faults.hold)
+        #expect(hold.advance(at: .seconds(10)).verdict == .wait(until: .seconds(14)))
+        #expect(hold.advance(at: .milliseconds(13_999)).verdict == .wait(until: .seconds(14)))
+        #expect(hold.advance(at: .seconds(14)).verdict == .pass)
     }
 
     @Test
@@ -88,8 +88,7 @@ struct ConnectTests {
         for how in [Connect.Mode.hang, .refuse, .close, .delay(.seconds(1), jitter: .zero)] {
             var plan = plan(how)
             let connection = plan.accept(at: .seconds(1))
-            #expect(connection.faults.hang.event(at: .seconds(3)) == nil)
-            #expect(connection.faults.connectDelay == nil)
+            #expect(connection.faults.hold == nil)
             #expect(!connection.faults.terminators.arePossible)
         }
     }

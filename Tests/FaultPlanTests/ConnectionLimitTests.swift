@@ -41,7 +41,7 @@ struct ConnectionLimitTests {
         var plan = Plan.of(.of([.connectionLimit(1, .refuse)]))
         let connection = plan.accept(at: .zero)
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
-        #expect(!connection.faults.terminators.arePossible && connection.faults.connectDelay == nil)
+        #expect(!connection.faults.terminators.arePossible && connection.faults.hold?.delay == nil)
         #expect(plan.admission(at: .zero) == (.open, .distantFuture))
     }
 }

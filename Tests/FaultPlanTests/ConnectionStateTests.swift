@@ -22,7 +22,7 @@ struct ConnectionStateTests {
     ) {
         var (plan, state) = machine(faults)
         switch phase {
-        case .accepted, .hanging, .delayed, .negotiating, .resolving, .replying:
+        case .accepted, .held, .negotiating, .resolving, .replying:
             break
         case .retrying:
             _ = state.started(at: ConnectionStateTests.start)
@@ -68,8 +68,8 @@ struct ConnectionStateTests {
     @Test func `dials when its delay is over, and not before`() {
         var (_, state) = machine([.connect(.delay(.seconds(2), jitter: .zero))])
         let actions = state.started(at: Self.start)
-        #expect(actions.event?.effect == .connectsLate && actions.timer == .seconds(3) && actions.next == .proceed)
-        #expect(state.timerDue(at: .milliseconds(2_999)) == ConnectionActions(timer: .seconds(3)))
+        #expect(actions.event?.effect == .connectsLate && actions.timer == .seconds(3) && actions.next == .checkEnds)
+        #expect(state.timerDue(at: .milliseconds(2_999)) == ConnectionActions(timer: .seconds(3), .checkEnds))
         #expect(state.timerDue(at: .seconds(3)).next == .dial(address: 0))
     }
 
@@ -237,7 +237,7 @@ struct ConnectionStateTests {
             switch phase {
             case .closed: #expect(actions == ConnectionActions())
             case .lingering: #expect(actions == ConnectionActions(server: .close, client: .close, .finish))
-            case .accepted, .hanging, .delayed, .retrying, .unreached:
+            case .accepted, .held, .retrying, .unreached:
                 #expect(actions == ConnectionActions(client: .reset, .finish))
             case .connecting, .flowing, .blackholed: #expect(actions == both)
             case .negotiating, .resolving, .replying: Issue.record("see NegotiationTests")
@@ -253,7 +253,7 @@ struct ConnectionStateTests {
             let expected: [ConnectionActions.Next] =
                 switch phase {
                 case .accepted, .closed: [.proceed, .proceed]
-                case .hanging, .delayed, .retrying, .blackholed: [.checkEnds, .checkEnds]
+                case .held, .retrying, .blackholed: [.checkEnds, .checkEnds]
                 case .connecting: [.checkEnds, .finishDialing]
                 case .unreached: [.awaitFirstByte, .awaitFirstByte]
                 case .flowing: [.run, .run]

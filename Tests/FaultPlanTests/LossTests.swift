@@ -224,7 +224,7 @@ struct LossTests {
 struct ConnectDelayTests {
     private func delays(_ rate: Double, count: Int, on stream: StreamSelection = .both) throws -> [ConnectDelay?] {
         var plan = Plan.of(.of([.loss(try #require(Probability(rate)), 50, .cubic).on(stream)]))
-        return (0..<count).map { _ in plan.accept(at: .zero).faults.connectDelay }
+        return (0..<count).map { _ in plan.accept(at: .zero).faults.hold?.delay }
     }
 
     @Test
@@ -256,8 +256,8 @@ struct ConnectDelayTests {
         let rate = try #require(Probability(0.9))
         let phases = [Phase.lasting(.seconds(1)), .lasting(.seconds(1), .loss(rate, 50, .cubic), name: "lossy")]
         var plan = Plan.of(.of([], phases: phases))
-        #expect((0..<50).allSatisfy { _ in plan.accept(at: .zero).faults.connectDelay == nil })
-        #expect((0..<50).contains { _ in plan.accept(at: .seconds(1)).faults.connectDelay != nil })
-        #expect((0..<50).allSatisfy { _ in plan.accept(at: .seconds(2)).faults.connectDelay == nil })
+        #expect((0..<50).allSatisfy { _ in plan.accept(at: .zero).faults.hold?.delay == nil })
+        #expect((0..<50).contains { _ in plan.accept(at: .seconds(1)).faults.hold?.delay != nil })
+        #expect((0..<50).allSatisfy { _ in plan.accept(at: .seconds(2)).faults.hold?.delay == nil })
     }
 }

@@ -30,7 +30,7 @@ import Units
         #expect(update(&plan, name: "a.other").isEmpty)
         #expect(plan.hasFaults(forNameOf: 1, ConnectionFacts(name: "A.example.")))
         let update = update(&plan, name: "A.example.")
-        #expect(!update.isEmpty && update.beginning == nil)
+        #expect(!update.isEmpty && update.hold(after: nil) == nil)
         _ = update.apply(to: &connection.upstream, &connection.downstream, at: .zero)
         #expect(connection.upstream.decide(available: 100, now: .zero).readLimit == 10)
     }
@@ -62,47 +62,48 @@ import Units
 
     @Test func `a delay of connecting begins with the first look, and acts once`() throws {
         var plan = plan(try fault(.connect(Connect(how: .delay(.milliseconds(80), jitter: .zero))), for: "a"))
-        var beginning = try #require(update(&plan, name: "a").beginning)
-        let first = beginning.advance(at: .milliseconds(20))
+        var hold = try #require(update(&plan, name: "a").hold(after: nil))
+        let first = hold.advance(at: .milliseconds(20))
         #expect(first.verdict == .wait(until: .milliseconds(100)))
         #expect(first.event?.effect == .connectsLate)
-        let second = beginning.advance(at: .milliseconds(99))
+        let second = hold.advance(at: .milliseconds(99))
         #expect(second.verdict == .wait(until: .milliseconds(100)) && second.event == nil)
-        #expect(beginning.advance(at: .milliseconds(100)).verdict == .pass)
+        #expect(hold.advance(at: .milliseconds(100)).verdict == .pass)
     }
 
     @Test func `a hang lasts as long as its fault is on`() throws {
         var plan = plan(try fault(.connect(Connect(how: .hang)), for: "a", ageUntil: .milliseconds(80)))
-        var beginning = try #require(update(&plan, name: "a").beginning)
-        let first = beginning.advance(at: .milliseconds(20))
+        var hold = try #require(update(&plan, name: "a").hold(after: nil))
+        let first = hold.advance(at: .milliseconds(20))
         #expect(first.verdict == .wait(until: .milliseconds(80)))
         #expect(first.event?.effect == .hangs)
-        #expect(beginning.advance(at: .milliseconds(30)).event == nil)
-        #expect(beginning.advance(at: .milliseconds(80)).verdict == .pass)
+        #expect(hold.advance(at: .milliseconds(30)).event == nil)
+        #expect(hold.advance(at: .milliseconds(80)).verdict == .pass)
     }
 
     @Test func `a profile without the fault has the bytes pass`() throws {
         for how in [Connect.Mode.hang, .delay(.seconds(80), jitter: .zero)] {
             var plan = plan(try fault(.connect(Connect(how: how)), for: "a"))
-            var beginning = try #require(update(&plan, name: "a").beginning)
-            guard case .wait = beginning.advance(at: .zero).verdict else {
+            var hold = try #require(update(&plan, name: "a").hold(after: nil))
+            guard case .wait = hold.advance(at: .zero).verdict else {
                 Issue.record("the bytes don't wait")
                 continue
             }
             let change = plan.apply(Profile(name: "none"))
-            beginning.follow(change.update(connection: 1, opened: .zero, ConnectionFacts(name: "a")))
-            #expect(beginning.advance(at: .seconds(1)).verdict == .pass)
+            let next = change.update(connection: 1, opened: .zero, ConnectionFacts(name: "a"))
+            hold = try #require(next.hold(after: hold))
+            #expect(hold.advance(at: .seconds(1)).verdict == .pass)
         }
     }
 
     @Test func `a handshake whose packets are all lost fails the connection`() throws {
         var plan = plan(try fault(.loss(Loss(rate: .always, roundTrip: .milliseconds(10))), for: "a"))
-        var beginning = try #require(update(&plan, name: "a").beginning)
-        guard case .wait(let moment) = beginning.advance(at: .zero).verdict else {
+        var hold = try #require(update(&plan, name: "a").hold(after: nil))
+        guard case .wait(let moment) = hold.advance(at: .zero).verdict else {
             Issue.record("the bytes don't wait")
             return
         }
-        #expect(beginning.advance(at: moment).verdict == .fail)
+        #expect(hold.advance(at: moment).verdict == .fail)
     }
 
     @Test func `a change of the profile acts by any of the names`() throws {

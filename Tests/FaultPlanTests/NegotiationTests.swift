@@ -23,7 +23,7 @@ import Units
             _ = state.resolved(at: Self.start)
             if case .replying(.connected, _) = phase { _ = state.connected(at: Self.start) }
             if case .replying(.refused, _) = phase { _ = state.dialFailed(.refused, of: 1, at: Self.start) }
-        case .accepted, .hanging, .delayed, .retrying, .unreached, .flowing, .lingering, .blackholed, .closed:
+        case .accepted, .held, .retrying, .unreached, .flowing, .lingering, .blackholed, .closed:
             Issue.record("no test needs this phase")
         }
         #expect(state.phase == phase)
@@ -57,7 +57,7 @@ import Units
         _ = state.handshakeEnded(lookupLimit: .seconds(3), at: Self.start)
         let actions = state.resolved(at: Self.start)
         #expect(actions.event?.effect == .connectsLate)
-        #expect(state.phase == .delayed(until: Self.start + .seconds(2)))
+        #expect(state.phase == .held)
         #expect(state.timerDue(at: Self.start + .seconds(2)).next == .dial(address: 0))
     }
 

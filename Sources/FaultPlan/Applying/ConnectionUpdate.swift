@@ -8,8 +8,8 @@ public struct ConnectionUpdate: Sendable {
     private let downstream: LinkUpdate
     private let terminators: [ConnectionTerminators.Source]
     private let opened: Moment
-    /// What holds up the client's first bytes; `nil` if nothing does. Only where the name in them brings the faults.
-    public let beginning: NamedBeginning?
+    /// What holds up the client's first bytes, where the name in them brings the faults; `nil` if nothing does.
+    private let hold: DialHold?
     /// The receive buffer towards the source of each direction, for faults that the name in the first bytes brings.
     public let receiveWindow: [Direction: ByteCount]
 
@@ -17,7 +17,7 @@ public struct ConnectionUpdate: Sendable {
         self.change = change
         opened = draft.opened
         terminators = draft.dialFaults.endings + draft.terminators
-        beginning = NamedBeginning(draft.dialFaults, schedule: change.plan.schedule, opened: draft.opened)
+        hold = DialHold(draft.dialFaults, schedule: change.plan.schedule, opened: draft.opened)
         receiveWindow = draft.windows
         upstream = LinkUpdate(slots: draft.slots(.upstream), alterSlots: draft.alterSlots(.upstream))
         downstream = LinkUpdate(slots: draft.slots(.downstream), alterSlots: draft.alterSlots(.downstream))
@@ -25,7 +25,7 @@ public struct ConnectionUpdate: Sendable {
 
     /// Whether no fault begins on the connection.
     public var isEmpty: Bool {
-        upstream.isEmpty && downstream.isEmpty && terminators.isEmpty && beginning == nil
+        upstream.isEmpty && downstream.isEmpty && terminators.isEmpty && hold == nil
     }
 
     /// Has both links go on in the new generation at `now`, each from where it is.
@@ -39,7 +39,7 @@ public struct ConnectionUpdate: Sendable {
     }
 
     /// What ends the connection as a whole from here on, where it was `last` so far.
-    public func terminators(after last: ConnectionTerminators) -> ConnectionTerminators {
+    func terminators(after last: ConnectionTerminators) -> ConnectionTerminators {
         let kept = last.sources.filter { change.isKept($0.fault) }.map { source in
             ConnectionTerminators.Source(
                 fault: source.fault,
@@ -50,17 +50,8 @@ public struct ConnectionUpdate: Sendable {
         return ConnectionTerminators(sources: kept + terminators, schedule: change.plan.schedule, opened: opened)
     }
 
-    /// For how long nobody accepts the connection, where it was `last` so far.
-    public func hang(after last: ConnectionHang) -> ConnectionHang {
-        let kept = last.sources.filter { change.isKept($0.fault) }
-            .map { ConnectionHang.Source(fault: $0.fault, window: change.plan.window(ofIdentity: $0.fault)) }
-        return ConnectionHang(sources: kept, schedule: change.plan.schedule, opened: opened)
-    }
-
-    /// The wait before the server is connected to, if its fault goes on.
-    public func connectDelay(after last: ConnectDelay?) -> ConnectDelay? {
-        last.flatMap { change.isKept($0.event.fault) ? $0 : nil }
-    }
+    /// The wait in front of the connection's bytes from here on, where it was `last` so far; `nil` if there is none.
+    func hold(after last: DialHold?) -> DialHold? { last.map { DialHold($0, after: change) } ?? hold }
 
     private func isBeginning(_ cause: ConnectionTerminators.Cause) -> Bool {
         if case .dial = cause { true } else { false }

@@ -77,11 +77,11 @@ struct ConnectionDraft {
 
     private func faults(_ schedule: Schedule) -> ConnectionFaults {
         let sources = dialFaults.endings + terminators
-        if sources.isEmpty, dialFaults.delay == nil, dialFaults.hangs.isEmpty { return .none }
+        let hold = DialHold(dialFaults, schedule: schedule, opened: opened)
+        if sources.isEmpty, hold == nil { return .none }
         return ConnectionFaults(
             terminators: ConnectionTerminators(sources: sources, schedule: schedule, opened: opened),
-            connectDelay: dialFaults.delay,
-            hang: ConnectionHang(sources: dialFaults.hangs, schedule: schedule, opened: opened)
+            hold: hold
         )
     }
 

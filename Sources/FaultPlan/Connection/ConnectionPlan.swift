@@ -26,29 +26,16 @@ public final class ConnectionFaults: Sendable {
     /// Those of a connection that no such fault concerns.
     public static let none = ConnectionFaults(
         terminators: ConnectionTerminators(sources: [], schedule: Schedule.none, opened: .zero),
-        connectDelay: nil,
-        hang: ConnectionHang(sources: [], schedule: Schedule.none, opened: .zero)
+        hold: nil
     )
 
     /// The faults that end the connection.
     public let terminators: ConnectionTerminators
-    /// The wait before the server is dialed.
-    public let connectDelay: ConnectDelay?
-    /// The faults that leave the connection to the kernel: neither read nor forwarded.
-    public let hang: ConnectionHang
+    /// The wait before the server is dialed, as it begins; `nil` if there is none.
+    public let hold: DialHold?
 
-    init(terminators: ConnectionTerminators, connectDelay: ConnectDelay?, hang: ConnectionHang) {
+    init(terminators: ConnectionTerminators, hold: DialHold?) {
         self.terminators = terminators
-        self.connectDelay = connectDelay
-        self.hang = hang
-    }
-
-    /// The faults of these that go on in another generation of the plan, and those that begin with it.
-    func updated(by update: ConnectionUpdate) -> ConnectionFaults {
-        ConnectionFaults(
-            terminators: update.terminators(after: terminators),
-            connectDelay: update.connectDelay(after: connectDelay),
-            hang: update.hang(after: hang)
-        )
+        self.hold = hold
     }
 }

@@ -45,7 +45,7 @@ extension ConnectionState {
         self.faults = faults
         mayTerminate = faults.terminators.arePossible
         // `begin` sets the moment, when the handshake is over.
-        watch = hasNoFaults ? [] : [FaultWatch(passed: (0, .zero))]
+        watch = hasNoFaults ? [] : [FaultWatch(hold: faults.hold, passed: (0, .zero))]
     }
 
     /// The handshake is invalid or forbidden: the client gets the error, which is ready to be sent, then the end.
@@ -53,7 +53,7 @@ extension ConnectionState {
         switch phase {
         case .negotiating, .resolving:
             return reply(.refused, .sendReply, at: now)
-        case .accepted, .hanging, .delayed, .retrying, .connecting, .replying, .unreached, .flowing, .lingering,
+        case .accepted, .held, .retrying, .connecting, .replying, .unreached, .flowing, .lingering,
             .blackholed, .closed:
             return ConnectionActions()
         }

@@ -9,10 +9,8 @@ extension ConnectionState {
         case negotiating(until: Moment, pausedUntil: Moment = .zero)
         /// The name of the target is looked up, until the moment at most.
         case resolving(until: Moment)
-        /// Accepted by the kernel alone: not read, and no server dialed.
-        case hanging
-        /// A fault delays dialing until the moment.
-        case delayed(until: Moment)
+        /// Faults hold up dialing, see `DialHold`: accepted by the kernel alone, and not read.
+        case held
         /// A resource was short; dialing is retried at the moment.
         case retrying(at: Moment)
         /// The server's address of this index is being dialed.

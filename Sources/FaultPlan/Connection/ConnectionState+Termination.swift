@@ -42,8 +42,7 @@ extension ConnectionState {
             actions = linger(.client, .closure, after: ConnectionActions(server: .endStream, client: .endStream))
         case (.close, .connecting):
             actions = linger(.client, .closure, after: ConnectionActions(server: .close, client: .endStream))
-        case (.close, .accepted), (.close, .negotiating), (.close, .resolving), (.close, .hanging), (.close, .delayed),
-            (.close, .retrying):
+        case (.close, .accepted), (.close, .negotiating), (.close, .resolving), (.close, .held), (.close, .retrying):
             actions = linger(.client, .closure, after: ConnectionActions(client: .endStream))
         case (.reset, _), (.close, .unreached), (.close, .lingering), (.close, .blackholed), (.close, .closed):
             actions = close(both: .reset)

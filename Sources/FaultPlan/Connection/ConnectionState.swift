@@ -11,8 +11,8 @@ import Units
 /// | accepted | `started` |
 /// | negotiating | the end of the handshake; its time limit |
 /// | resolving | `resolved`, the time limit |
-/// | hanging | a change of the fault that leaves the connection to the kernel |
-/// | delayed, retrying | the timer |
+/// | held | the end of the faults that hold up dialing |
+/// | retrying | the timer |
 /// | connecting | `connected`, `dialFailed`, `dialTimedOut` |
 /// | replying | `replySent`, the time limit |
 /// | unreached | the client's first byte, the timer |
@@ -62,7 +62,7 @@ public struct ConnectionState: Sendable {
         self.negotiates = negotiates
         self.rules = rules
         mayTerminate = faults.terminators.arePossible
-        if !hasNoFaults { watch = [FaultWatch(passed: (0, opened))] }
+        if !hasNoFaults { watch = [FaultWatch(hold: faults.hold, passed: (0, opened))] }
     }
 
     /// Whether bytes are forwarded.
@@ -83,9 +83,8 @@ public struct ConnectionState: Sendable {
         // Idleness doesn't count from before the handshake's end.
         if negotiates, !watch.isEmpty { watch[0].passed = (0, now) }
         if let end = terminated(at: now) { return resetLater(end, at: now) }
-        guard let event = faults.hang.event(at: now) else { return dialLater(at: now) }
-        phase = .hanging
-        return ConnectionActions(event: event, timer: nextHangChange(after: now), .checkEnds)
+        phase = .held
+        return hold(at: now)
     }
 
     /// The socket of `peer` can be read or written, or has ended.
@@ -94,10 +93,10 @@ public struct ConnectionState: Sendable {
         case .accepted, .closed: ConnectionActions()
         case .negotiating(_, let pause): now < pause ? ConnectionActions() : ConnectionActions(.negotiate)
         case .replying: peer == .client ? ConnectionActions(.sendReply) : ConnectionActions()
-        case .hanging: hangOn(at: now)
+        case .held: terminated(at: now) ?? hold(at: now)
         case .connecting where peer == .server: ConnectionActions(.finishDialing)
         case .unreached: ConnectionActions(.awaitFirstByte)
-        case .resolving, .delayed, .retrying, .connecting, .blackholed: ConnectionActions(.checkEnds)
+        case .resolving, .retrying, .connecting, .blackholed: ConnectionActions(.checkEnds)
         case .flowing: ConnectionActions(.run)
         case .lingering(let last): ConnectionActions(.keepLingering(last))
         }
@@ -112,12 +111,11 @@ public struct ConnectionState: Sendable {
             return now < pause ? ConnectionActions(timer: pause) : negotiateAgain(until: deadline)
         case .negotiating(let deadline, _), .resolving(let deadline), .replying(_, let deadline):
             return now < deadline ? ConnectionActions(timer: deadline) : negotiationTimedOut(at: now)
-        case .hanging:
-            return hangOn(at: now)
-        case .delayed(let moment), .retrying(let moment):
+        case .held:
+            return terminated(at: now) ?? hold(at: now)
+        case .retrying(let moment):
             if let end = terminated(at: now) { return end }
-            if now < moment { return ConnectionActions(timer: min(moment, nextTermination(after: now))) }
-            return faults.connectDelay?.isFailure == true ? fail(at: now) : dial(at: now)
+            return now < moment ? ConnectionActions(timer: min(moment, nextTermination(after: now))) : dial(at: now)
         case .connecting:
             return terminated(at: now) ?? ConnectionActions(timer: nextTermination(after: now))
         case .unreached(let deadline):
@@ -230,23 +228,19 @@ public struct ConnectionState: Sendable {
 
     /// The faults have changed; `bytes` have passed so far.
     public mutating func update(_ update: ConnectionUpdate, passed bytes: Int64, at now: Moment) {
-        let resetPendingSince = watch.first?.resetPendingSince
+        let (last, resetPendingSince) = (watch.first?.hold, watch.first?.resetPendingSince)
         // Idleness that was not counted so far begins here.
         let passed = mayTerminate ? watch[0].passed : (bytes, now)
-        faults = faults.updated(by: update)
+        faults = ConnectionFaults(terminators: update.terminators(after: faults.terminators), hold: nil)
         mayTerminate = faults.terminators.arePossible
-        watch = [FaultWatch(passed: passed, resetPendingSince: resetPendingSince)]
+        watch = [FaultWatch(hold: update.hold(after: last), passed: passed, resetPendingSince: resetPendingSince)]
     }
 
     /// What is due after an `update`.
     public mutating func updated(at now: Moment) -> ConnectionActions {
         switch phase {
-        case .hanging:
-            return hangOn(at: now)
-        case .delayed(let moment):
-            if let end = terminated(at: now) { return end }
-            if faults.connectDelay == nil { return dial(at: now) }
-            return ConnectionActions(timer: min(moment, nextTermination(after: now)))
+        case .held:
+            return terminated(at: now) ?? hold(at: now)
         case .retrying(let moment):
             return terminated(at: now) ?? ConnectionActions(timer: min(moment, nextTermination(after: now)))
         case .connecting:
@@ -259,6 +253,16 @@ public struct ConnectionState: Sendable {
     }
 
     // MARK: Bytes
+
+    /// Whether faults hold up the connection, or the first bytes whose name has brought them.
+    public var isHeldUp: Bool { !watch.isEmpty && watch[0].hold != nil }
+
+    /// How long faults hold up the connection, or its first bytes, and the event of one that begins to act.
+    public mutating func advanceHold(at now: Moment) -> (verdict: DialHold.Verdict, event: FaultEvent?) {
+        guard !watch.isEmpty, let result = watch[0].hold?.advance(at: now) else { return (.pass, nil) }
+        if result.verdict == .pass { watch[0].hold = nil }
+        return result
+    }
 
     /// `bytes` have passed in both directions together by `now`.
     public mutating func notePassed(_ bytes: Int64, at now: Moment) {
@@ -280,25 +284,14 @@ public struct ConnectionState: Sendable {
 
     // MARK: Transitions
 
-    private mutating func hangOn(at now: Moment) -> ConnectionActions {
-        if let end = terminated(at: now) { return end }
-        guard faults.hang.event(at: now) != nil else { return dialLater(at: now) }
-        return ConnectionActions(timer: nextHangChange(after: now), .checkEnds)
-    }
-
-    private mutating func nextHangChange(after now: Moment) -> Moment {
-        let terminators = faults.terminators
-        let change = min(
-            faults.hang.nextChange(after: now),
-            terminators.nextChange(after: now, lastPassed: watch[0].passed.moment)
-        )
-        return watch[0].spacing.wake(for: change, now: now)
-    }
-
-    private mutating func dialLater(at now: Moment) -> ConnectionActions {
-        guard let delay = faults.connectDelay else { return dial(at: now) }
-        phase = .delayed(until: now + delay.duration)
-        return ConnectionActions(event: delay.event, timer: min(now + delay.duration, nextTermination(after: now)))
+    private mutating func hold(at now: Moment) -> ConnectionActions {
+        let (verdict, event) = advanceHold(at: now)
+        switch verdict {
+        case .wait(let moment):
+            return ConnectionActions(event: event, timer: min(moment, nextTermination(after: now)), .checkEnds)
+        case .pass: return dial(at: now)
+        case .fail: return fail(at: now)
+        }
     }
 
     private mutating func dial(_ address: Int = 0, at now: Moment) -> ConnectionActions {
@@ -339,7 +332,7 @@ public struct ConnectionState: Sendable {
         case .lingering:
             // What an end hasn't taken is still delivered.
             return ConnectionActions(server: .close, client: .close, .finish)
-        case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .unreached:
+        case .accepted, .negotiating, .resolving, .held, .retrying, .unreached:
             return ConnectionActions(client: action, .finish)
         case .connecting, .replying, .flowing, .blackholed:
             return ConnectionActions(server: action, client: action, .finish)

@@ -6,12 +6,12 @@ struct DialFaults {
     /// The longest delay before the server is dialed.
     private(set) var delay: ConnectDelay?
     /// The faults that leave the connection to the kernel.
-    private(set) var hangs: [ConnectionHang.Source] = []
+    private(set) var hangs: [DialHold.Hang] = []
     /// The faults that end it at once.
     private(set) var endings: [ConnectionTerminators.Source] = []
 
     /// Leaves the connection to the kernel.
-    mutating func add(_ hang: ConnectionHang.Source) { hangs.append(hang) }
+    mutating func add(_ hang: DialHold.Hang) { hangs.append(hang) }
 
     /// Ends the connection at once.
     mutating func end(_ ending: Cut.Ending, by fault: Int) {
@@ -25,34 +25,6 @@ struct DialFaults {
     }
 }
 
-/// The time for which a connection is left to the kernel: accepted there, not read, and no server dialed.
-public struct ConnectionHang: Sendable {
-    struct Source: Sendable {
-        let fault: Int
-        let window: Window
-    }
-
-    let sources: [Source]
-    let schedule: Schedule
-    let opened: Moment
-
-    /// The event of the fault that leaves the connection hanging at `now`; `nil` if none does.
-    public func event(at now: Moment) -> FaultEvent? {
-        guard !sources.isEmpty else { return nil }
-        let phase = schedule.interval(at: now).phase
-        let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        let source = sources.first { $0.window.contains(at: now, age: age, currentPhase: phase) }
-        return source.map { FaultEvent(fault: $0.fault, offset: nil, effect: .hangs) }
-    }
-
-    /// The time at which the answer of `event` may change; `distantFuture` if it can't.
-    public func nextChange(after now: Moment) -> Moment {
-        let interval = schedule.interval(at: now)
-        return sources.map { $0.window.nextChange(after: now, opened: opened, interval: interval) }.min()
-            ?? .distantFuture
-    }
-}
-
 extension Connect: PlannedFault {
     func addDialFaults(to dial: inout DialFaults, in place: DialContext) {
         switch how {
@@ -61,7 +33,7 @@ extension Connect: PlannedFault {
             let drawn = time.nanoseconds.addingSaturated(Int64(deviation))
             if drawn > 0 { dial.add(ConnectDelay(fault: place.fault, duration: .nanoseconds(drawn))) }
         case .hang:
-            dial.add(ConnectionHang.Source(fault: place.fault, window: place.window))
+            dial.add(DialHold.Hang(fault: place.fault, window: place.window))
         case .refuse:
             dial.end(.reset, by: place.fault)
         case .close:

@@ -10,7 +10,7 @@ extension Connection {
     /// - Parameter last: the plan so far.
     func apply(_ change: PlanChange, after last: Plan, at now: Moment) {
         switch state.phase {
-        case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .connecting, .replying, .flowing: break
+        case .accepted, .negotiating, .resolving, .held, .retrying, .connecting, .replying, .flowing: break
         case .unreached, .lingering, .blackholed, .closed: return
         }
         // Its plan will be one of the new generation.
@@ -20,7 +20,6 @@ extension Connection {
         if !down.link.events.isEmpty { recordEvents(of: .downstream, in: last, at: now) }
         if endsLoss(change, after: last, at: now) { return }
         let update = change.update(connection: ordinal, opened: opened, facts(withClient: change.asksForClient))
-        naming?.follow(update)
         // Nothing ends and nothing begins.
         if update.isEmpty, state.hasNoFaults, up.link.isTransparent, down.link.isTransparent { return }
         follow(update, at: now)

@@ -18,9 +18,9 @@ extension Connection {
     private var drainView: DrainPolicy.View? {
         let view: DrainPolicy.View
         switch state.phase {
-        case .accepted, .resolving, .hanging, .delayed, .retrying:
+        case .accepted, .resolving, .held, .retrying:
             view = unconnectedView
-        case .flowing where naming?.isHeldUp == true:
+        case .flowing where state.isHeldUp:
             // The client isn't read, so its end may never be seen, as where the server isn't dialed.
             view = unconnectedView
         case .connecting:

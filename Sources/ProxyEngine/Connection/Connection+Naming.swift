@@ -24,23 +24,23 @@ extension Connection {
             return readName(naming, at: now)
         case .awaitingFaults:
             return true
-        case .beginning(var beginning):
-            let (verdict, event) = beginning.advance(at: now)
-            naming.stage = .beginning(beginning)
+        case .held:
+            let isWaiting = state.isHeldUp
+            let (verdict, event) = state.advanceHold(at: now)
             if let event { record(event, nil, now) }
             switch verdict {
             case .wait(let moment):
                 naming.wake = moment
                 return !isDrained(at: now)
             case .pass:
+                // The policy of a connection that was held up begins anew.
+                if isWaiting { drain = nil }
                 return releaseFirstBytes(naming, at: now)
             case .fail:
                 shard.noteFailure()
                 abandon(reset: true)
                 return false
             }
-        case .over:
-            return releaseFirstBytes(naming, at: now)
         }
     }
 
@@ -92,14 +92,12 @@ extension Connection {
             if let window = update.receiveWindow[.downstream] { server.setReceiveBuffer(Int(window.bytes)) }
             follow(update, at: loop.now)
         }
-        naming.stage = update.beginning.map { .beginning($0) } ?? .over
+        naming.stage = .held
         queueTurn()
     }
 
     /// Has the link take the first bytes; returns whether the connection still flows.
     private func releaseFirstBytes(_ naming: Naming, at now: Moment) -> Bool {
-        // The policy of a connection that was held up begins anew.
-        if naming.isHeldUp { drain = nil }
         self.naming = nil
         up.isHeld = false
         guard !naming.bytes.isEmpty, up.isAlive else { return true }

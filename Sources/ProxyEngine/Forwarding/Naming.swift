@@ -16,9 +16,7 @@ final class Naming {
         /// The listener makes the faults for the name.
         case awaitingFaults
         /// The faults are on the connection, and may hold up the bytes.
-        case beginning(NamedBeginning)
-        /// The bytes may pass.
-        case over
+        case held
     }
 
     var stage = Stage.reading
@@ -31,16 +29,6 @@ final class Naming {
     var bytes: [UInt8] { reader.bytes }
     /// The most bytes that may be read next, at least 1 while the name is looked for.
     var room: Int { reader.room }
-
-    /// Whether faults hold up the bytes, perhaps for good.
-    var isHeldUp: Bool { if case .beginning = stage { true } else { false } }
-
-    /// Goes on in another generation of the plan.
-    func follow(_ update: ConnectionUpdate) {
-        guard case .beginning(var beginning) = stage else { return }
-        beginning.follow(update)
-        stage = .beginning(beginning)
-    }
 
     /// Reads the client's next bytes, at most `room`.
     func read(_ bytes: Span<UInt8>, at now: Moment) -> NameReader.Outcome {
