@@ -24,7 +24,7 @@ extension Connection {
     }
 
     /// The addresses to dial, in order.
-    private var dialAddresses: [SocketAddress] { negotiation?.addresses ?? shard.context.upstreamAddresses }
+    private var dialAddresses: [SocketAddress] { preamble?.addresses ?? shard.context.upstreamAddresses }
 
     private func connectServer(to address: SocketAddress) throws(SystemError) {
         guard let trail, shard.context.duties.keepsFlows.load(ordering: .relaxed) else {
@@ -39,12 +39,12 @@ extension Connection {
     func finishDialing() {
         if let error = server.connectionError() { return dialFailed(error) }
         shard.connectWatch.remove(self)
-        guard let negotiation else {
+        guard let preamble else {
             perform(state.connected(at: loop.now))
             return flow(at: loop.now)
         }
         // Bytes flow after the reply.
-        negotiation.handshake.succeed()
+        preamble.handshake.succeed()
         perform(state.connected(at: loop.now))
     }
 

@@ -43,12 +43,10 @@ final class Connection: LoopHandler {
     var drain: DrainRecord?
     /// The proxies that the connection has come through, where one of them might accept its own; `nil` elsewhere.
     var trail: Trail?
-    /// The handshake of a client that names its target, until the bytes flow; `nil` elsewhere.
-    private(set) var negotiation: Negotiation?
+    /// What the client says before its bytes flow; `nil` when they do, or where nothing asks for it.
+    var preamble: Preamble?
     /// The host that the client has named in its handshake, if it has.
     var host: HostName?
-    /// The search for a name in the client's first bytes, until they pass; `nil` where no fault asks for it.
-    var naming: Naming?
     /// The name in the client's first bytes, if it is known.
     var name: HostName?
     /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
@@ -66,13 +64,13 @@ final class Connection: LoopHandler {
         opened = plan.opened
         server = StreamSocket(closedOn: loop)
         serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
-        negotiation = shard.context.configuration.destination.policy.map { policy in
-            Negotiation(ProxyHandshake(password: policy.password))
+        preamble = shard.context.configuration.destination.policy.map { policy in
+            Preamble(ProxyHandshake(password: policy.password))
         }
         state = ConnectionState(
             plan.faults,
             opened: plan.opened,
-            negotiates: negotiation != nil,
+            negotiates: preamble != nil,
             rules: shard.context.configuration.endings
         )
         let reading = shard.interest(plan.reading)
@@ -93,7 +91,8 @@ final class Connection: LoopHandler {
     func take(_ plan: ConnectionPlan) {
         ordinal = plan.ordinal
         serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
-        closeLinks()
+        up.close(loop)
+        down.close(loop)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
         let reading = shard.interest(plan.reading)
@@ -114,7 +113,7 @@ final class Connection: LoopHandler {
     var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
 
     /// The bytes that faults hold now.
-    var heldBytes: Int64 { up.link.held + down.link.held + Int64(naming?.bytes.count ?? 0) }
+    var heldBytes: Int64 { up.link.held + down.link.held + Int64(up.isHeld ? preamble?.firstBytes.count ?? 0 : 0) }
 
     /// Adds the bytes of the connection so far.
     func addBytes(to statistics: inout Statistics) {
@@ -213,7 +212,7 @@ final class Connection: LoopHandler {
     }
 
     func closeLinks() {
-        naming = nil
+        preamble = nil
         up.close(loop)
         down.close(loop)
     }
@@ -268,13 +267,9 @@ final class Connection: LoopHandler {
         up.link.begin(at: now)
         down.link.begin(at: now)
         if isTerminated(at: now) { return }
-        beginNaming()
         // A cut in front of the first byte acts before a byte goes the other way.
         guard move(.downstream, at: now) != nil else { return }
-        if let negotiation {
-            self.negotiation = nil
-            guard beginStream(after: negotiation, at: now) else { return }
-        }
+        beginFirstBytes(at: now)
         run()
     }
 
@@ -282,7 +277,10 @@ final class Connection: LoopHandler {
         let now = loop.now
         shard.note(due: min(self.up.wake, self.down.wake), now: now)
         if isTerminated(at: now) { return }
-        if let naming { guard advanceNaming(naming, at: now) else { return } }
+        if let preamble {
+            advanceFirstBytes(preamble, at: now)
+            guard state.isFlowing else { return }
+        }
         guard let up = move(.upstream, at: now) else { return }
         if isAnswerDue { answer() }
         guard let down = move(.downstream, at: now) else { return }
@@ -295,7 +293,7 @@ final class Connection: LoopHandler {
         state.notePassed(up.delivered + down.delivered, at: now)
         // Two at a time: of more, the library makes an array.
         var wake = min(min(up.wake, down.wake), state.nextTermination(after: now))
-        if let naming { wake = min(wake, naming.wake) }
+        if let preamble { wake = min(wake, preamble.wake) }
         if let deadline = drain?.policy.linger?.deadline { wake = min(wake, deadline) }
         setTimer(to: wake)
     }

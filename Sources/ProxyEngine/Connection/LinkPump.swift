@@ -58,7 +58,7 @@ struct LinkPump: ~Copyable {
     /// Whether the sink's connection is broken; nothing moves any more then.
     private(set) var isSinkBroken = false
     private var isClosed = false
-    /// Whether the source isn't read, because its first bytes wait elsewhere, see `Naming`.
+    /// Whether the source isn't read, because its first bytes wait elsewhere, see `Preamble`.
     var isHeld = false
 
     init(_ link: Link) {

@@ -5,34 +5,16 @@ import Units
 
 /// A connection whose client has named a host, so that the listener, which owns the plan, can make its faults.
 struct PlanRequest: Sendable {
-    /// What is asked for. The closures are called on the connection's loop, in order with the changes of the profile.
-    enum Answer: Sendable {
-        /// The number and the plan of a connection whose client has named its target.
-        case plan(@Sendable (ConnectionPlan) -> Void)
-        /// The faults that the name in the client's first bytes brings to the live connection of this number.
-        case update(connection: UInt64, @Sendable (ConnectionUpdate) -> Void)
-    }
-
-    /// The moment of its acceptance.
-    let opened: Moment
-    let facts: ConnectionFacts
     /// The connection's loop.
     let loop: EventLoop
-    let answer: Answer
+    /// Makes the faults. What it returns is called on the connection's loop, in order with the changes of the profile.
+    let make: @Sendable (inout Plan) -> @Sendable () -> Void
 }
 
 extension Listener {
     /// Makes the faults of a connection.
     func makePlan(_ request: PlanRequest) {
-        let answer: @Sendable () -> Void
-        switch request.answer {
-        case .plan(let done):
-            let plan = self.plan.accept(at: request.opened, request.facts)
-            answer = { done(plan) }
-        case .update(let connection, let done):
-            let update = plan.update(ofConnection: connection, opened: request.opened, request.facts)
-            answer = { done(update) }
-        }
+        let answer = request.make(&plan)
         // Another profile may reach the loop next, and is applied to these faults then.
         if request.loop === loop { return answer() }
         request.loop.postBeyondLimit(answer)
@@ -54,9 +36,17 @@ extension Connection {
         return shard.context.configuration.destination.facts(client: client, target: host, name: name)
     }
 
-    /// Has the listener make the faults of the connection, of which `facts` are known.
-    func request(_ facts: ConnectionFacts, _ answer: PlanRequest.Answer) {
+    /// Has the listener make the faults of the connection from its plan, and calls `body` with them.
+    func request<Faults: Sendable>(
+        _ make: @escaping @Sendable (inout Plan) -> Faults,
+        for body: @escaping @Sendable (Connection, Faults) -> Void
+    ) {
+        let bound = LoopBound(self, on: loop)
+        let request = PlanRequest(loop: loop) { plan in
+            let faults = make(&plan)
+            return { body(bound.value, faults) }
+        }
         // Without a listener the proxy is stopping, and ends the connection.
-        shard.context.plans.withLock { $0 }?(PlanRequest(opened: opened, facts: facts, loop: loop, answer: answer))
+        shard.context.plans.withLock { $0 }?(request)
     }
 }

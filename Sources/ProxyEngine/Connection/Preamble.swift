@@ -1,0 +1,113 @@
+import EventLoop
+import OperatingSystem
+import StreamReading
+import Units
+
+/// What a client says before its bytes flow, in memory that exists until they do: the handshake with an explicit proxy, then
+/// first bytes in which a name is looked for.
+final class Preamble {
+    /// The longest wait for more bytes after some that have no name yet: 1 s.
+    private static let silenceLimit = Duration.seconds(1)
+    /// The time limit for a name, from the first byte: 10 s.
+    private static let nameLimit = Duration.seconds(10)
+
+    /// What the client's bytes amount to.
+    enum Step: Hashable {
+        /// More of them are needed.
+        case more
+        /// The handshake has named a target.
+        case target(ProxyTarget)
+        /// The handshake has ended without a target; the reply says why.
+        case refused
+        /// The first bytes have a name.
+        case name(String)
+        /// The first bytes may pass.
+        case pass
+    }
+
+    /// How far it has come.
+    enum Part {
+        /// The client names its target.
+        case handshake
+        /// A name is looked for in the first bytes.
+        case name
+        /// The listener makes the faults for the name.
+        case awaitingFaults
+        /// The first bytes pass, once no fault holds them up.
+        case end
+    }
+
+    var part = Part.handshake
+    var handshake: ProxyHandshake
+    private var name = NameReader()
+    /// The target, once it is known.
+    private(set) var target: ProxyTarget?
+    /// The addresses of the target, in the order of dialing.
+    var addresses: [SocketAddress] = []
+    /// What the last bytes amount to, if that waits to be followed.
+    var pending = Step.more
+    /// When to look again if nothing happens before. While the client has sent nothing there is no limit.
+    var wake = Moment.distantFuture
+    private var began: Moment?
+    /// The replies that the client hasn't taken yet.
+    var unsent: [UInt8] = []
+
+    /// Begins with a handshake, if the client is to name its target.
+    init(_ handshake: ProxyHandshake = ProxyHandshake()) {
+        self.handshake = handshake
+    }
+
+    /// The bytes for the server that wait.
+    var firstBytes: [UInt8] { name.bytes.isEmpty ? handshake.firstBytes : name.bytes }
+
+    /// The most bytes that may be read next, at least 1 while more are needed.
+    var room: Int { part == .handshake ? handshake.room : name.room }
+
+    /// Goes on with the first bytes, behind those that have come with the handshake.
+    func beginFirstBytes(lookingForName isNamed: Bool, at now: Moment) {
+        part = isNamed ? .name : .end
+        let bytes = handshake.firstBytes
+        if isNamed, !bytes.isEmpty { pending = read(bytes.span, at: now) }
+    }
+
+    /// Reads the client's next bytes, at most `room`. `reached` is the address by which it has reached the proxy.
+    func read(_ next: Span<UInt8>, at now: Moment, reached: () -> ProxyTarget? = { nil }) -> Step {
+        if part == .handshake {
+            switch handshake.read(next, reached: reached) {
+            case .incomplete: return .more
+            case .failed: return .refused
+            case .target(let target):
+                self.target = target
+                return .target(target)
+            }
+        }
+        let began = began ?? now
+        self.began = began
+        wake = .distantFuture
+        switch name.read(next) {
+        case .name(let text): return .name(text)
+        case .none: return .pass
+        case .incomplete:
+            wake = min(began + Preamble.nameLimit, now + Preamble.silenceLimit)
+            return .more
+        }
+    }
+}
+
+extension SocketAddress {
+    /// The address as a target; `nil` for a Unix-domain socket.
+    var target: ProxyTarget? { unix == nil ? ProxyTarget(host: host, port: port) : nil }
+}
+
+extension HandshakeFailure {
+    /// The failure for an error of dialing.
+    init(dialing error: SystemError) {
+        if error.isRefused {
+            self = .refused
+        } else if error.isNetworkUnreachable {
+            self = .networkUnreachable
+        } else {
+            self = error.code == SystemError.timedOut ? .timedOut : .hostUnreachable
+        }
+    }
+}
