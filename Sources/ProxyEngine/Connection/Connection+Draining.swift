@@ -111,11 +111,11 @@ extension Connection {
 
     // MARK: The last end
 
-    /// Gives `peer`, whose socket is the last, the time to take the rest.
-    func linger(_ peer: Peer, _ goal: Linger.Goal) {
+    /// Gives `peer`, whose socket is the last, the time to take the rest. Returns what follows, if it is over.
+    func linger(_ peer: Peer, _ goal: Linger.Goal) -> ConnectionActions? {
         let socket = self[peer]
         // A server that a fault has answered for is closed already.
-        guard socket.isOpen else { return abandon(reset: true) }
+        guard socket.isOpen else { return state.abandoned(reset: true) }
         closeLinks()
         shard.connectWatch.remove(self)
         let now = loop.now
@@ -125,11 +125,12 @@ extension Connection {
         if goal == .closure, self[peer.other].isOpen {
             record.policy.otherLinger = Linger(.closure, shard.limits, remaining: 0, at: now)
         }
-        keepLingering(peer)
+        return keepLingering(peer)
     }
 
-    func keepLingering(_ peer: Peer) {
-        guard let drain else { return }
+    /// Looks whether the rest has been taken, and returns what follows then.
+    func keepLingering(_ peer: Peer) -> ConnectionActions? {
+        guard let drain else { return nil }
         guard var linger = drain.policy.linger, linger.goal != .closure else { return keepClosing(peer, drain) }
         let (socket, now) = (self[peer], loop.now)
         let remaining = socket.unacknowledged()
@@ -141,21 +142,25 @@ extension Connection {
         }
         let nextLook = linger.nextLook(after: now)
         drain.policy.linger = linger
-        guard verdict == .done else { return setTimer(to: nextLook) }
+        if verdict == .wait {
+            setTimer(to: nextLook)
+            return nil
+        }
         report(lost: remaining)
         socket.reset()
-        abandon(reset: false)
+        return state.abandoned(reset: false)
     }
 
     /// Drains both ends, which have been sent the end of the stream, until they close as well.
-    private func keepClosing(_ peer: Peer, _ drain: DrainRecord) {
+    private func keepClosing(_ peer: Peer, _ drain: DrainRecord) -> ConnectionActions? {
         let now = loop.now
         let isClosed = close(self[peer], whenDrained: &drain.policy.linger, at: now)
         let isOtherClosed = close(self[peer.other], whenDrained: &drain.policy.otherLinger, at: now)
-        if isClosed, isOtherClosed { return abandon(reset: false) }
+        if isClosed, isOtherClosed { return state.abandoned(reset: false) }
         if client.isReadable && client.isOpen || server.isReadable && server.isOpen { queueTurn() }
         let deadlines = [drain.policy.linger, drain.policy.otherLinger].compactMap { $0?.deadline }
         setTimer(to: deadlines.min() ?? now)
+        return nil
     }
 
     /// Receives and discards bytes of an end, and closes its socket when the end has closed as well or its limits are
@@ -173,12 +178,12 @@ extension Connection {
     }
 
     /// Waits until `peer` has taken the bytes of the other end, which is gone. Its own bytes are discarded while it takes
-    /// nothing: it may send without receiving, and would wait for ever.
-    func deliverRest(to peer: Peer) {
+    /// nothing: it may send without receiving, and would wait for ever. Returns what follows when its time is over.
+    func deliverRest(to peer: Peer) -> ConnectionActions? {
         let (socket, now) = (self[peer], loop.now)
         if socket.isWritable {
             drain?.policy.linger = nil
-            return
+            return nil
         }
         let record = record(at: now, passed: 0)
         let queued = socket.queuedAtPeer()
@@ -188,10 +193,10 @@ extension Connection {
         record.policy.linger = linger
         if isBroken || verdict == .done {
             if !isBroken { report(lost: socket.unacknowledged()) }
-            abandon(reset: true)
-        } else if socket.isReadable, !linger.hasPeerEnded {
-            queueTurn()
+            return state.abandoned(reset: true)
         }
+        if socket.isReadable, !linger.hasPeerEnded { queueTurn() }
+        return nil
     }
 
     /// Receives and discards bytes of an end; returns whether its connection is broken.

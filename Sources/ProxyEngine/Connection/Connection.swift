@@ -155,39 +155,44 @@ final class Connection: LoopHandler {
 
     // MARK: Actions
 
-    /// Carries out `actions`. `error` is the cause of a failure to reach the server; `nil` is that the time is over.
+    /// Carries out `actions`, and those that follow from them. `error` is the cause of a failure to reach the server; `nil` is
+    /// that the time is over.
     func perform(_ actions: ConnectionActions, error: SystemError? = nil) {
-        if let event = actions.event { record(event, nil, loop.now) }
-        perform(actions.server, on: server)
-        perform(actions.client, on: client)
-        if let moment = actions.timer { setTimer(to: moment) }
-        switch actions.next {
-        case .proceed: break
-        case .negotiate: negotiate()
-        case .resolve: resolve()
-        case .sendReply: sendReply()
-        case .refuse: refuse(error ?? .connectTimeOut)
-        case .dial(let address): dial(address)
-        case .finishDialing: finishDialing()
-        case .run: run()
-        case .runSoon: queueTurn()
-        case .awaitRefusal: shard.awaitRefusal(self)
-        case .deliverRest(let peer): deliverRest(to: peer)
-        case .linger(let peer, let goal): linger(peer, goal)
-        case .keepLingering(let peer): keepLingering(peer)
-        case .blackhole: blackhole()
-        case .checkEnds: _ = isDrained(at: loop.now)
-        case .fail:
-            shard.noteFailure()
-            if let upstream = shard.context.configuration.destination.upstream {
-                shard.context.tell(.upstreamUnreachable(upstream, error ?? .connectTimeOut))
+        var next: ConnectionActions? = actions
+        while let actions = next {
+            next = nil
+            if let event = actions.event { record(event, nil, loop.now) }
+            perform(actions.server, on: server)
+            perform(actions.client, on: client)
+            if let moment = actions.timer { setTimer(to: moment) }
+            switch actions.next {
+            case .proceed: break
+            case .negotiate: negotiate()
+            case .resolve: resolve()
+            case .sendReply: sendReply()
+            case .refuse: refuse(error ?? .connectTimeOut)
+            case .dial(let address): dial(address)
+            case .finishDialing: finishDialing()
+            case .run: run()
+            case .runSoon: queueTurn()
+            case .awaitRefusal: shard.awaitRefusal(self)
+            case .deliverRest(let peer): next = deliverRest(to: peer)
+            case .linger(let peer, let goal): next = linger(peer, goal)
+            case .keepLingering(let peer): next = keepLingering(peer)
+            case .blackhole: blackhole()
+            case .checkEnds: _ = isDrained(at: loop.now)
+            case .fail:
+                shard.noteFailure()
+                if let upstream = shard.context.configuration.destination.upstream {
+                    shard.context.tell(.upstreamUnreachable(upstream, error ?? .connectTimeOut))
+                }
+                next = state.failureReported()
+            case .awaitFirstByte:
+                // A reset that comes before the client has seen its connection looks like one that was refused.
+                if client.receivable() > 0 || client.hasPeerEnded || client.isBroken() { next = state.firstByteCame() }
+            case .finish:
+                finish()
             }
-            perform(state.failureReported())
-        case .awaitFirstByte:
-            // A reset that comes before the client has seen its connection looks like one that was refused.
-            if client.receivable() > 0 || client.hasPeerEnded || client.isBroken() { perform(state.firstByteCame()) }
-        case .finish:
-            finish()
         }
     }
 
