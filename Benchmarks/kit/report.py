@@ -90,6 +90,22 @@ def promise_rows(promises):
             *([one.text, one.asked, one.found, one.verdict] for one in promises)]
 
 
+def grouped_rows(promises):
+    """The rows of a page: promises that differ in their case alone are one."""
+    groups = {}
+    for one in promises:
+        case, found, rest = one.text.rpartition(": ")
+        groups.setdefault((rest if found else one.text, one.asked, one.verdict), []).append((case, one.found))
+    rows = [["promise", "asked", "found", "verdict"]]
+    for (text, asked, verdict), found in groups.items():
+        if len(found) == 1:
+            case, told = found[0]
+            rows.append([f"{case}: {text}" if case else text, asked, told, verdict])
+        else:
+            rows.append([text, asked, "; ".join(f"{case}: {told}" for case, told in found), verdict])
+    return rows
+
+
 def summary(promises):
     counts = Counter(one.verdict for one in promises)
     others = ", ".join(f"{count} {word}" for word, count in counts.items() if word not in ("holds", "does not hold"))
@@ -191,7 +207,7 @@ def page(facts, versions, results, accuracy, typically, promises, notes):
         markdown([["", "this run"], *([name, value] for name, value in facts.items())]),
         markdown([["program", "version"], *([names, f"`{value}`"] for value, names in version_rows(versions).items())]),
         "## Promises", summary(promises) + " A ratio is taken round by round; the median decides.",
-        markdown(promise_rows(promises)), "## Figures", WORDS,
+        markdown(grouped_rows(promises)), "## Figures", WORDS,
     ]
     for title, rows in page_sections(results, accuracy, typically):
         parts += [f"### {title}", markdown(rows)]
