@@ -12,12 +12,12 @@ import Units
 struct DrainTests {
     /// A state in which a connection stays for an hour if nobody looks after it.
     enum Held: CaseIterable {
-        case hanging, delayed, connecting, slow, stalled, closing, blackholed
+        case hanging, named, delayed, connecting, slow, stalled, closing, blackholed
 
         var kind: FaultKind? {
             let hour = Duration.seconds(3_600)
             return switch self {
-            case .hanging: .connect(Connect(how: .hang))
+            case .hanging, .named: .connect(Connect(how: .hang))
             case .delayed: .connect(Connect(how: .delay(hour, jitter: .zero)))
             case .connecting: nil
             case .slow: .latency(Latency(delay: hour))
@@ -28,12 +28,16 @@ struct DrainTests {
         }
 
         /// The fault on connections that are picked by their numbers, so that they are accepted.
-        func profile(on connections: ConnectionSelection = .every(1)) -> Profile {
+        func profile(on connections: ConnectionSelection = .every(1)) throws -> Profile {
             guard let kind else { return Profile(name: "plain") }
-            let condition = Condition(connections: connections)
+            var condition = Condition(connections: connections)
+            if self == .named { condition.hosts = [try HostPattern(parsing: "a.example")] }
             return Profile(name: "test", faults: [Fault(name: "held", condition: condition, kind: kind)])
         }
     }
+
+    /// What clients send, which names a host.
+    private static let request = Array("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n".utf8)
 
     /// Limits that let a test end.
     private static var soon: DrainLimits {
@@ -46,15 +50,19 @@ struct DrainTests {
     }
 
     /// A proxy that holds its connections, to a server that never accepts.
-    private func withHeld(_ held: Held, _ body: (Fixture) async throws -> Void) async throws {
+    private func withHeld(
+        _ held: Held,
+        _ limits: DrainLimits = DrainTests.soon,
+        _ body: (Fixture) async throws -> Void
+    ) async throws {
         let (listener, address) = TestSocket.listening()
         defer { listener.close() }
         if held == .connecting { listener.dropPackets() }
         try await withProxy(
             to: address,
-            held.profile(),
+            try held.profile(),
             connectTimeout: .seconds(3_600),
-            drainLimits: DrainTests.soon,
+            drainLimits: limits,
             body
         )
     }
@@ -63,7 +71,7 @@ struct DrainTests {
     func `a client that resets is let go in every state`(held: Held) async throws {
         try await withHeld(held) { fixture in
             let client = try fixture.client()
-            try client.send([1, 2, 3])
+            try client.send(DrainTests.request)
             let isOpen = await fixture.becomes { $0.open == 1 }
             #expect(isOpen)
             client.resetAtClose()
@@ -77,17 +85,31 @@ struct DrainTests {
     func `a client that has closed is let go, and one that goes on receiving isn't`(held: Held) async throws {
         try await withHeld(held) { fixture in
             let waiting = try fixture.client()
-            try waiting.send([1, 2, 3])
+            try waiting.send(DrainTests.request)
             waiting.endWriting()
             let leaving = try fixture.client()
             leaving.isForgottenSoon()
-            try leaving.send([1, 2, 3])
+            try leaving.send(DrainTests.request)
             let isOpen = await fixture.becomes { $0.accepted == 2 }
             #expect(isOpen)
             leaving.close()
             let isAlone = await fixture.becomes { $0.open == 1 }
             #expect(isAlone)
             #expect(waiting.isQuiet)
+        }
+    }
+
+    @Test(arguments: [Held.hanging, .named])
+    func `a client that nobody reads is let go at the limit, because its end may never be seen`(held: Held)
+        async throws
+    {
+        var limits = DrainTests.soon
+        limits.limit = .milliseconds(100)
+        try await withHeld(held, limits) { fixture in
+            let client = try fixture.client()
+            try client.send(DrainTests.request)
+            #expect(try await blocking { client.receiveAll().ending } == .reset)
+            #expect(await fixture.becomesIdle())
         }
     }
 
@@ -99,7 +121,7 @@ struct DrainTests {
         defer { server.stop() }
         var limits = DrainLimits()
         limits.lookInterval = .milliseconds(10)
-        try await withProxy(to: server.address, Held.blackholed.profile(), drainLimits: limits) { fixture in
+        try await withProxy(to: server.address, try Held.blackholed.profile(), drainLimits: limits) { fixture in
             let first = try fixture.client()
             let firstServed = try await blocking { try sockets.next() }
             let second = try fixture.client()
@@ -138,7 +160,7 @@ struct DrainTests {
     @Test func `at the limit of connections, clients that gave up in an outage make room for the next`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let profile = Held.blackholed.profile(on: .range(1...100))
+        let profile = try Held.blackholed.profile(on: .range(1...100))
         try await withProxy(to: server.address, profile, connectionLimit: 8) { fixture in
             // One that is refused, because the proxy hasn't seen yet that others have left, is followed by another.
             let haveLeft = await fixture.becomes { statistics in
@@ -157,7 +179,7 @@ struct DrainTests {
     @Test func `a client that is there isn't released at the limit`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        try await withProxy(to: server.address, Held.blackholed.profile(), connectionLimit: 2) { fixture in
+        try await withProxy(to: server.address, try Held.blackholed.profile(), connectionLimit: 2) { fixture in
             let clients = try (0..<2).map { _ in try fixture.client() }
             let isFull = await fixture.becomes { $0.open == 2 }
             #expect(isFull)
@@ -177,7 +199,7 @@ struct DrainTests {
             let (listener, address) = TestSocket.listening(backlog: 1_024)
             let before = openSocketCount()
             let loops = 2
-            try await withProxy(to: address, Held.blackholed.profile(), threads: loops) { fixture in
+            try await withProxy(to: address, try Held.blackholed.profile(), threads: loops) { fixture in
                 var limit = rlimit(rlim_cur: 0, rlim_max: 0)
                 let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
                 getrlimit(resource, &limit)

@@ -9,7 +9,7 @@ import Units
 /// | state | released |
 /// |---|---|
 /// | any | when both ends are gone |
-/// | no server yet | when the client is gone |
+/// | no server yet, or faults of a host hold the first bytes | when the client is gone; after 24 h |
 /// | passing | when the client is gone and no byte has passed for 60 s |
 /// | blackholed for a time, or the server takes nothing | when the client is gone and no byte has passed for 15 min |
 /// | severed, for good | when both ends have ended their streams; 15 min after one has, or the last byte passed; after 24 h |

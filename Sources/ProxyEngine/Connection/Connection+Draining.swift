@@ -19,7 +19,10 @@ extension Connection {
         let view: DrainPolicy.View
         switch state.phase {
         case .accepted, .resolving, .hanging, .delayed, .retrying:
-            view = DrainPolicy.View(.unconnected, client: end(of: client), server: .absent)
+            view = unconnectedView
+        case .flowing where naming?.isHeldUp == true:
+            // The client isn't read, so its end may never be seen, as where the server isn't dialed.
+            view = unconnectedView
         case .connecting:
             let clientEnd = end(of: client)
             // The time of dialing is bounded already.
@@ -44,6 +47,10 @@ extension Connection {
             return nil
         }
         return view.isOfConcern ? view : nil
+    }
+
+    private var unconnectedView: DrainPolicy.View {
+        DrainPolicy.View(.unconnected, client: end(of: client), server: .absent)
     }
 
     private var flowingView: DrainPolicy.View {

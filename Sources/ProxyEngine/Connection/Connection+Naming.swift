@@ -31,7 +31,7 @@ extension Connection {
             switch verdict {
             case .wait(let moment):
                 naming.wake = moment
-                return true
+                return !isDrained(at: now)
             case .pass:
                 return releaseFirstBytes(naming, at: now)
             case .fail:
@@ -98,6 +98,8 @@ extension Connection {
 
     /// Has the link take the first bytes; returns whether the connection still flows.
     private func releaseFirstBytes(_ naming: Naming, at now: Moment) -> Bool {
+        // The policy of a connection that was held up begins anew.
+        if naming.isHeldUp { drain = nil }
         self.naming = nil
         up.isHeld = false
         guard !naming.bytes.isEmpty, up.isAlive else { return true }

@@ -32,6 +32,9 @@ final class Naming {
     /// The most bytes that may be read next, at least 1 while the name is looked for.
     var room: Int { reader.room }
 
+    /// Whether faults hold up the bytes, perhaps for good.
+    var isHeldUp: Bool { if case .beginning = stage { true } else { false } }
+
     /// Goes on in another generation of the plan.
     func follow(_ update: ConnectionUpdate) {
         guard case .beginning(var beginning) = stage else { return }

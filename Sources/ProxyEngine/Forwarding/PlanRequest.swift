@@ -57,6 +57,6 @@ extension Connection {
     /// Has the listener make the faults of the connection, of which `facts` are known.
     func request(_ facts: ConnectionFacts, _ answer: PlanRequest.Answer) {
         // Without a listener the proxy is stopping, and ends the connection.
-        shard.context.plans.withLock { $0 }?(PlanRequest(opened: opened, facts: facts, loop: loop, answer: answer))
+        shard.context.listener.post(.plan(PlanRequest(opened: opened, facts: facts, loop: loop, answer: answer)))
     }
 }
