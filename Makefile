@@ -1,10 +1,10 @@
-# Everything that is done with this repository, by one word each. `make` lists them.
+# Everything that is done with this repository, by one word each. `make` lists what people type, `make checks` the rest.
 # What a target needs is installed when it is missing, see scripts/install.sh.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test built-tests readme forward clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
+.PHONY: help checks system demo build test built-tests readme forward clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice. A crash says its lines, and a third
 # of the build goes: the index, which editors make for themselves, and what only a debugger reads (`make test DEBUGGED=`
@@ -25,16 +25,21 @@ TESTS := --skip-build $(CHECKED) --experimental-maximum-parallelization-width $(
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.
 timed = scripts/timed.sh '$(1)' env $(2)
 
-help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
+help: ## list the targets that people type
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-demo: ## walk out of Wi-Fi range and back with a download and an upload, and prove both
+checks: ## list the targets that check and measure
+	@grep -hE '^[a-z-]+:.*#: ' $(MAKEFILE_LIST) | awk -F ':.*#: ' '{ printf "make %-14s %s\n", $$1, $$2 }'
+
+system: action-check readme forward clusters origins tools databases stage fuzz control-fuzz live page drawn terminal ## run the built command against real programs (about an hour)
+
+demo: ## walk out of Wi-Fi range and back with two transfers, and prove both
 	@scripts/install.sh build
 	@[[ -x $(DEMO) ]] || echo "== building in release mode, without TLS and the control server: the first time takes some 4 minutes on 2 processors"
 	@$(call timed,release build,$(BUILD) -c release --product squall-demo)
 	@$(DEMO)
 
-build: ## build the command for use, with TLS: .build/release/squall (the first time takes some 6 minutes on 2 processors)
+build: ## build the command for use: .build/release/squall (some 6 minutes)
 	@scripts/install.sh build
 	@[[ -x $(RELEASE) ]] || echo "== building in release mode: the first time takes some 6 minutes on 2 processors, and half of it after make demo"
 	@$(call timed,release build,$(BUILD) -c release --product squall)
@@ -47,39 +52,39 @@ built-tests:
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@$(call timed,tests,scripts/test.sh $(TESTS))
 
-simulate: ## run the proxy in 100,000 simulated worlds, with everything going wrong; SEEDS and FIRST choose others
+simulate: ## run the proxy in 100,000 simulated worlds
 	@scripts/install.sh build
 	@$(call timed,release build,$(BUILD) -c release --product simulate)
 	@.build/release/simulate --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1)
 
-planted: ## put 14 bugs into the engine, one after the other: does a simulation find each? (about 20 minutes)
+planted: #: put 14 bugs into the engine, one after the other: does a simulation find each? (about 20 minutes)
 	@scripts/install.sh build
 	@python3 scripts/planted.py
 
-crashes: ## stop 100,000 downloads and uploads between any two calls to a simulated disk (about 40 minutes)
+crashes: #: stop 100,000 downloads and uploads between any two calls to a simulated disk (about 40 minutes)
 	@scripts/install.sh build test
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL_DOWNLOAD_RUNS=100000 SQUALL_UPLOAD_RUNS=100000 swift test --skip-build $(CHECKED) \
 		--filter 'Tests[.]CrashTests' | grep -E '^(downloads|uploads):|✘|↳|Test run with'
 
-kills: ## kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)
+kills: #: kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)
 	@scripts/install.sh build test
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL_KILLS=$(or $(KILLS),200) swift test --skip-build $(CHECKED) --filter 'StateFileTests.*killed after any answer'
 
-example: ## build and test the package of docs/examples that uses the libraries, as a package of somebody else without TLS (3 minutes at first)
+example: #: build and test the package of docs/examples that uses the libraries, as a package of somebody else without TLS (3 minutes at first)
 	@scripts/install.sh build
 	@scripts/tagged.sh .build-tagged/squall
 	@rm -f docs/examples/clients/Package.resolved
 	@$(call timed,example,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
 		swift test $(DEBUGGED) --package-path docs/examples/clients --scratch-path .build-example)
 
-photos: ## build and test the package of docs/examples that takes uploads with Hummingbird (about 5 minutes at first)
+photos: #: build and test the package of docs/examples that takes uploads with Hummingbird (about 5 minutes at first)
 	@scripts/install.sh build
 	@rm -f .build-photos/debug.yaml
 	@$(call timed,photos,swift test $(DEBUGGED) --package-path docs/examples/photos --scratch-path .build-photos)
 
-docs: ## write the schema and the tables of pages from the code, and the reference of the libraries below .build-docs
+docs: ## write the tables of pages and the reference of the libraries
 	@scripts/install.sh build
 	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(DEBUGGED) profile-documents
 	@rm -rf .build-docs
@@ -95,48 +100,48 @@ lint: ## check the format of every Swift file
 format: ## format every Swift file
 	@swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples
 
-static: ## build the command for other machines, with all but the C and C++ libraries linked in (about 6 minutes at first)
+static: ## build the command for other machines (some 6 minutes)
 	@scripts/install.sh build
 	@$(call timed,static build,scripts/static.sh $(STATIC))
 
-install: ## install what make static has built below PREFIX (/usr/local), or DESTDIR/PREFIX
+install: ## install what make static has built below PREFIX
 	@scripts/install.sh install
 	@python3 scripts/install_files.py install $(STATIC)/release/squall $(PREFIX) --destdir '$(DESTDIR)'
 
 uninstall: ## remove what make install has put below PREFIX
 	@python3 scripts/install_files.py uninstall $(PREFIX) --destdir '$(DESTDIR)'
 
-deb: static ## make a Debian package of the command: .build-packages/squall_*.deb
+deb: static ## make a Debian package of the command
 	@scripts/install.sh deb
 	@rm -f .build-packages/squall_*.deb
 	@scripts/deb.sh $(STATIC)/release/squall .build-packages
 
-packages: deb ## install, use and remove the command: by make install, and by its package in a fresh Debian (as root; 5 minutes)
+packages: deb #: install, use and remove the command: by make install, and by its package in a fresh Debian (as root; 5 minutes)
 	@scripts/install.sh packages
 	@$(call timed,packages,python3 Tests/packages/packages.py $(STATIC)/release/squall .build-packages/squall_*.deb)
 
-image: static ## build the image of docker/Dockerfile and use it; check the files of compose and Kubernetes (as root; 15 minutes)
+image: static ## build the image of docker/Dockerfile and use it (as root)
 	@scripts/install.sh image
 	@$(call timed,manifests,python3 Tests/packages/manifests.py)
 	@$(call timed,image,python3 Tests/packages/image.py --build)
 
-control: build ## measure the control server: stuck connections, 10,000 changes under load, its speed with the page open (half an hour)
+control: build #: measure the control server: stuck connections, 10,000 changes under load, its speed with the page open (half an hour)
 	@scripts/install.sh load page
 	@python3 Benchmarks/control.py
 
-control-fuzz: build ## put 100,000 broken and generated requests to the control server: does it stay as it was? (6 minutes)
+control-fuzz: build #: put 100,000 broken and generated requests to the control server: does it stay as it was? (6 minutes)
 	@scripts/install.sh control-fuzz
 	@python3 Benchmarks/control_fuzz.py
 
-databases: build ## change faults while pgbench and redis-benchmark run: is the journal right? (a minute)
+databases: build #: change faults while pgbench and redis-benchmark run: is the journal right? (a minute)
 	@scripts/install.sh databases
 	@python3 Benchmarks/databases.py
 
-stage: build ## run `squall test` on PostgreSQL, Redis and gRPC, and kill it 50 times: is it right? (about 2 minutes)
+stage: build #: run `squall test` on PostgreSQL, Redis and gRPC, and kill it 50 times: is it right? (about 2 minutes)
 	@scripts/install.sh stage
 	@python3 Benchmarks/stage.py
 
-page: ## visit the page of `squall serve` and the reports of a stage with a headless Chromium (two minutes)
+page: #: visit the page of `squall serve` and the reports of a stage with a headless Chromium (two minutes)
 	@scripts/install.sh build page
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/run.py
@@ -145,38 +150,38 @@ page: ## visit the page of `squall serve` and the reports of a stage with a head
 		SQUALL_REPORT_SAMPLES=$$samples scripts/test.sh --skip-build $(CHECKED) --filter '[.]ReportSamples' >/dev/null; \
 		SQUALL=.build/debug/squall python3 Tests/page/reports.py "$$samples"
 
-readme: build ## paste the blocks of the README: does each reader reach the goal? (a minute) BUSY loops, TIMES each
+readme: build #: paste the blocks of the README: does each reader reach the goal? (a minute) BUSY loops, TIMES each
 	@scripts/install.sh readme
 	@python3 Tests/readme/roles.py --busy $(or $(BUSY),0) --times $(or $(TIMES),1)
 
-forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (half a minute)
+forward: build #: send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (half a minute)
 	@scripts/install.sh forward page
 	@SQUALL=$(RELEASE) python3 Tests/forward/clients.py
 
-clusters: build ## lead clients of a Redis Cluster and of a scripted Kafka broker through proxies (half a minute)
+clusters: build #: lead clients of a Redis Cluster and of a scripted Kafka broker through proxies (half a minute)
 	@scripts/install.sh clusters
 	@SQUALL=$(RELEASE) python3 Tests/forward/clusters.py
 
-origins: build ## download from Express and nginx through a proxy that cuts at 200 KiB (some seconds)
+origins: build #: download from Express and nginx through a proxy that cuts at 200 KiB (some seconds)
 	@scripts/install.sh origins
 	@SQUALL=$(RELEASE) python3 Tests/forward/origins.py
 
-pictures: ## compare the pictures of `squall plan` with runs of the same seed, and open them in a Chromium (4 minutes)
+pictures: #: compare the pictures of `squall plan` with runs of the same seed, and open them in a Chromium (4 minutes)
 	@scripts/install.sh build page
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/pictures.py
 
-drawn: ## draw every SVG by rsvg-convert, as slides and documents do: is it in color? (a minute)
+drawn: #: draw every SVG by rsvg-convert, as slides and documents do: is it in color? (a minute)
 	@scripts/install.sh build drawn
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/drawn.py
 
-terminal: ## run the demo and the proxy in tmux at 60 to 200 columns: no wrapped line, no broken word (four minutes)
+terminal: #: run the demo and the proxy in tmux at 60 to 200 columns: no wrapped line, no broken word (four minutes)
 	@scripts/install.sh build terminal
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/terminal/terminal.py
 
-images: build ## draw the pictures of the README and of docs/images from runs, without those of make loss-lab (3 minutes)
+images: build #: draw the pictures of the README and of docs/images from runs, without those of make loss-lab (3 minutes)
 	@scripts/install.sh page terminal
 	@SQUALL=$(RELEASE) python3 scripts/demo_picture.py
 	@$(RELEASE) plan elevator --size 24MiB --seed 7 --svg docs/images/plan-elevator.svg >/dev/null
@@ -184,57 +189,57 @@ images: build ## draw the pictures of the README and of docs/images from runs, w
 	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
 		SQUALL=$(RELEASE) python3 Tests/page/reports.py "$$runs" --pictures docs/images
 
-action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use
+action-check: #: run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/action/action.py
 
-acceptance: build ## measure what is promised, between stock programs (a few minutes)
+acceptance: build #: measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance
 	@python3 Benchmarks/acceptance
 
-transfers: build ## measure downloads and uploads: cut everywhere, killed, their memory and speed (about 25 minutes)
+transfers: build #: measure downloads and uploads: cut everywhere, killed, their memory and speed (about 25 minutes)
 	@scripts/install.sh transfers
 	@python3 Benchmarks/transfers.py
 
-tools: build ## put downloads of curl, wget, aria2, rclone and squall through the same faults (a minute)
+tools: build #: put downloads of curl, wget, aria2, rclone and squall through the same faults (a minute)
 	@scripts/install.sh tools
 	@python3 Benchmarks/tools.py
 
-bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 27 minutes)
+bench: build ## measure beside HAProxy, nginx and socat (about 27 minutes)
 	@scripts/install.sh load bench
 	@$(BUILD) -c release --product head-reading
 	@python3 Benchmarks/bench.py
 
-soak: build ## a million short connections, and minutes at full rate: flat? (about 5 minutes)
+soak: build #: a million short connections, and minutes at full rate: flat? (about 5 minutes)
 	@scripts/install.sh load
 	@python3 Benchmarks/soak.py
 
-scale: build ## measure what a connection, a proxy and a fault cost, into docs/scale.md (about 6 minutes)
+scale: build #: measure what a connection, a proxy and a fault cost, into docs/scale.md (about 6 minutes)
 	@scripts/install.sh load
 	@python3 Benchmarks/scale.py --write
 
-allocations: build ## count allocations and references for each chunk, under callgrind (about 4 minutes)
+allocations: build #: count allocations and references for each chunk, under callgrind (about 4 minutes)
 	@scripts/install.sh allocations
 	@python3 Benchmarks/allocations.py
 
-fuzz: build ## run valid profiles at extreme values under traffic: is everything bounded? (about 3 minutes)
+fuzz: build #: run valid profiles at extreme values under traffic: is everything bounded? (about 3 minutes)
 	@python3 Benchmarks/fuzz.py
 
-live: build ## change profiles 10,000 times on 1,000 busy connections, and edit rates: no byte lost? (about 5 minutes)
+live: build #: change profiles 10,000 times on 1,000 busy connections, and edit rates: no byte lost? (about 5 minutes)
 	@python3 Benchmarks/live.py
 
-loss-table: ## compare the loss fault with the literature and with real senders, in virtual time
+loss-table: #: compare the loss fault with the literature and with real senders, in virtual time
 	@scripts/install.sh build
 	@$(BUILD) -c release --product loss-comparison
 	@.build/release/loss-comparison
 
-loss-lab: build ## measure the loss fault beside the kernel's TCP behind a link that drops packets (as root; about 12 minutes)
+loss-lab: build #: measure the loss fault beside the kernel's TCP behind a link that drops packets (as root; about 12 minutes)
 	@scripts/install.sh loss-lab
 	@$(BUILD) -c release --product loss-link
 	@python3 Benchmarks/loss_lab.py
 
-forecast-check: build ## compare the forecast with the run for 200 random profiles (about 5 minutes)
+forecast-check: build #: compare the forecast with the run for 200 random profiles (about 5 minutes)
 	@python3 Benchmarks/forecast_check.py
 
 clean: ## remove what was built

@@ -57,7 +57,7 @@ def ratios(results, case, peer, other, figure):
 def _compare(results, case, figure, better, limit, others, peer="squall"):
     other = best(results, case, others, figure, better)
     found = ratios(results, case, peer, other, figure) if other else []
-    text = f"{NAMES[case]}: {figure} of `{peer}`, to the best of {', '.join(f'`{name}`' for name in others)}"
+    text = f"{NAMES[case]}: {figure} to the best {'HAProxy' if others == HAPROXIES else 'bare loop'}"
     if len(others) == 1:
         text = f"{NAMES[case]}: {figure} of `{peer}` to `{other or others[0]}`"
     asked = f"{limit} or {better}"

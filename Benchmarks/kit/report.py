@@ -1,10 +1,11 @@
 """The tables of a run: on the terminal, and as a page."""
+import statistics
 import textwrap
 from collections import Counter
 
 from . import typical
 from .accuracy import BUSY_PROGRAMS, OTHERS, OTHERS_INTERVAL, QUANTILES
-from .promises import NAMES, beside_old, values
+from .promises import NAMES, beside_old, median, values
 from .tables import markdown, number, padded, spread
 
 COLUMNS = {
@@ -13,11 +14,19 @@ COLUMNS = {
     "rr": ("p50 µs", "p99 µs", "trips/s", "proxy µs", "load µs"),
     "idle": ("KiB unused", "KiB used once", "descriptors", "base MiB", "after MiB", "left open", "busy"),
 }
+# What the page has of a case: (title, cases, figures). The terminal and --json have the rest.
+GROUPS = (
+    ("Bulk", ("down1", "up1", "down8", "up8"), ("MB/s", "s/GB")),
+    ("New connections", ("conn", "conn-server"), ("conn/s", "s/10k", "p99 µs")),
+    ("Round trips", ("rr1", "rr64"), ("p50 µs", "p99 µs", "proxy µs")),
+    ("All cores", ("loops-conn", "loops-rr64"), ("conn/s", "trips/s", "p99 µs")),
+    ("Idle connections", ("idle",), ("KiB unused", "KiB used once", "after MiB")),
+)
 WORDS = """\
-`s/GB` and `s/10k` are processor seconds of the proxy for each GB, and for each 10,000 connections; `load` is what the
-generator and the backend take for the same, `machine` what all cores spend. `proxy µs` and `load µs` are processor time
-for a round trip. `KiB` is resident memory for each idle connection over the base, `after` what is left when all have
-gone, `busy` the cores that the proxy uses while nothing happens. Cells have the median, and the least and the most."""
+Cells are medians; the terminal and `--json` have the least, the most and further figures. `s/GB` and `s/10k` are
+processor seconds of the proxy for each GB, and for each 10,000 connections; `proxy µs` those of a round trip. `KiB` is
+resident memory for each idle connection over the base, `after` the memory when all have gone. `down8` is a download
+over 8 connections; `conn-server` is ended by the server."""
 
 
 ROUND_TRIPS = [f"{name}{to} µs" for to in ("", " to plain") for name in QUANTILES]
@@ -37,6 +46,15 @@ def case_rows(results, case):
     rows = [["", *names]]
     for peer in results[case]:
         rows.append([peer, *(spread(values(results, case, peer, name)) for name in names)])
+    return rows
+
+
+def group_rows(results, cases, names):
+    """The medians of several cases, a row for each peer."""
+    wanted = [(case, name) for case in cases if case in results for name in names if name in columns(case)]
+    rows = [["", *(f"{case} {name}" for case, name in wanted)]]
+    for peer in dict.fromkeys(peer for case, _ in wanted for peer in results[case]):
+        rows.append([peer, *(number(median(results, case, peer, name)) for case, name in wanted)])
     return rows
 
 
@@ -72,6 +90,22 @@ def promise_rows(promises):
             *([one.text, one.asked, one.found, one.verdict] for one in promises)]
 
 
+def grouped_rows(promises):
+    """The rows of a page: promises that differ in their case alone are one."""
+    groups = {}
+    for one in promises:
+        case, found, rest = one.text.rpartition(": ")
+        groups.setdefault((rest if found else one.text, one.asked, one.verdict), []).append((case, one.found))
+    rows = [["promise", "asked", "found", "verdict"]]
+    for (text, asked, verdict), found in groups.items():
+        if len(found) == 1:
+            case, told = found[0]
+            rows.append([f"{case}: {text}" if case else text, asked, told, verdict])
+        else:
+            rows.append([text, asked, "; ".join(f"{case}: {told}" for case, told in found), verdict])
+    return rows
+
+
 def summary(promises):
     counts = Counter(one.verdict for one in promises)
     others = ", ".join(f"{count} {word}" for word, count in counts.items() if word not in ("holds", "does not hold"))
@@ -79,14 +113,14 @@ def summary(promises):
         (f", {others}." if others else ".")
 
 
-def typical_rows(found):
+def typical_rows(found, cell=lambda known: spread(known)):
     """A row for each profile, congestion control and peer; the keys of `found` are "case, control"."""
     rows = [["profile", "control", "", *typical.FIGURES]]
     for key, peers in found.items():
         case, control = key.split(", ")
         for peer in peers:
             rows.append([typical.TITLES[case], control, peer,
-                         *(spread(values(found, key, peer, figure)) for figure in typical.FIGURES)])
+                         *(cell(values(found, key, peer, figure)) for figure in typical.FIGURES)])
     return rows
 
 
@@ -117,6 +151,25 @@ def sections(results, accuracy, typically):
     return found
 
 
+def page_sections(results, accuracy, typically):
+    """Pairs of a title and rows, of what the page has."""
+    def middle(known):
+        known = [value for value in known if value is not None]
+        return number(statistics.median(known) if known else None)
+    found = [("Typical profiles, with the default number of loops", typical_rows(typically, middle))] if typically else []
+    old = old_rows(results, typically)
+    if len(old) > 1:
+        found.append(("Beside the old binary: 1 is equal, more is better", old))
+    found += [(title, group_rows(results, cases, names)) for title, cases, names in GROUPS if set(cases) & set(results)]
+    if accuracy.get("heads"):
+        found.append(("Heads: processor time of a request with its response", head_rows(accuracy["heads"])))
+    if accuracy.get("delays"):
+        rows = [delay_rows(accuracy["delays"], names, ["p50", "p90", "p99"]) for names in (ROUND_TRIPS[:3], WAYS[:3])]
+        found.append(("Delays, in µs: a round trip beyond the delay and a direct connection; the way back beyond the delay",
+                      [[*trip, *way[1:]] for trip, way in zip(*rows)]))
+    return found
+
+
 def terminal(results, accuracy, typically, promises):
     parts = []
     for title, rows in sections(results, accuracy, typically):
@@ -137,6 +190,14 @@ def prose(text):
     return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
 
 
+def version_rows(versions):
+    """The names of the programs that have the same version, by version."""
+    rows = {}
+    for name, value in versions.items():
+        rows[value] = f"{rows[value]}, {name}" if value in rows else name
+    return rows
+
+
 def page(facts, versions, results, accuracy, typically, promises, notes):
     """RESULTS.md. `facts` are pairs about the run and its machine."""
     parts = [
@@ -144,11 +205,11 @@ def page(facts, versions, results, accuracy, typically, promises, notes):
         prose("What `make bench` found; it writes this page anew. [README.md](README.md) tells what is measured and how. "
               "Figures of different runs can't be compared with each other: only ratios within one can."),
         markdown([["", "this run"], *([name, value] for name, value in facts.items())]),
-        markdown([["program", "version"], *([name, f"`{value}`"] for name, value in versions.items())]),
+        markdown([["program", "version"], *([names, f"`{value}`"] for value, names in version_rows(versions).items())]),
         "## Promises", summary(promises) + " A ratio is taken round by round; the median decides.",
-        markdown(promise_rows(promises)), "## Figures", WORDS,
+        markdown(grouped_rows(promises)), "## Figures", WORDS,
     ]
-    for title, rows in sections(results, accuracy, typically):
+    for title, rows in page_sections(results, accuracy, typically):
         parts += [f"### {title}", markdown(rows)]
         if title.startswith("Typical"):
             parts.append(typical.NOTE)

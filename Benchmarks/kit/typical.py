@@ -28,10 +28,10 @@ FIGURES = ("of promise", "s/GB", "s/10k", "p50 ms", "p99 ms")
 CONTROLS = ("bbr", "cubic")
 NOTE = """\
 `of promise` is goodput to the rate of the profile or to the forecast of `squall plan`, for round trips two delays to
-their median, and for cuts the part that came at the exact byte. `s/GB` and `s/10k` are processor seconds of the proxy for
-a GB, and for 10,000 requests or round trips. `haproxy` has the same load without the fault, as many threads, and for the
-rate as much as passes. `toxiproxy` has rows where its program is there (`TOXIPROXY`); on another machine of two cores it
-gave 0.997, 0.996 and 0.880 of rates of 1, 10 and 100 MB/s, and delays of 1, 10 and 100 ms 0.28, 0.67 and 0.76 ms late."""
+their median, and for cuts the part at the exact byte. `haproxy` has the same load without the fault, as many threads,
+and for the rate as much as passes. `TOXIPROXY=/path/to/toxiproxy-server` adds rows for it; on another machine of two
+cores it gave 0.997, 0.996 and 0.880 of rates of 1, 10 and 100 MB/s, and delays of 1, 10 and 100 ms 0.28, 0.67 and 0.76 ms
+late."""
 
 TOXICS = {
     "latency": [("latency", stream, {"latency": 20, "jitter": 5}) for stream in ("upstream", "downstream")],

@@ -40,7 +40,7 @@ struct RequestTraits: Hashable, Sendable {
 /// Converts HTTP/1 request parts to HTTP types, and responses back, one request at a time.
 ///
 /// It comes after the `HTTPServerPipelineHandler` and enforces rules specific to HTTP/1. NIO's own codec loses the
-/// version and the second `Host` field (docs/decisions/0026-http-types.md).
+/// version and the second `Host` field (docs/decisions/0022-library-interface.md).
 final class HTTP1Adapter: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPRequestPart

@@ -4,7 +4,7 @@ import OperatingSystem
 import Synchronization
 import Units
 
-/// The state that the loops of one proxy share: constants, atomic counters, and callbacks to the listener.
+/// The state that the loops of one proxy share: constants, atomic counters, and the door to the listener.
 final class ProxyContext: Sendable {
     let configuration: ProxyConfiguration
     /// The addresses of the proxy at its start, and its number in the process.
@@ -24,14 +24,7 @@ final class ProxyContext: Sendable {
     let isRefusing = Atomic<Bool>(false)
     /// Whether clients wait for a connection to end.
     let isRoomAwaited = Atomic<Bool>(false)
-    /// Called on the loop of a connection that has ended, while clients wait for room.
-    let roomIsFree = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Called when a fault has acted that a fault of the listener comes after.
-    let admissionMayChange = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Called when a dial fails with EMFILE or ENFILE.
-    let descriptorsAreShort = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Has the listener make the faults of a connection whose client has named a host.
-    let plans = Mutex<(@Sendable (PlanRequest) -> Void)?>(nil)
+    let listener = ListenerHandle()
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
     /// A bit for each reason that has been told, by its place among all.
@@ -109,18 +102,15 @@ final class ProxyContext: Sendable {
     /// called.
     func connectionEnded() {
         openConnections.subtract(1, ordering: .sequentiallyConsistent)
-        if isRoomAwaited.load(ordering: .sequentiallyConsistent) { roomIsFree.withLock { $0 }?() }
+        if isRoomAwaited.load(ordering: .sequentiallyConsistent) { listener.post(.roomIsFree) }
     }
 
     /// Has every loop release connections whose peers are gone. The listener waits meanwhile.
-    func noteShortage() { descriptorsAreShort.withLock { $0 }?() }
+    func noteShortage() { listener.post(.descriptorsAreShort) }
 
     /// Writes an event of a fault of `plan` into the journal, and sets the flags of faults that come after it.
     func record(_ event: FaultEvent, of plan: Plan, connection: UInt64?, direction: Direction?, at moment: Moment) {
-        if plan.note(event) {
-            let call = admissionMayChange.withLock { $0 }
-            call?()
-        }
+        if plan.note(event) { listener.post(.admissionMayChange) }
         journal(plan.journalEntry(of: event, connection: connection, direction: direction, at: moment))
     }
 

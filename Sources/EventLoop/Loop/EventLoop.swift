@@ -9,7 +9,7 @@ import Units
 /// Everything except `post`, `isCurrent` and `stop` traps off the loop's thread.
 public final class EventLoop: @unchecked Sendable {
     /// The most bytes of a read, in the loop's scratch buffer: 1 MiB. Large reads make forwarding cheap, see
-    /// docs/decisions/0003-copy-not-splice.md and 0015.
+    /// docs/decisions/0015-splice-in-bulk.md.
     public static let scratchCapacity = 1 << 20
     /// The most bytes inserted into a read: 1 MiB.
     public static let insertionCapacity = 1 << 20

@@ -3,7 +3,7 @@ import Glibc
 /// The congestion control of sockets between programs of this machine, tcp(7).
 ///
 /// A loopback hop has no bottleneck. If the system's default paces (bbr), timers and probes make such a hop slow in addition
-/// to the profile, so it gets an unpaced algorithm. See docs/decisions/0016-no-pacing-on-loopback.md.
+/// to the profile, so it gets an unpaced algorithm. See docs/decisions/0015-splice-in-bulk.md.
 enum CongestionControl {
     /// Disables pacing on an unconnected socket for a loopback address, if the system's default paces. Accepted sockets
     /// inherit it from the listener.

@@ -80,7 +80,7 @@ extension ObjectShape {
         definition: "profile"
     ).explained(
         """
-        $schema: for editors; Squall passes it over
+        $schema: for editors; Squall ignores it
         name: a shipped profile is named as its file
         summary: one line
         source: where its figures come from; not inherited by `extends`
@@ -105,7 +105,7 @@ extension ObjectShape {
         definition: "presetFile"
     ).explained(
         """
-        $schema: for editors; Squall passes it over
+        $schema: for editors; Squall ignores it
         title: the tool whose presets they are, as the list of profiles heads them
         url: where the tool publishes its figures
         date: when the figures were published

@@ -67,7 +67,15 @@ struct LinkPump: ~Copyable {
 
     /// Moves what may move at `now`. `reader` sees the bytes, unless it is idle.
     mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment) -> Report {
-        let outcome = outcome(from: source, to: sink, reader: reader, now: now)
+        wake = .distantFuture
+        let outcome: Outcome
+        if !isAlive {
+            outcome = .waiting
+        } else if reader.isIdle {
+            outcome = move(from: source, to: sink, reader: reader, reads: false, now: now)
+        } else {
+            outcome = moveRead(from: source, to: sink, reader: reader, now: now)
+        }
         return Report(
             outcome: outcome,
             wake: wake,
@@ -78,12 +86,10 @@ struct LinkPump: ~Copyable {
         )
     }
 
-    private mutating func outcome(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment)
+    /// Moves bytes that the reader sees.
+    private mutating func moveRead(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment)
         -> Outcome
     {
-        wake = .distantFuture
-        if isSinkBroken || link.isFinished { return .waiting }
-        if reader.isIdle { return move(from: source, to: sink, reader: reader, reads: false, now: now) }
         reader.timeAdvanced(to: now, link.direction)
         if let outcome = release(reader, to: sink, now: now) { return outcome }
         let outcome = move(from: source, to: sink, reader: reader, reads: !reader.isIdle, now: now)

@@ -47,6 +47,6 @@ extension Connection {
             return { body(bound.value, faults) }
         }
         // Without a listener the proxy is stopping, and ends the connection.
-        shard.context.plans.withLock { $0 }?(request)
+        shard.context.listener.post(.plan(request))
     }
 }

@@ -54,11 +54,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         let sockets = try bind(addresses)
         isOpen = true
         loop.add(self)
-        let (loop, resident) = (loop, LoopBound(self, on: loop))
-        context.roomIsFree.withLock { $0 = { _ = loop.post { resident.value.lookForRoom() } } }
-        context.admissionMayChange.withLock { $0 = { _ = loop.post { resident.value.followOutages() } } }
-        context.descriptorsAreShort.withLock { $0 = { _ = loop.post { resident.value.awaitDescriptors() } } }
-        context.plans.withLock { $0 = { request in _ = loop.postBeyondLimit { resident.value.makePlan(request) } } }
+        context.listener.lead(to: LoopBound(self, on: loop))
         followOutages()
         return sockets.addresses
     }
@@ -97,13 +93,10 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     func close() {
         outageTimer?.cancel()
         retryTimer?.cancel()
-        context.admissionMayChange.withLock { $0 = nil }
-        context.descriptorsAreShort.withLock { $0 = nil }
-        context.plans.withLock { $0 = nil }
+        context.listener.lead(to: nil)
         guard isOpen else { return }
         isOpen = false
         context.registry.remove(context.route.id)
-        context.roomIsFree.withLock { $0 = nil }
         sockets?.close(on: loop)
         sockets = nil
         loop.remove(self)
@@ -203,7 +196,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     }
 
     /// Stops or resumes listening as the plan has it now.
-    private func followOutages() {
+    func followOutages() {
         guard let sockets else { return }
         let now = loop.now
         let (admission, until) = plan.admission(at: now)
@@ -315,7 +308,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         lookForRoom()
     }
 
-    private func lookForRoom() {
+    func lookForRoom() {
         guard let sockets, isFull else { return }
         let open = context.openConnections.load(ordering: .sequentiallyConsistent)
         if case .waiting = plan.room(for: open, at: loop.now) { return }
