@@ -1,5 +1,5 @@
 /// The HTTP server of the control API, which a module provides that links a server.
-public protocol ControlServing: Sendable {
+package protocol ControlServing: Sendable {
     /// Listens on `host` and `port`, and serves responses of `handler` until `stop` returns; then open responses have 2 s to
     /// end.
     ///
@@ -19,17 +19,15 @@ public protocol ControlServing: Sendable {
 }
 
 /// The most connections to a control server at a time, unless fewer are given: 1,024.
-public let controlConnectionLimit = 1_024
+package let controlConnectionLimit = 1_024
 
 /// Why the server of the control API ended, or didn't start.
-public struct ControlServerFailure: Error, Sendable {
-    /// The system's message.
-    public let description: String
+package struct ControlServerFailure: Error, Sendable {
+    package let description: String
     /// Whether the port is taken.
-    public let isAddressInUse: Bool
+    package let isAddressInUse: Bool
 
-    /// Makes a failure.
-    public init(description: String, isAddressInUse: Bool) {
+    package init(description: String, isAddressInUse: Bool) {
         self.description = description
         self.isAddressInUse = isAddressInUse
     }

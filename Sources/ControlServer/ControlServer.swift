@@ -1,5 +1,5 @@
 #if Control
-    public import ControlAPI
+    import ControlAPI
     import HTTPTransport
     import HTTPTypes
     import HummingbirdCore
@@ -10,17 +10,16 @@
     import ServiceLifecycle
 
     /// The HTTP server of the control API.
-    public struct ControlServer: ControlServing {
+    package struct ControlServer: ControlServing {
         /// The time that a request's body may take: 15 s.
         static let bodyTimeout = Duration.seconds(15)
         /// The time without a request after which a connection is closed: 60 s.
         private static let idleTimeout = TimeAmount.seconds(60)
 
-        /// Makes a server.
-        public init() {}
+        package init() {}
 
         /// See `ControlServing`.
-        public func run(
+        package func run(
             _ handler: ControlHandler,
             host: String,
             port: Int,

@@ -7,8 +7,7 @@ public struct EverydayOutage: Hashable, Sendable {
     /// What a client sees.
     public var how: Outage.Mode
 
-    /// Makes an outage.
-    public init(_ window: ClockWindow, how: Outage.Mode = .silence) {
+    package init(_ window: ClockWindow, how: Outage.Mode = .silence) {
         self.window = window
         self.how = how
     }

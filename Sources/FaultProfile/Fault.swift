@@ -10,8 +10,7 @@ public struct Fault: Hashable, Sendable {
     /// The kind and its data.
     public var kind: FaultKind
 
-    /// Makes a fault; `name` is unique in its profile.
-    public init(name: String, stream: StreamSelection = .both, condition: Condition = Condition(), kind: FaultKind) {
+    package init(name: String, stream: StreamSelection = .both, condition: Condition = Condition(), kind: FaultKind) {
         self.name = name
         self.stream = stream
         self.condition = condition

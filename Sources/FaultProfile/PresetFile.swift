@@ -19,11 +19,7 @@ public struct PresetFile: Hashable, Sendable {
         guard let presets = node.members.first(where: { $0.key == "presets" })?.node,
             !node.members.contains(where: { $0.key == "name" })
         else { return nil }
-        if case .text(let title)? = node.members.first(where: { $0.key == "title" })?.node.value {
-            self.title = title
-        } else {
-            title = ""
-        }
+        title = if case .text(let title)? = node["title"]?.value { title } else { "" }
         names = presets.members.map(\.key)
     }
 }

@@ -84,17 +84,14 @@ public struct ProxyDefinition: Hashable, Sendable {
 
 /// The faults and phases of another profile, for one proxy.
 public struct ProxyProfile: Hashable, Sendable {
-    /// The name of that profile.
-    public var name: String
+    package var name: String
     /// Its faults that are always on.
     public var faults: [Fault]
-    /// Its phases.
-    public var phases: [Phase]
+    package var phases: [Phase]
     /// Whether they start again after the last.
     public var repeats: Bool
 
-    /// Makes a proxy's profile.
-    public init(name: String, faults: [Fault] = [], phases: [Phase] = [], repeats: Bool = false) {
+    package init(name: String, faults: [Fault] = [], phases: [Phase] = [], repeats: Bool = false) {
         self.name = name
         self.faults = faults
         self.phases = phases

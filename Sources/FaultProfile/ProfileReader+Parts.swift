@@ -39,8 +39,11 @@ extension ProfileReader {
         var decoder = ProfileDecoder(problems: ProblemList(), resolve: resolve)
         _ = decoder.problems.addFile(file)
         decoder.file = file
-        let drafts = decoder.faults(node)
-        return try faults(of: drafts ?? [], &decoder)
+        let drafts = decoder.faults(node) ?? []
+        decoder.hasLostFaults = true
+        let profile = ProfileFinisher.finish(ProfileDraft(faults: drafts), &decoder)
+        if let problems = decoder.problems.result() { throw problems }
+        return profile.faults
     }
 
     /// The fault at `node` of the document `file`, under the name `name`; see `faults(at:in:resolving:)`.
@@ -54,15 +57,5 @@ extension ProfileReader {
         var fault = try faults(at: list, in: file, resolving: resolve)[0]
         fault.name = name
         return fault
-    }
-
-    private static func faults(
-        of drafts: [FaultDraft],
-        _ decoder: inout ProfileDecoder
-    ) throws(ProfileProblems) -> [Fault] {
-        decoder.hasLostFaults = true
-        let profile = ProfileFinisher.finish(ProfileDraft(faults: drafts), &decoder)
-        if let problems = decoder.problems.result() { throw problems }
-        return profile.faults
     }
 }

@@ -14,8 +14,7 @@ public struct ProfileSource: Hashable, Sendable {
         self.preset = preset
     }
 
-    /// The source of a text.
-    public init(file: String, text: String) {
+    package init(file: String, text: String) {
         self.init(file: file, bytes: Array(text.utf8))
     }
 }
@@ -54,8 +53,7 @@ public struct ResolutionError: Error, Hashable, Sendable {
     /// What to do about it, as an instruction.
     public let remedy: String
 
-    /// Makes an error of its two clauses.
-    public init(what: String, remedy: String) {
+    package init(what: String, remedy: String) {
         self.what = what
         self.remedy = remedy
     }

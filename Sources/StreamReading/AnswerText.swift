@@ -12,6 +12,14 @@ extension StreamReader {
     }
 }
 
-private enum AnswerText {
-    static func hasNoContent(_ status: Int) -> Bool { status == 204 || status == 304 }
+enum AnswerText {
+    fileprivate static func hasNoContent(_ status: Int) -> Bool { status == 204 || status == 304 }
+
+    /// A response of the proxy itself, after which the connection ends; to HEAD without its content. `fields` are lines.
+    static func last(_ status: Int, _ fields: String, _ content: String, toHead isHead: Bool) -> [UInt8] {
+        let head =
+            "HTTP/1.1 \(status) \(ReasonPhrase.of(status))\r\n\(fields)"
+            + "Content-Length: \(content.utf8.count)\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+        return Array((isHead ? head : head + content).utf8)
+    }
 }

@@ -16,7 +16,6 @@ package struct DelayTicks {
         let end = delays.last?.nanoseconds ?? 0
         let unit: (name: String, nanoseconds: Double) =
             end >= 1_000_000_000 ? ("s", 1e9) : end >= 1_000_000 ? ("ms", 1e6) : ("µs", 1e3)
-        let tenths = Int64((Double(delay.nanoseconds) / unit.nanoseconds * 10).rounded())
-        return "\(tenths / 10)\(tenths.isMultiple(of: 10) ? "" : ".\(tenths % 10)") \(unit.name)"
+        return "\(RoundNumber.text(Double(delay.nanoseconds) / unit.nanoseconds)) \(unit.name)"
     }
 }

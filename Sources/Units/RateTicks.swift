@@ -30,13 +30,18 @@ package struct RateTicks {
 
     /// "20 Mbit/s", "0.5 Mbit/s": a tick in the unit that all of them share.
     package func text(_ rate: Double) -> String {
-        let tenths = Int64((rate / unit.rate * 10).rounded())
-        return "\(tenths / 10)\(tenths.isMultiple(of: 10) ? "" : ".\(tenths % 10)") \(unit.name)"
+        "\(RoundNumber.text(rate / unit.rate)) \(unit.name)"
     }
 }
 
 /// Numbers that people count in: 1, 2 and 5 times a power of ten.
 enum RoundNumber {
+    /// "20", "0.5": a number with a digit behind the point unless that is zero.
+    static func text(_ number: Double) -> String {
+        let tenths = Int64((number * 10).rounded())
+        return "\(tenths / 10)\(tenths.isMultiple(of: 10) ? "" : ".\(tenths % 10)")"
+    }
+
     /// The least round number that is `least` or more; 1 or more.
     static func step(atLeast least: Double) -> Double {
         var power = 1.0

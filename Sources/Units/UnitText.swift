@@ -124,10 +124,6 @@ private struct DigitScanner {
     let scalars: [Unicode.Scalar]
     var index = 0
 
-    init(scalars: [Unicode.Scalar]) {
-        self.scalars = scalars
-    }
-
     mutating func digits() -> [UInt8] {
         var digits: [UInt8] = []
         while index < scalars.count, scalars[index].isDigit {

@@ -1,8 +1,9 @@
 import ChaosStage
 import FaultPlan
-import FaultProfile
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Which phases a run met, which faults never acted, and which came closest.
 struct CoverageTests {

@@ -24,7 +24,7 @@ import Testing
         try await withV1 { api in
             for name in ["a", "b", "c"] { try await api.create(name) }
             try await api.proxies.changeAll { proxy throws(ControlError) in
-                guard proxy.name != "a" else { throw .proxyNotFound("a") }
+                guard proxy.name != "a" else { throw .proxyNotFound }
                 try await proxy.update(isEnabled: false)
             }
             let list = try await api.send(.get, "/v1/proxies")

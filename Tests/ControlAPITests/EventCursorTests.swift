@@ -61,8 +61,8 @@ import Units
         let journal = JournalHub()
         var cursor = EventCursor(journal, after: nil, samples: nil, at: .zero)
         for number in 0..<150 {
-            journal.noteChange()
-            journal.noteProblem("problem \(number)")
+            journal.notices.noteChange()
+            journal.notices.noteProblem("problem \(number)")
         }
         let part = cursor.part(at: .zero)
         #expect(part.split(separator: "event: problem").count == 100)

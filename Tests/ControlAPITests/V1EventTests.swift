@@ -22,7 +22,7 @@ import Testing
             _ = try await reader.next("change")
             _ = try await api.send(.put, "/v1/profiles/mine", #"{"name":"mine"}"#)
             _ = try await reader.next("change")
-            api.journal.noteProblem("profile x.json:3:17 is wrong")
+            api.journal.notices.noteProblem("profile x.json:3:17 is wrong")
             let problem = try await reader.next("problem")
             #expect(problem.answer.string("text") == "profile x.json:3:17 is wrong")
             let later = try await reader.next("sample")
@@ -56,7 +56,7 @@ import Testing
             readers.removeLast()
             let again = try await api.send(.get, "/v1/events")
             #expect(again.status == 200)
-            api.journal.stop()
+            api.journal.notices.stop()
             while try await readers[0].part() != nil {}
         }
     }

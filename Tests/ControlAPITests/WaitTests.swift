@@ -41,7 +41,7 @@ import Testing
             async let all = api.send(.post, "/v1/wait", #"{"until":"failed > 0","timeout":"10 min"}"#)
             _ = try await api.send(.delete, "/v1/proxies/a")
             #expect(try await waiting.status == 404)
-            api.journal.stop()
+            api.journal.notices.stop()
             #expect(try await all.status == 503)
         }
     }

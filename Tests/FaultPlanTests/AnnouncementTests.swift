@@ -1,9 +1,9 @@
-import FaultProfile
 import SimulatedLink
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 /// The journal has one line for each time that a fault acts on something new.
 @Suite("What the journal is told of a fault that comes and goes")

@@ -1,8 +1,8 @@
-import FaultProfile
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 /// A connection's state machine, phase by event.
 @Suite("The state of a connection")

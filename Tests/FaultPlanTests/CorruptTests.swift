@@ -1,7 +1,8 @@
 import FaultPlan
-import FaultProfile
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite("A corruption")
 struct CorruptTests {

@@ -1,8 +1,8 @@
-import FaultProfile
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 /// A rate makes up for questions that come late, because the machine was busy, and for nothing else.
 @Suite("A late question")

@@ -1,8 +1,9 @@
 import FaultPlan
-import FaultProfile
 import SimulatedLink
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite("A loss")
 struct LossTests {

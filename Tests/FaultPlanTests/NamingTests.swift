@@ -1,8 +1,8 @@
-import FaultProfile
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 /// Faults for the name in a client's first bytes, which come to a connection that lives already.
 @Suite struct NamingTests {

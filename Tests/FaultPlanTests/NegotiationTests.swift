@@ -1,8 +1,8 @@
-import FaultProfile
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 /// The state machine of a connection whose client names its target in a handshake.
 @Suite struct NegotiationTests {

@@ -1,8 +1,8 @@
-import FaultProfile
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 @Suite("A clock of phases")
 struct PhaseClockTests {

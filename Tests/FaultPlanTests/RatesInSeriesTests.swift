@@ -1,8 +1,8 @@
-import FaultProfile
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 /// Of two rates in a row the lower one counts at each moment, and what the other could have carried isn't saved up.
 @Suite("Two rates in a row")

@@ -1,9 +1,9 @@
-import FaultProfile
 import SimulatedLink
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 @Suite("A latency's spikes and minimum")
 struct SpikeTests {

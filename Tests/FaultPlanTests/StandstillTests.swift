@@ -1,9 +1,9 @@
-import FaultProfile
 import SimulatedLink
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 @Suite("A link in front of a delay that falls")
 struct StandstillTests {

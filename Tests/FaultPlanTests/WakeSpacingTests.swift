@@ -1,8 +1,8 @@
-import FaultProfile
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 /// How often a proxy wakes up for faults that nobody meets.
 @Suite("Wake-ups for changes of faults")

@@ -1,6 +1,7 @@
-import FaultProfile
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite struct BandwidthReadingTests {
     private let megabit = BitRate(bitsPerSecond: 1_000_000)

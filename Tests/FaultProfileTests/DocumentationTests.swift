@@ -97,7 +97,7 @@ import Testing
         var objects: [(heading: String, shape: ObjectShape)] = [
             ("The profile", .profile), ("Proxies", .proxy), ("Phases", .phase), ("When", .condition),
         ]
-        for kind in FaultKind.Name.allCases { objects.append(("Kind `\(kind.rawValue)`", .fault(kind))) }
+        for kind in FaultKind.Name.allCases { objects.append(("Kind `\(kind.rawValue)`", kind.shape)) }
         for (heading, shape) in objects {
             let section = try #require(sections[heading], "no section \(heading)")
             let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }

@@ -1,6 +1,7 @@
-import FaultProfile
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite struct EverydayFaultsTests {
     private func all() throws -> EverydayFaults {

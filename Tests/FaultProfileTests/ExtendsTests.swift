@@ -1,6 +1,7 @@
-import FaultProfile
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite struct ExtendsTests {
     /// Reads the first file, with the others to extend by path, or by name without ".json".

@@ -17,8 +17,8 @@ import Testing
 
     @Test func `a word for a key belongs to objects that don't have the key`() throws {
         let shapes = ObjectShape.objects + FaultKind.Name.allCases.map(\.shape)
-        for (objects, entry) in ForeignWords.keys {
-            for object in objects {
+        for entry in ForeignWords.keys {
+            for object in entry.objects {
                 let shape = try #require(shapes.first { $0.definition == object }, "no object \(object)")
                 let keys = shape.keys.map(\.name)
                 for word in entry.words.split(separator: " ") where keys.contains(String(word)) {

@@ -1,6 +1,7 @@
-import FaultProfile
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite struct LatencyReadingTests {
     @Test func `every key of a latency is read as it is written`() throws {

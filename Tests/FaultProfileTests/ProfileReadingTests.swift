@@ -1,6 +1,7 @@
-import FaultProfile
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite struct ProfileReadingTests {
     @Test func `a profile of every kind is read as it is written`() throws {

@@ -20,7 +20,7 @@ import Testing
             ("wave", Bandwidth.Wave.table.shape), ("duty", DutyCycle.table.shape),
             ("httpCondition", HTTPCondition.table.shape), ("answer", HTTPAnswer.table.shape),
             ("hexadecimal", .hexadecimal),
-        ] + FaultKind.Name.allCases.map { ($0.rawValue, .fault($0)) }
+        ] + FaultKind.Name.allCases.map { ($0.rawValue, $0.shape) }
 
     @Test func `the schema has the keys that the reader has, required ones and others`() throws {
         for (name, shape) in SchemaTests.objects {

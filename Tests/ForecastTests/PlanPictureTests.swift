@@ -1,8 +1,9 @@
 import FaultPlan
-import FaultProfile
 import Forecast
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// The picture of a plan, from which the text and the SVG are drawn.
 @Suite("The picture of a plan")

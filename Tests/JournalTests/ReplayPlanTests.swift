@@ -1,9 +1,10 @@
 import FaultPlan
-import FaultProfile
 import Journal
 import SimulatedLink
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite("A replay")
 struct ReplayPlanTests {

@@ -1,12 +1,12 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import Glibc
 import Synchronization
 import TestSockets
 import Testing
 import Units
 
+@testable import FaultProfile
 @testable import ProxyEngine
 
 /// Peers that go while bytes for them are on their way.

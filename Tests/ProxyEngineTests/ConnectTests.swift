@@ -1,11 +1,12 @@
 import FaultPlan
-import FaultProfile
 import Glibc
 import OperatingSystem
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// What a client meets when it connects.
 struct ConnectTests {

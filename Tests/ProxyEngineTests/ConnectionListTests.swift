@@ -1,9 +1,10 @@
 import EventLoop
-import FaultProfile
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// The list of open connections, their end by number, and the counters of a proxy.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionListTests {

@@ -1,10 +1,11 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 struct CutTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -1,11 +1,11 @@
 import FaultPlan
-import FaultProfile
 import Glibc
 import OperatingSystem
 import TestSockets
 import Testing
 import Units
 
+@testable import FaultProfile
 @testable import ProxyEngine
 
 /// Connections whose ends go away while a fault, or a server, keeps them from ending.

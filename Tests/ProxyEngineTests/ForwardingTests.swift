@@ -1,12 +1,13 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import Glibc
 import OperatingSystem
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 struct ForwardingTests {
     @Test func `ten mebibytes come back byte for byte`() async throws {

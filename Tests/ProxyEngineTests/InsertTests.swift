@@ -1,10 +1,10 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import TestSockets
 import Testing
 import Units
 
+@testable import FaultProfile
 @testable import ProxyEngine
 
 /// Bytes that a fault puts into a stream, as they arrive at a socket.

@@ -1,12 +1,13 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import Glibc
 import OperatingSystem
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// A name to listen on that has several addresses.
 @Suite(.timeLimit(.minutes(5))) struct ListenAddressesTests {

@@ -1,11 +1,12 @@
 import FaultPlan
-import FaultProfile
 import OperatingSystem
 import ProxyEngine
 import Synchronization
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Profiles that change while connections live.
 @Suite(.timeLimit(.minutes(5))) struct LiveTests {

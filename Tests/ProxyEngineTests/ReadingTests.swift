@@ -1,11 +1,12 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import ProxyEngine
 import TestProtocols
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite("Bytes that faults have read")
 struct ReadingTests {

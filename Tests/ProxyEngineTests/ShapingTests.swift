@@ -1,11 +1,12 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import OperatingSystem
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Shaping at real sockets: what passes is the same bytes, and never early.
 struct ShapingTests {

@@ -1,5 +1,4 @@
 import FaultPlan
-import FaultProfile
 import Foundation
 import Glibc
 import OperatingSystem
@@ -7,6 +6,8 @@ import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Ends of which nobody is told, or late.
 struct SilenceTests {

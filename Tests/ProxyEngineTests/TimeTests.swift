@@ -1,12 +1,13 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import Glibc
 import OperatingSystem
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Faults that are about time. What can't be early is held to strictly. What may be late on a busy machine is tried until
 /// once it isn't: by then no later than where the fault would have acted twice.

@@ -1,12 +1,12 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import Glibc
 import OperatingSystem
 import TestSockets
 import Testing
 import Units
 
+@testable import FaultProfile
 @testable import ProxyEngine
 
 /// Which ends of a connection are Unix sockets.

@@ -1,9 +1,10 @@
-import FaultProfile
 import Foundation
 import SquallTransfer
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Sessions that keep no state after a transfer.
 @Suite(.timeLimit(.minutes(5))) struct EphemeralTests {

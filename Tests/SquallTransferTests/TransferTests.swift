@@ -1,4 +1,3 @@
-import FaultProfile
 import LocalAuthority
 import SquallTransfer
 import Synchronization
@@ -6,6 +5,8 @@ import TLSTransport
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite(.timeLimit(.minutes(5))) struct TransferTests {
     private static let content = bytes(1_000_000)

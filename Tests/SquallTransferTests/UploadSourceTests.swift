@@ -1,9 +1,10 @@
-import FaultProfile
 import Foundation
 import SquallTransfer
 import Synchronization
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Library uploads of bytes in memory and of streams.
 @Suite(.timeLimit(.minutes(5))) struct UploadSourceTests {

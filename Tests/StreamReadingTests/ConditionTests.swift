@@ -1,8 +1,9 @@
 import FaultPlan
-import FaultProfile
 import StreamReading
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite("A condition on messages")
 struct ConditionTests {

@@ -1,9 +1,10 @@
 import FaultPlan
-import FaultProfile
 import StreamReading
 import TestProtocols
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite("A protocol that isn't HTTP")
 struct ForeignProtocolTests {

@@ -1,8 +1,9 @@
 import FaultPlan
-import FaultProfile
 import StreamReading
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Connections that are read from their middle on.
 @Suite struct JoiningTests {

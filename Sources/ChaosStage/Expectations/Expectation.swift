@@ -6,57 +6,42 @@ import Units
 /// `resumptions`, `faults` and `faults(KIND)`; all but the first two also of one proxy, as in `db.faults`. `sha256("PATH")`
 /// is the digest of a file. Comparisons are joined by `&&`, `||`, `!` and parentheses. Both sides of a comparison have the
 /// same form: numbers, durations (“30 s”), sizes (“2 MiB”), shares (“5 %”) or texts, which are compared in any letter case.
-public struct Expectation: Sendable {
+package struct Expectation: Sendable {
     /// The most characters of an expectation: 1,000.
-    public static let lengthLimit = 1_000
+    package static let lengthLimit = 1_000
     /// The deepest parentheses and negations: 50.
-    public static let depthLimit = 50
+    package static let depthLimit = 50
 
-    /// The expectation as it was written.
-    public let text: String
+    package let text: String
     private let term: ExpectationTerm
 
     /// Reads an expectation about proxies of the given names.
     ///
     /// - Throws: `ExpectationError` with the position of what is wrong.
-    public init(_ text: String, proxies: [String]) throws(ExpectationError) {
+    package init(_ text: String, proxies: [String]) throws(ExpectationError) {
         self.text = text
         term = try ExpectationParser.read(text, proxies: proxies)
     }
 
     /// Whether it needs a run without faults to compare with.
-    public var needsReference: Bool {
-        term.operands.contains { operand in
-            if case .figure(.waste, _) = operand { true } else { false }
-        }
-    }
+    package var needsReference: Bool { mentions { $0 == .waste } }
 
     /// Whether it needs the proxies to read HTTP.
-    public var needsMessages: Bool {
-        term.operands.contains { operand in
-            if case .figure(.resumptions, _) = operand { true } else { false }
-        }
-    }
+    package var needsMessages: Bool { mentions { $0 == .resumptions } }
 
-    /// Whether it is about the exit code.
-    public var isAboutExit: Bool {
-        term.operands.contains { operand in
-            if case .figure(.exit, _) = operand { true } else { false }
-        }
-    }
+    package var isAboutExit: Bool { mentions { $0 == .exit } }
 
     /// Whether it counts what only faults bring about: faults, and the resumptions after them.
-    public var isAboutFaults: Bool {
-        term.operands.contains { operand in
-            switch operand {
-            case .figure(.faults, _), .figure(.faultsOf, _), .figure(.resumptions, _): true
-            case .figure, .digest, .value: false
-            }
-        }
+    package var isAboutFaults: Bool {
+        mentions { if case .faultsOf = $0 { true } else { $0 == .faults || $0 == .resumptions } }
+    }
+
+    private func mentions(_ isMeant: (ExpectationOperand.Figure) -> Bool) -> Bool {
+        term.operands.contains { if case .figure(let figure, _) = $0 { isMeant(figure) } else { false } }
     }
 
     /// The files whose digests it needs.
-    public var files: Set<String> {
+    package var files: Set<String> {
         Set(
             term.operands.compactMap { operand in
                 if case .digest(let path) = operand { path } else { nil }
@@ -67,7 +52,7 @@ public struct Expectation: Sendable {
     /// Why the figures don't meet the expectation, a sentence; `nil` if they do.
     ///
     /// - Parameter digests: by path the SHA-256 of each of `files` in hexadecimal digits, or why it can't be read.
-    public func failure(of measurements: Measurements, digests: [String: Result<String, DigestFailure>]) -> String? {
+    package func failure(of measurements: Measurements, digests: [String: Result<String, DigestFailure>]) -> String? {
         let judge = ExpectationJudge(measurements: measurements, digests: digests)
         let failures = judge.failures(of: term)
         guard !failures.isEmpty else { return nil }
@@ -77,12 +62,11 @@ public struct Expectation: Sendable {
     }
 
     /// Why a file has no digest.
-    public struct DigestFailure: Error, Hashable, Sendable {
+    package struct DigestFailure: Error, Hashable, Sendable {
         /// The reason, a clause: "no such file".
-        public let reason: String
+        package let reason: String
 
-        /// Makes a failure with a reason.
-        public init(reason: String) {
+        package init(reason: String) {
             self.reason = reason
         }
     }

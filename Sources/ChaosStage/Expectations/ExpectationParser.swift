@@ -30,12 +30,6 @@ struct ExpectationParser {
         return term
     }
 
-    private init(text: String, tokens: [ExpectationTokens.Element], proxies: [String]) {
-        self.text = text
-        self.tokens = tokens
-        self.proxies = proxies
-    }
-
     private var current: ExpectationTokens.Element? { index < tokens.count ? tokens[index] : nil }
 
     /// The position of the current token, or of the end.
@@ -79,7 +73,7 @@ struct ExpectationParser {
         let start = position
         let left = try operand()
         let place = position
-        guard case .symbol(let symbol)? = current?.token, let comparison = ExpectationValue.Comparison(rawValue: symbol)
+        guard case .symbol(let symbol)? = current?.token, let comparison = Comparison(rawValue: symbol)
         else {
             let what = "\(left.written.quoted) is \(left.form.title), and isn't compared with anything"
             throw error(what, "write a comparison, such as “\(left.written) >= \(left.form.example)”", at: place)
@@ -136,9 +130,7 @@ struct ExpectationParser {
 
     private mutating func figure(of proxy: String, at start: Int) throws(ExpectationError) -> ExpectationOperand {
         guard proxies.contains(proxy) else {
-            let near = Spelling.nearest(to: proxy, among: proxies).first
-            let known = "the proxies are \(proxies.joined(separator: ", "))"
-            throw error("there is no proxy \(proxy.quoted)", near.map { "did you mean “\($0)”?" } ?? known, at: start)
+            throw unknown("proxy", proxy, among: proxies, at: start)
         }
         let place = position
         guard case .word(let word)? = current?.token else {
@@ -155,15 +147,14 @@ struct ExpectationParser {
     ) throws(ExpectationError) -> ExpectationOperand {
         let figure: ExpectationOperand.Figure
         switch word {
-        case "exit": figure = .exit
-        case "time": figure = .time
-        case "waste": figure = .waste
-        case "connections": figure = .connections
-        case "resumptions": figure = .resumptions
         case "bytes": figure = try bytes()
         case "faults": figure = try faults()
         case "sha256" where proxy == nil: return .digest(path: try path())
-        default: throw unknown(word, at: start)
+        default:
+            guard let plain = ExpectationOperand.Figure.plain.first(where: { $0.written == word }) else {
+                throw unknown("figure", word, among: ExpectationOperand.words, at: start)
+            }
+            figure = plain
         }
         if proxy != nil, !figure.isOfProxy {
             throw error("\(word.quoted) is a figure of the command", "leave out the proxy in front of it", at: start)
@@ -185,10 +176,7 @@ struct ExpectationParser {
     private mutating func faults() throws(ExpectationError) -> ExpectationOperand.Figure {
         guard let (word, place) = try argument() else { return .faults }
         guard let kind = FaultKind.Name(rawValue: word) else {
-            let kinds = FaultKind.Name.allCases.map(\.rawValue)
-            let near = Spelling.nearest(to: word, among: kinds).first.map { "did you mean “\($0)”?" }
-            let known = "the kinds are \(kinds.joined(separator: ", "))"
-            throw error("there is no kind of fault \(word.quoted)", near ?? known, at: place)
+            throw unknown("kind of fault", word, among: FaultKind.Name.allCases.map(\.rawValue), at: place)
         }
         return .faultsOf(kind)
     }
@@ -249,10 +237,16 @@ struct ExpectationParser {
         return error("\(number.quoted) is no whole number below 2⁶³", remedy, at: position)
     }
 
-    private func unknown(_ word: String, at position: Int) -> ExpectationError {
-        let near = Spelling.nearest(to: word, among: ExpectationOperand.words).first.map { "did you mean “\($0)”?" }
-        let known = "the figures are \(ExpectationOperand.words.joined(separator: ", "))"
-        return error("there is no figure \(word.quoted)", near ?? known, at: position)
+    private func unknown(
+        _ thing: String,
+        _ word: String,
+        among known: [String],
+        at position: Int
+    ) -> ExpectationError {
+        let near = Spelling.nearest(to: word, among: known).first.map { "did you mean “\($0)”?" }
+        let things = ["figure": "figures", "proxy": "proxies"][thing] ?? "kinds"
+        let remedy = near ?? "the \(things) are \(known.joined(separator: ", "))"
+        return error("there is no \(thing) \(word.quoted)", remedy, at: position)
     }
 
     private func superfluous(_ token: ExpectationToken, _ position: Int) -> ExpectationError {

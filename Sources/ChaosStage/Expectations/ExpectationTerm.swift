@@ -6,7 +6,7 @@ indirect enum ExpectationTerm: Sendable {
     case all([ExpectationTerm])
     case any([ExpectationTerm])
     case not(ExpectationTerm)
-    case comparison(ExpectationOperand, ExpectationValue.Comparison, ExpectationOperand, text: String)
+    case comparison(ExpectationOperand, Comparison, ExpectationOperand, text: String)
 
     /// The operands of all comparisons.
     var operands: [ExpectationOperand] {
@@ -43,18 +43,15 @@ enum ExpectationOperand: Hashable, Sendable {
         /// Whether a single proxy has it.
         var isOfProxy: Bool { self != .exit && self != .time }
 
+        /// Those that are a word alone, which is their name.
+        static let plain: [Figure] = [.exit, .time, .waste, .connections, .resumptions]
+
         /// The figure as it is written.
         var written: String {
             switch self {
-            case .exit: "exit"
-            case .time: "time"
-            case .bytes: "bytes"
+            case .exit, .time, .bytes, .waste, .connections, .resumptions, .faults: "\(self)"
             case .upstreamBytes: "bytes(upstream)"
             case .downstreamBytes: "bytes(downstream)"
-            case .waste: "waste"
-            case .connections: "connections"
-            case .resumptions: "resumptions"
-            case .faults: "faults"
             case .faultsOf(let kind): "faults(\(kind.rawValue))"
             }
         }

@@ -13,25 +13,18 @@ enum ExpectationValue: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case count, time, size, share, text
 
-        /// With its article, for messages.
-        var title: String {
-            switch self {
-            case .count: "a number"
-            case .time: "a duration"
-            case .size: "a size"
-            case .share: "a share"
-            case .text: "a text"
-            }
-        }
+        /// The form with its article.
+        var title: String { words.title }
+        /// A correct value.
+        var example: String { words.example }
 
-        /// A correct value, for messages.
-        var example: String {
+        private var words: (title: String, example: String) {
             switch self {
-            case .count: "3"
-            case .time: "30 s"
-            case .size: "2 MiB"
-            case .share: "5 %"
-            case .text: "\"ab12…\""
+            case .count: ("a number", "3")
+            case .time: ("a duration", "30 s")
+            case .size: ("a size", "2 MiB")
+            case .share: ("a share", "5 %")
+            case .text: ("a text", "\"ab12…\"")
             }
         }
     }
@@ -67,27 +60,6 @@ enum ExpectationValue: Hashable, Sendable {
         case (.share(let left), .share(let right)): comparison.holds(left, right)
         case (.text(let left), .text(let right)): comparison.holds(left.lowercased(), right.lowercased())
         default: preconditionFailure("the sides of a comparison have been read to have one form")
-        }
-    }
-
-    /// A comparison of two values.
-    enum Comparison: String, Hashable, Sendable, CaseIterable {
-        case equal = "=="
-        case unequal = "!="
-        case below = "<"
-        case atMost = "<="
-        case above = ">"
-        case atLeast = ">="
-
-        func holds<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
-            switch self {
-            case .equal: left == right
-            case .unequal: left != right
-            case .below: left < right
-            case .atMost: left <= right
-            case .above: left > right
-            case .atLeast: left >= right
-            }
         }
     }
 

@@ -1,11 +1,11 @@
 import Units
 
 /// A stage for GitHub Actions: a summary of the job, and annotations.
-public enum GitHubReport {
+package enum GitHubReport {
     /// The most bytes of a summary: 900,000. GitHub takes 1 MiB from each step.
-    public static let summaryLimit = 900_000
+    package static let summaryLimit = 900_000
     /// The most annotations: GitHub shows 10 errors of a step.
-    public static let annotationLimit = 10
+    package static let annotationLimit = 10
     /// The most bytes of output of a failed run in the summary: 4 KiB.
     static let outputLimit = 4_096
     /// The most sentences about a failed run.
@@ -18,14 +18,13 @@ public enum GitHubReport {
     /// The stage in GitHub's Markdown, for the file that `GITHUB_STEP_SUMMARY` names: a table of the runs, and for each
     /// failed run its reasons, the line that repeats it and the end of its output. What exceeds `summaryLimit` is left
     /// out, and the summary says so.
-    public static func summary(of report: StageReport) -> String {
+    package static func summary(of report: StageReport) -> String {
         let sign = report.hasPassed ? "✅" : "❌"
         var text = "## \(sign) \(markdown(report.name)): \(report.verdict)\n\n"
         text += "\(fence(ReportText.command(report.command).shortened(to: 4 * textLimit)))\n"
         let facts = ["\(ReportText.time(report.duration))", "Squall \(markdown(report.version))"]
         text += facts.joined(separator: " · ") + "\n\n"
-        let columns = "| run | result | command | time | down | up | connections | faults | resumptions |\n"
-        text += columns + "|---|---|---|--:|--:|--:|--:|--:|--:|\n"
+        text += "| \(ReportText.columns.joined(separator: " | ")) |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n"
 
         let shown = add(report.runs, as: row, to: &text, limit: summaryLimit / 2)
         if shown < report.runs.count {
@@ -57,13 +56,9 @@ public enum GitHubReport {
     }
 
     private static func row(_ run: RunReport) -> String {
-        let figures = run.measurements
-        let cells = [
-            markdown(run.name), mark(run), markdown(run.ending.text),
-            ReportText.time(figures.time), Formatting.size(figures.downstream), Formatting.size(figures.upstream),
-            Formatting.grouped(figures.connections), Formatting.grouped(figures.faults),
-            Formatting.grouped(figures.resumptions),
-        ]
+        let cells =
+            [markdown(run.name), mark(run), markdown(run.ending.text), ReportText.time(run.measurements.time)]
+            + ReportText.figures(run.measurements)
         return "| \(cells.joined(separator: " | ")) |\n"
     }
 
@@ -81,8 +76,7 @@ public enum GitHubReport {
         if rest > 0 { text += "- \(ReportText.count(rest, "further sentence")) left out\n" }
         if !run.replay.isEmpty { text += "\nRepeat it:\n\n\(fence(ReportText.replay(run)))" }
         if let output = run.outputEnd(limit: outputLimit) {
-            let dropped = output.dropped > 0 ? "; \(Formatting.size(output.dropped)) before it left out" : ""
-            text += "\n<details><summary>The end of the output\(dropped)</summary>\n\n"
+            text += "\n<details><summary>\(output.heading)</summary>\n\n"
             text += "\(fence(output.text))\n</details>\n"
         }
         return text
@@ -119,7 +113,7 @@ public enum GitHubReport {
 
     /// The workflow commands that annotate the run of the workflow, a line each, without line feeds: an error for each
     /// failed run. With more than `annotationLimit` of them, the last says how many more there are.
-    public static func annotations(of report: StageReport) -> [String] {
+    package static func annotations(of report: StageReport) -> [String] {
         let failed = report.runs.filter(\.isFailure)
         let shown = failed.count > annotationLimit ? annotationLimit - 1 : failed.count
         var lines = failed.prefix(shown).map { run in

@@ -83,10 +83,8 @@ extension HTMLReport {
     }
 
     private static func output(_ run: RunReport) -> String? {
-        let limit = run.isFailure ? RunReport.outputLimit : passedOutputLimit
-        guard let output = run.outputEnd(limit: limit) else { return nil }
-        let dropped = output.dropped > 0 ? "; \(Formatting.size(output.dropped)) before it left out" : ""
-        return "<details><summary>The end of the output\(dropped)</summary>"
+        guard let output = run.outputEnd() else { return nil }
+        return "<details><summary>\(output.heading)</summary>"
             + "<pre tabindex=\"0\" role=\"region\" aria-label=\"output\">\(output.text.xmlLines)</pre></details>"
     }
 }

@@ -1,7 +1,7 @@
 import Units
 
 /// A stage as one HTML file, with the timeline of each run. The file has no script and asks for nothing.
-public enum HTMLReport {
+package enum HTMLReport {
     /// The most runs in the table.
     static let rowLimit = 1_000
     /// The most runs without squares.
@@ -12,14 +12,12 @@ public enum HTMLReport {
     static let failedLimit = 4_000_000
     /// The bytes of sections after which a run that passed gets no further one: 1 MB.
     static let passedLimit = 1_000_000
-    /// The most bytes of output of a run that passed: 8 KiB. A run that failed has all that its report has.
-    static let passedOutputLimit = 8_192
     /// The most characters of a sentence or a name.
     static let textLimit = 2_000
 
     /// The document, below 8 MB whatever the number of runs: sections that exceed its limits are left out, those of
     /// runs that passed first, and the document says so.
-    public static func text(of report: StageReport) -> String {
+    package static func text(of report: StageReport) -> String {
         let sections = sections(of: report)
         let title = "\(report.name.shortened(to: 200)): \(report.verdict)"
         return """
@@ -111,9 +109,8 @@ public enum HTMLReport {
 
     private static func table(_ report: StageReport, linked: Set<Int>) -> String {
         guard !report.runs.isEmpty else { return "" }
-        let columns = ["run", "result", "command", "time", "down", "up", "connections", "faults", "resumptions"]
         let hasWaste = report.runs.contains { $0.measurements.waste != nil }
-        let heads = (columns + (hasWaste ? ["waste"] : [])).map {
+        let heads = (ReportText.columns + (hasWaste ? ["waste"] : [])).map {
             "<th role=\"columnheader\" scope=\"col\">\($0)</th>"
         }
         let rows = report.runs.prefix(rowLimit).enumerated().map { index, run in
@@ -166,11 +163,7 @@ public enum HTMLReport {
     private static func row(_ run: RunReport, index: Int, isLinked: Bool, hasWaste: Bool) -> String {
         let figures = run.measurements
         let name = run.name.shortened(to: 200).xmlLine
-        var cells = [
-            ("down", Formatting.size(figures.downstream)), ("up", Formatting.size(figures.upstream)),
-            ("connections", Formatting.grouped(figures.connections)), ("faults", Formatting.grouped(figures.faults)),
-            ("resumptions", Formatting.grouped(figures.resumptions)),
-        ]
+        var cells = Array(zip(ReportText.columns.dropFirst(4), ReportText.figures(figures)))
         if hasWaste { cells.append(("waste", figures.waste.map(ReportText.percent) ?? "–")) }
         let figureCells = cells.map { "<td role=\"cell\" data-label=\"\($0.0)\">\($0.1)</td>" }
         return "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">"

@@ -1,13 +1,10 @@
 import Units
 
 /// A stage as JUnit XML, which Jenkins, GitLab and actions of GitHub read: a test case for each run.
-public enum JUnitReport {
-    /// The most bytes of output of a run that passed: 8 KiB. A run that failed has all that its report has.
-    static let passedOutputLimit = 8_192
-
+package enum JUnitReport {
     /// The document: one test suite with the name of the stage. Times are in seconds with three decimals. Characters
     /// that XML 1.0 forbids are shown as `\u{…}` or replaced by U+FFFD.
-    public static func text(of report: StageReport) -> String {
+    package static func text(of report: StageReport) -> String {
         let skipped = report.runs.count { skipReason($0) != nil }
         let counts =
             "tests=\"\(report.runs.count)\" failures=\"\(report.failures)\" errors=\"0\" skipped=\"\(skipped)\" "
@@ -71,7 +68,7 @@ public enum JUnitReport {
             lines.append("      <failure message=\"\(reason.xmlLine)\" type=\"\(type)\">")
             lines[lines.count - 1] += "\(sentences.joined(separator: "\n"))</failure>"
         }
-        if let output = run.outputEnd(limit: run.isFailure ? RunReport.outputLimit : passedOutputLimit) {
+        if let output = run.outputEnd() {
             let dropped = "[\(Formatting.grouped(output.dropped)) bytes before this are left out]\n"
             lines.append("      <system-out>\(output.dropped > 0 ? dropped : "")\(output.text.xmlLines)</system-out>")
         }

@@ -2,7 +2,7 @@ import Units
 
 extension RunReport.Ending {
     /// "exit 3", "signal 9 (SIGKILL)", "stopped at the time limit of 30 s".
-    public var text: String {
+    package var text: String {
         switch self {
         case .exit(let code): "exit \(code)"
         case .signal(let number): "signal \(number)\(RunReport.Ending.names[number].map { " (\($0))" } ?? "")"
@@ -36,6 +36,15 @@ enum ReportText {
         let milliseconds = max(0, duration.nanoseconds / 1_000_000)
         let rest = String(milliseconds % 1_000)
         return "\(milliseconds / 1_000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
+    }
+
+    /// The columns of a table of runs.
+    static let columns = ["run", "result", "command", "time", "down", "up", "connections", "faults", "resumptions"]
+
+    /// The last five columns.
+    static func figures(_ figures: Measurements) -> [String] {
+        [figures.downstream, figures.upstream].map(Formatting.size)
+            + [figures.connections, figures.faults, figures.resumptions].map(Formatting.grouped)
     }
 
     /// "1 run", "2 runs".
@@ -102,10 +111,18 @@ extension RunReport {
         var text: String
         /// The bytes of output in front of it.
         var dropped: Int64
+        /// The heading of the end in a page.
+        var heading: String {
+            "The end of the output" + (dropped > 0 ? "; \(Formatting.size(dropped)) before it left out" : "")
+        }
     }
 
+    /// The most bytes of output that a report has of a run that passed: 8 KiB.
+    static let passedOutputLimit = 8_192
+
     /// The end of the output, at most `limit` bytes before control characters are shown; `nil` if there is no output.
-    func outputEnd(limit: Int = RunReport.outputLimit) -> OutputEnd? {
+    /// Without a limit it is all that there is of a run that failed.
+    func outputEnd(limit: Int? = nil) -> OutputEnd? {
         guard !output.isEmpty || droppedOutput > 0 else { return nil }
         // A scalar at a time: to Swift a carriage return and a line feed are one character.
         var scalars = String.UnicodeScalarView()
@@ -117,7 +134,10 @@ extension RunReport {
         }
         if isReturn { scalars.append("\r") }
         while scalars.last == "\n" { scalars.removeLast() }
-        let shown = ReportText.end(of: String(scalars), limit: limit)
+        let shown = ReportText.end(
+            of: String(scalars),
+            limit: limit ?? (isFailure ? RunReport.outputLimit : RunReport.passedOutputLimit)
+        )
         let dropped = Int64(scalars.reduce(0) { $0 + UTF8.width($1) } - shown.utf8.count)
         return OutputEnd(text: String(shown).visibleLines, dropped: droppedOutput.addingSaturated(dropped))
     }

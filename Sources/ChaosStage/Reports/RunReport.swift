@@ -1,9 +1,8 @@
 import Units
 
 /// One run of the command: one profile, one seed.
-public struct RunReport: Sendable {
-    /// How the command ended.
-    public enum Ending: Hashable, Sendable {
+package struct RunReport: Sendable {
+    package enum Ending: Hashable, Sendable {
         /// It exited with this code.
         case exit(Int32)
         /// It was ended by this signal.
@@ -17,7 +16,7 @@ public struct RunReport: Sendable {
     }
 
     /// What a run amounts to.
-    public enum Result: String, Hashable, Sendable {
+    package enum Result: String, Hashable, Sendable {
         /// It met what is expected, and a fault acted.
         case passed
         /// It met what is expected, but shows nothing: no connection came, or no fault acted.
@@ -29,51 +28,47 @@ public struct RunReport: Sendable {
     }
 
     /// Why a run shows nothing.
-    public struct Emptiness: Hashable, Sendable {
+    package struct Emptiness: Hashable, Sendable {
         /// A sentence, with what came closest.
-        public var reason: String
+        package var reason: String
         /// Whether the stage fails by it.
-        public var isFailure: Bool
+        package var isFailure: Bool
 
-        /// Makes a reason of its parts.
-        public init(reason: String, isFailure: Bool) {
+        package init(reason: String, isFailure: Bool) {
             self.reason = reason
             self.isFailure = isFailure
         }
     }
 
     /// The names of the profiles of the run's proxies, each once, joined by “, ”.
-    public var profile: String
-    /// The seed.
-    public var seed: UInt64
+    package var profile: String
+    package var seed: UInt64
     /// When the run began, since the begin of the stage.
-    public var began: Duration
-    /// How the command ended.
-    public var ending: Ending
+    package var began: Duration
+    package var ending: Ending
     /// The figures of the run.
-    public var measurements: Measurements
+    package var measurements: Measurements
     /// Why the run failed, a sentence each; empty if it passed.
-    public var reasons: [String]
+    package var reasons: [String]
     /// Why the run shows nothing; `nil` if it shows something.
-    public var emptiness: Emptiness?
+    package var emptiness: Emptiness?
     /// The phases and faults that the run met, for each proxy.
-    public var coverage: [Coverage]
+    package var coverage: [Coverage]
     /// Further sentences about a failed run, such as what `--shrink` found.
-    public var notes: [String]
+    package var notes: [String]
     /// The command line that repeats the run.
-    public var replay: String
+    package var replay: String
     /// The end of what the command wrote, at most `outputLimit` bytes of UTF-8.
-    public var output: String
+    package var output: String
     /// The bytes of output in front of `output` that were dropped.
-    public var droppedOutput: Int64
+    package var droppedOutput: Int64
     /// The run over time.
-    public var timeline: Timeline
+    package var timeline: Timeline
 
     /// The most bytes of output that a report has of a run: 64 KiB.
-    public static let outputLimit = 65_536
+    package static let outputLimit = 65_536
 
-    /// Makes a report of its parts.
-    public init(
+    package init(
         profile: String,
         seed: UInt64,
         began: Duration,
@@ -104,14 +99,14 @@ public struct RunReport: Sendable {
     }
 
     /// What the run amounts to.
-    public var result: Result {
+    package var result: Result {
         if ending == .interrupted { return .skipped }
         if !reasons.isEmpty { return .failed }
         return emptiness == nil ? .passed : .empty
     }
 
     /// Whether the stage fails by this run.
-    public var isFailure: Bool {
+    package var isFailure: Bool {
         switch result {
         case .passed, .skipped: false
         case .empty: emptiness?.isFailure ?? false
@@ -120,15 +115,15 @@ public struct RunReport: Sendable {
     }
 
     /// The reasons, then why the run shows nothing, a sentence each.
-    public var findings: [String] { reasons + (emptiness.map { [$0.reason] } ?? []) }
+    package var findings: [String] { reasons + (emptiness.map { [$0.reason] } ?? []) }
 
     /// The run's name in every report: "wifi-roam, seed 3".
-    public var name: String { "\(profile), seed \(seed)" }
+    package var name: String { "\(profile), seed \(seed)" }
 }
 
 extension RunReport {
     /// The report of a case that has no end, because the stage was interrupted.
-    public static func skipped(_ stageCase: StageCase, proxies: [Scenario.Proxy], replay: String) -> RunReport {
+    package static func skipped(_ stageCase: StageCase, proxies: [Scenario.Proxy], replay: String) -> RunReport {
         let figures = proxies.map { Measurements.Proxy(name: $0.name) }
         return RunReport(
             profile: stageCase.name,

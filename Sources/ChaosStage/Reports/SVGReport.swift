@@ -1,7 +1,7 @@
 import Units
 
 /// The timeline of a run as a picture: an SVG that stands alone, in the color scheme of its reader.
-public enum SVGReport {
+package enum SVGReport {
     private enum Size {
         static let width = 960.0
         static let left = 112.0
@@ -11,7 +11,7 @@ public enum SVGReport {
 
     /// The document, 960 units wide, with a title and a description for screen readers. It has no script and asks for
     /// nothing.
-    public static func text(of run: RunReport) -> String {
+    package static func text(of run: RunReport) -> String {
         let picture = TimelinePicture(run.timeline, width: Size.right - Size.left)
         let (legend, legendBottom) = legend(picture, top: Size.top + picture.height + 26)
         let notes = picture.omissions.enumerated().map { index, text in

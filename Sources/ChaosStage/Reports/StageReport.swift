@@ -1,24 +1,21 @@
 import Units
 
 /// The result of a chaos stage: every run of its command, in the order of the matrix.
-public struct StageReport: Sendable {
+package struct StageReport: Sendable {
     /// The name of the stage: that of the scenario, or the command's.
-    public var name: String
+    package var name: String
     /// The command and its arguments, before `{name}` is replaced.
-    public var command: [String]
-    /// The version of Squall.
-    public var version: String
+    package var command: [String]
+    package var version: String
     /// When the stage began, in UTC (RFC 3339).
-    public var began: String
+    package var began: String
     /// How long the whole stage took.
-    public var duration: Duration
-    /// The runs.
-    public var runs: [RunReport]
+    package var duration: Duration
+    package var runs: [RunReport]
     /// The expectations as they were written.
-    public var expectations: [String]
+    package var expectations: [String]
 
-    /// Makes a report of its parts.
-    public init(
+    package init(
         name: String,
         command: [String],
         version: String,
@@ -37,19 +34,19 @@ public struct StageReport: Sendable {
     }
 
     /// Whether no run fails the stage, and none was skipped.
-    public var hasPassed: Bool { failures == 0 && !wasInterrupted }
+    package var hasPassed: Bool { failures == 0 && !wasInterrupted }
 
     /// Whether the stage was interrupted before the end of a run.
-    public var wasInterrupted: Bool { count(.skipped) > 0 }
+    package var wasInterrupted: Bool { count(.skipped) > 0 }
 
     /// The number of runs by which the stage fails.
-    public var failures: Int { runs.count(where: \.isFailure) }
+    package var failures: Int { runs.count(where: \.isFailure) }
 
     /// The number of runs with a result.
-    public func count(_ result: RunReport.Result) -> Int { runs.count { $0.result == result } }
+    package func count(_ result: RunReport.Result) -> Int { runs.count { $0.result == result } }
 
     /// "all 5 runs passed", "2 of 5 runs failed, 1 is empty", "interrupted: 3 of 5 runs finished".
-    public var verdict: String {
+    package var verdict: String {
         let (failed, empty, skipped) = (count(.failed), count(.empty), count(.skipped))
         switch (runs.count, failed + empty + skipped) {
         case (0, _): return "no run"

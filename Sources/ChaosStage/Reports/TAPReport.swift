@@ -1,12 +1,12 @@
 import Units
 
 /// A stage in the Test Anything Protocol, version 14: a test point for each run, with a YAML block for each failure.
-public enum TAPReport {
+package enum TAPReport {
     /// The most bytes of output of a failed run: 16 KiB.
     static let outputLimit = 16_384
 
     /// The document. Control characters are shown as `\u{…}`.
-    public static func text(of report: StageReport) -> String {
+    package static func text(of report: StageReport) -> String {
         var lines = ["TAP version 14", "1..\(report.runs.count)"]
         let verdict = "\(report.verdict), \(ReportText.time(report.duration))"
         lines.append("# \(report.name.visibleLine): \(verdict)")

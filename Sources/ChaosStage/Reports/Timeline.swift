@@ -3,18 +3,17 @@ import Units
 /// A run over time: throughput, phases and events. Times count from the begin of the run.
 ///
 /// Its size is bounded, however long the run is.
-public struct Timeline: Sendable {
+package struct Timeline: Sendable {
     /// The bytes that passed in an interval, of all proxies together.
-    public struct Sample: Hashable, Sendable {
+    package struct Sample: Hashable, Sendable {
         /// The end of the interval.
-        public var time: Duration
+        package var time: Duration
         /// Bytes from clients to servers.
-        public var upstream: Int64
+        package var upstream: Int64
         /// Bytes from servers to clients.
-        public var downstream: Int64
+        package var downstream: Int64
 
-        /// Makes a sample of its parts.
-        public init(time: Duration, upstream: Int64, downstream: Int64) {
+        package init(time: Duration, upstream: Int64, downstream: Int64) {
             self.time = time
             self.upstream = upstream
             self.downstream = downstream
@@ -22,18 +21,15 @@ public struct Timeline: Sendable {
     }
 
     /// A phase of a proxy's profile while it ran.
-    public struct Phase: Hashable, Sendable {
-        /// The proxy's name.
-        public var proxy: String
-        /// The phase's name.
-        public var name: String
+    package struct Phase: Hashable, Sendable {
+        package var proxy: String
+        package var name: String
         /// When it began, zero or later.
-        public var start: Duration
+        package var start: Duration
         /// When it ended; the end of the run if it ran then.
-        public var end: Duration
+        package var end: Duration
 
-        /// Makes a phase of its parts.
-        public init(proxy: String, name: String, start: Duration, end: Duration) {
+        package init(proxy: String, name: String, start: Duration, end: Duration) {
             self.proxy = proxy
             self.name = name
             self.start = start
@@ -42,9 +38,9 @@ public struct Timeline: Sendable {
     }
 
     /// Something that happened at a moment.
-    public struct Mark: Hashable, Sendable {
+    package struct Mark: Hashable, Sendable {
         /// What a mark shows.
-        public enum Kind: String, Hashable, Sendable, CaseIterable {
+        package enum Kind: String, Hashable, Sendable, CaseIterable {
             /// A fault acted.
             case fault
             /// A transfer was resumed.
@@ -52,14 +48,13 @@ public struct Timeline: Sendable {
         }
 
         /// When it happened.
-        public var time: Duration
+        package var time: Duration
         /// What it shows.
-        public var kind: Kind
+        package var kind: Kind
         /// A sentence: "connection 2, downstream: gone/cut resets at 65,536".
-        public var text: String
+        package var text: String
 
-        /// Makes a mark of its parts.
-        public init(time: Duration, kind: Kind, text: String) {
+        package init(time: Duration, kind: Kind, text: String) {
             self.time = time
             self.kind = kind
             self.text = text
@@ -67,37 +62,34 @@ public struct Timeline: Sendable {
     }
 
     /// The most samples: 600.
-    public static let sampleLimit = 600
+    package static let sampleLimit = 600
     /// The most marks: 400.
-    public static let markLimit = 400
+    package static let markLimit = 400
     /// The most phases: 200.
-    public static let phaseLimit = 200
+    package static let phaseLimit = 200
 
     /// How long the run took.
-    public var duration: Duration
+    package var duration = Duration.zero
     /// The samples in the order of time.
-    public private(set) var samples: [Sample] = []
+    package private(set) var samples: [Sample] = []
     /// The phases in the order of their starts.
-    public private(set) var phases: [Phase] = []
+    package private(set) var phases: [Phase] = []
     /// The number of phases that were left out.
-    public private(set) var omittedPhases = 0
+    package private(set) var omittedPhases = 0
     /// The marks in the order of time.
-    public private(set) var marks: [Mark] = []
+    package private(set) var marks: [Mark] = []
     /// The number of marks that were left out.
-    public private(set) var omittedMarks = 0
+    package private(set) var omittedMarks = 0
     /// The number of added samples that make one of `samples`.
     private var width = 1
     /// The number of added samples in the last one of `samples`.
     private var filled = 0
 
-    /// An empty timeline.
-    public init() {
-        duration = .zero
-    }
+    package init() {}
 
     /// Adds a sample. Above `sampleLimit` neighbours are added up, so that the samples cover the whole run with the same
     /// interval.
-    public mutating func add(_ sample: Sample) {
+    package mutating func add(_ sample: Sample) {
         if filled > 0, filled < width, let last = samples.last {
             samples[samples.count - 1] = last + sample
             filled += 1
@@ -112,12 +104,12 @@ public struct Timeline: Sendable {
     }
 
     /// Adds a phase, unless there are `phaseLimit` already: those are counted.
-    public mutating func add(_ phase: Phase) {
+    package mutating func add(_ phase: Phase) {
         if phases.count < Timeline.phaseLimit { phases.append(phase) } else { omittedPhases += 1 }
     }
 
     /// Adds a mark, unless there are `markLimit` already: those are counted.
-    public mutating func add(_ mark: Mark) {
+    package mutating func add(_ mark: Mark) {
         if marks.count < Timeline.markLimit { marks.append(mark) } else { omittedMarks += 1 }
     }
 }

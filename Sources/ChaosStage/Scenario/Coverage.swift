@@ -5,28 +5,26 @@ import Units
 /// The phases of a proxy's profile that a run met, and the faults of it that never acted.
 ///
 /// A run meets a phase with faults when one of them acts, and a phase without when the run lasts until it begins.
-public struct Coverage: Hashable, Sendable {
+package struct Coverage: Hashable, Sendable {
     /// A phase that a run didn't meet.
-    public struct Missed: Hashable, Sendable {
-        /// The phase's name.
-        public var name: String
+    package struct Missed: Hashable, Sendable {
+        package var name: String
         /// When it begins for the first time; `nil` if it never does.
-        public var begin: Duration?
+        package var begin: Duration?
     }
 
     /// The most names in a text: 8.
     static let nameLimit = 8
 
-    /// The proxy's name.
-    public var proxy: String
+    package var proxy: String
     /// How long the run took.
-    public var time: Duration
+    package var time: Duration
     /// The number of phases of the profile.
-    public var phases: Int
+    package var phases: Int
     /// The phases that the run didn't meet, in the order of the profile.
-    public var missed: [Missed]
+    package var missed: [Missed]
     /// The faults that never acted, in the order of the profile: by the name of their phase where the run didn't meet that.
-    public var never: [String]
+    package var never: [String]
 
     /// The coverage of a profile by a run.
     ///
@@ -34,7 +32,7 @@ public struct Coverage: Hashable, Sendable {
     ///   - seed: the seed of the run, from which the lengths of phases are drawn.
     ///   - time: how long the run took.
     ///   - acted: the names of the faults that acted.
-    public init(of profile: Profile, seed: UInt64, proxy: String, time: Duration, acted: Set<String>) {
+    package init(of profile: Profile, seed: UInt64, proxy: String, time: Duration, acted: Set<String>) {
         (self.proxy, self.time) = (proxy, time)
         phases = profile.phases.count
         let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: .zero, seed: seed)
@@ -55,7 +53,7 @@ public struct Coverage: Hashable, Sendable {
 
     /// "met 1 of 5 phases; never: quick handover, slow handover"; `nil` for a profile without phases of which every fault
     /// acted.
-    public var text: String? {
+    package var text: String? {
         var parts: [String] = []
         if phases > 0 { parts.append("met \(phases - missed.count) of \(ReportText.count(phases, "phase"))") }
         if !never.isEmpty { parts.append("never: \(Coverage.listed(never))") }
@@ -82,14 +80,14 @@ public struct Coverage: Hashable, Sendable {
 
 extension RunReport {
     /// The coverage of each proxy's profile, a sentence each, with the proxy in front if there are several.
-    public var coverageTexts: [String] {
+    package var coverageTexts: [String] {
         coverage.compactMap { part in
             part.text.map { coverage.count > 1 ? "\(part.proxy): \($0)" : $0 }
         }
     }
 
     /// Why faults of HTTP messages couldn't act on a stream, a sentence each, each once.
-    public var unreadTexts: [String] {
+    package var unreadTexts: [String] {
         measurements.proxies.flatMap(\.unreadStreams).map(\.sentence).reduce(into: []) { texts, text in
             if !texts.contains(text) { texts.append(text) }
         }

@@ -2,35 +2,34 @@ import FaultProfile
 import Units
 
 /// A chaos stage as data: what runs, behind which proxies and profiles, and what is expected of it.
-public struct Scenario: Sendable {
+package struct Scenario: Sendable {
     /// The most proxies: 64.
-    public static let proxyLimit = 64
+    package static let proxyLimit = 64
     /// The most profiles: 100.
-    public static let profileLimit = 100
+    package static let profileLimit = 100
     /// The most runs, profiles times seeds: 10,000.
-    public static let runLimit = 10_000
+    package static let runLimit = 10_000
     /// The most runs at the same time: 32.
-    public static let jobLimit = 32
+    package static let jobLimit = 32
     /// The most expectations: 100.
-    public static let expectationLimit = 100
+    package static let expectationLimit = 100
     /// The most words of a command: 1,000.
-    public static let wordLimit = 1_000
+    package static let wordLimit = 1_000
 
     /// A proxy of the stage, made anew for each run.
-    public struct Proxy: Sendable {
+    package struct Proxy: Sendable {
         /// The name: in the command's environment and arguments, in expectations, and in every draw.
-        public var name: String
+        package var name: String
         /// Whether it listens on a Unix-domain socket in the run's folder instead of a free port of 127.0.0.1.
-        public var isUnix: Bool
+        package var isUnix: Bool
         /// Where it forwards to: `host:port` or `unix:path`.
-        public var upstream: String
+        package var upstream: String
         /// Its profile in every run; `nil` for that of the run.
-        public var profile: StageProfile?
+        package var profile: StageProfile?
         /// The URL that the command gets, with `{address}`, `{host}` and `{port}` in it.
-        public var url: String
+        package var url: String
 
-        /// Makes a proxy of its parts.
-        public init(
+        package init(
             name: String,
             isUnix: Bool = false,
             upstream: String,
@@ -46,33 +45,32 @@ public struct Scenario: Sendable {
     }
 
     /// The name of the stage.
-    public var name: String
+    package var name: String
     /// The proxies, at least one, with different names.
-    public var proxies: [Proxy]
+    package var proxies: [Proxy]
     /// The profiles that the command runs behind, one after the other; empty if every proxy has its own.
-    public var profiles: [StageProfile]
+    package var profiles: [StageProfile]
     /// The seeds with which it runs behind each.
-    public var seeds: SeedList
+    package var seeds: SeedList
     /// The command and its arguments.
-    public var command: [String]
+    package var command: [String]
     /// What is expected of each run. A run whose command doesn't exit with 0 fails, unless one of them is about `exit`.
-    public var expectations: [Expectation]
+    package var expectations: [Expectation]
     /// How long a run may take.
-    public var timeLimit: Duration
+    package var timeLimit: Duration
     /// Runs at the same time.
-    public var jobs: Int
+    package var jobs: Int
     /// Whether a stage may pass in which no connection came or no fault acted.
-    public var allowsVacuous: Bool
+    package var allowsVacuous: Bool
     /// Whether a run fails that doesn't meet every phase, see `Coverage`.
-    public var requiresPhases: Bool
+    package var requiresPhases: Bool
 
     /// The time limit of a run by default: 5 min.
-    public static let defaultTimeLimit = Duration.seconds(300)
+    package static let defaultTimeLimit = Duration.seconds(300)
     /// The seed by default: 1, so that a stage is the same each time.
-    public static let defaultSeeds = "1"
+    package static let defaultSeeds = "1"
 
-    /// Makes a scenario of its parts.
-    public init(
+    package init(
         name: String,
         proxies: [Proxy],
         profiles: [StageProfile],
@@ -98,33 +96,29 @@ public struct Scenario: Sendable {
 }
 
 /// A profile of a chaos stage, and how it was named.
-public struct StageProfile: Sendable {
+package struct StageProfile: Sendable {
     /// What finds it again: a shipped name or a path; for one that is written in a scenario its name, and `nil` for one of
     /// options alone.
-    public var reference: String?
-    /// The profile.
-    public var profile: Profile
+    package var reference: String?
+    package var profile: Profile
 
-    /// Makes a profile of its parts.
-    public init(reference: String?, profile: Profile) {
+    package init(reference: String?, profile: Profile) {
         self.reference = reference
         self.profile = profile
     }
 }
 
 /// One run of a stage, before it runs.
-public struct StageCase: Sendable {
+package struct StageCase: Sendable {
     /// The profile of each proxy, in the order of the proxies.
-    public var profiles: [Profile]
+    package var profiles: [Profile]
     /// The name for reports: that of the profile.
-    public var name: String
+    package var name: String
     /// What `--profile` has to say to repeat it; `nil` if every proxy has its own profile, or options are the profile.
-    public var reference: String?
-    /// The seed.
-    public var seed: UInt64
+    package var reference: String?
+    package var seed: UInt64
 
-    /// Makes a case of its parts.
-    public init(profiles: [Profile], name: String, reference: String?, seed: UInt64) {
+    package init(profiles: [Profile], name: String, reference: String?, seed: UInt64) {
         self.profiles = profiles
         self.name = name
         self.reference = reference
@@ -132,7 +126,7 @@ public struct StageCase: Sendable {
     }
 
     /// The same without any fault.
-    public var withoutFaults: StageCase {
+    package var withoutFaults: StageCase {
         StageCase(
             profiles: profiles.map { _ in Profile(name: "none") },
             name: "without faults",
@@ -144,7 +138,7 @@ public struct StageCase: Sendable {
 
 extension Scenario {
     /// Every run: each profile with each seed.
-    public var cases: [StageCase] {
+    package var cases: [StageCase] {
         let own = proxies.compactMap { $0.profile?.profile }
         guard !profiles.isEmpty, own.count < proxies.count else {
             var names: [String] = []
@@ -165,7 +159,7 @@ extension Scenario {
     }
 
     /// Whether a run without faults has to come first, to compare with.
-    public var needsReference: Bool { expectations.contains(where: \.needsReference) }
+    package var needsReference: Bool { expectations.contains(where: \.needsReference) }
     /// Whether the proxies have to read HTTP.
-    public var needsMessages: Bool { expectations.contains(where: \.needsMessages) }
+    package var needsMessages: Bool { expectations.contains(where: \.needsMessages) }
 }

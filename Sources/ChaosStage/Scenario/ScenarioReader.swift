@@ -2,9 +2,9 @@ import FaultProfile
 import Units
 
 /// Reads a scenario of its JSON file. Pure: the profiles that it names are handed in by a closure.
-public enum ScenarioReader {
+package enum ScenarioReader {
     /// Gives a profile by its reference, or throws why there is none.
-    public typealias Resolver = (String) throws(ProfileProblems) -> Profile
+    package typealias Resolver = (String) throws(ProfileProblems) -> Profile
 
     /// The keys of a scenario and of a proxy in it.
     static let keys = [
@@ -17,7 +17,7 @@ public enum ScenarioReader {
     ///
     /// - Parameter file: resolves the files that a profile written in the scenario names.
     /// - Throws: all problems, each with its place.
-    public static func scenario(
+    package static func scenario(
         from source: ProfileSource,
         resolving resolve: @escaping Resolver,
         files: @escaping ProfileReader.Resolver
@@ -49,10 +49,6 @@ struct ScenarioDecoder {
 
     /// The unknown keys that are looked at for what they were meant to be, which takes long: 400.
     private static let problemLimit = 4 * ProfileProblems.limit
-
-    init(file: String, resolve: @escaping ScenarioReader.Resolver, files: @escaping ProfileReader.Resolver) {
-        (self.file, self.resolve, self.files) = (file, resolve, files)
-    }
 
     mutating func scenario(_ root: JSONNode) -> Scenario? {
         let given = root.members.map(\.key)

@@ -7,7 +7,7 @@ extension Scenario {
     /// - Parameters:
     ///   - coverage: what each proxy's profile has shown; none where phases needn't be met.
     ///   - digests: by path the SHA-256 of each file of the expectations.
-    public func failures(
+    package func failures(
         _ ending: RunReport.Ending,
         _ measurements: Measurements,
         coverage: [Coverage] = [],
@@ -47,7 +47,8 @@ extension Scenario {
     /// Why a run shows nothing; `nil` if a connection reached its upstream and a fault acted.
     ///
     /// - Parameter time: how long the proxies were there.
-    public func emptiness(_ measurements: Measurements, of stageCase: StageCase, time: Duration) -> RunReport.Emptiness?
+    package func emptiness(_ measurements: Measurements, of stageCase: StageCase, time: Duration) -> RunReport
+        .Emptiness?
     {
         guard measurements.connections > 0 else {
             let names = proxies.map { "{\($0.name)}" }.joined(separator: ", ")
@@ -72,7 +73,7 @@ extension Scenario {
     }
 
     /// Has the runs of each profile fail if all of them show nothing. Runs of an interrupted stage are left as they are.
-    public func judgeEmptiness(of runs: inout [RunReport]) {
+    package func judgeEmptiness(of runs: inout [RunReport]) {
         guard !allowsVacuous else { return }
         for name in Set(runs.map(\.profile)) {
             let places = runs.indices.filter { runs[$0].profile == name }

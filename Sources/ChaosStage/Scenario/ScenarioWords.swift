@@ -8,38 +8,37 @@ enum ScenarioWords {
         let plain = ForeignWords.plain(key)
         let ofScenario = known.contains("command")
         let table = ofScenario ? ofScenarios : ofProxies
-        if let remedy = table.first(where: { $0.words.split(separator: " ").contains { $0 == plain } })?.remedy {
+        if let remedy = table.first(where: { $0.isNamed(plain) })?.remedy {
             return remedy
         }
         if let near = Spelling.nearest(to: key, among: known).first { return "did you mean “\(near)”?" }
         return "its keys are \(known.joined(separator: ", "))"
     }
 
+    private typealias Entry = ForeignWords.Entry
+
     private static let ofScenarios = [
-        (words: "cmd run exec script test program", remedy: "write “\"command\": [ \"program\", \"argument\" ]”"),
-        (words: "timeout limit deadline maxtime duration", remedy: "write “\"time-limit\": \"60 s\"”"),
-        (words: "parallel concurrency workers threads", remedy: "write “jobs”"),
-        (
-            words: "expectations assert asserts assertions check checks conditions",
-            remedy: "write “\"expect\": [ \"exit == 0\" ]”"
+        Entry("cmd run exec script test program", "write “\"command\": [ \"program\", \"argument\" ]”"),
+        Entry("timeout limit deadline maxtime duration", "write “\"time-limit\": \"60 s\"”"),
+        Entry("parallel concurrency workers threads", "write “jobs”"),
+        Entry(
+            "expectations assert asserts assertions check checks conditions",
+            "write “\"expect\": [ \"exit == 0\" ]”"
         ),
-        (words: "runs repeat repetitions iterations", remedy: "write “\"seeds\": \"1..5\"”"),
-        (words: "proxy server servers services", remedy: "write “\"proxies\": [ { \"name\": …, \"upstream\": … } ]”"),
-        (words: "upstream listen target backend", remedy: "move it into one of the “proxies”"),
-        (
-            words: "faults toxics toxic phases profile",
-            remedy: "write “\"profiles\": [ … ]”, with names, paths or whole profiles in it"
+        Entry("runs repeat repetitions iterations", "write “\"seeds\": \"1..5\"”"),
+        Entry("proxy server servers services", "write “\"proxies\": [ { \"name\": …, \"upstream\": … } ]”"),
+        Entry("upstream listen target backend", "move it into one of the “proxies”"),
+        Entry(
+            "faults toxics toxic phases profile",
+            "write “\"profiles\": [ … ]”, with names, paths or whole profiles in it"
         ),
-        (words: "title description summary", remedy: "write “name”"),
+        Entry("title description summary", "write “name”"),
     ]
 
     private static let ofProxies = [
-        (words: "target backend server remote destination forward to", remedy: "write “upstream”"),
-        (words: "bind address port", remedy: "delete it: each run has a free port, which {proxy} names"),
-        (
-            words: "faults toxics toxic phases profiles",
-            remedy: "write “\"profile\": { \"name\": …, \"faults\": [ … ] }”"
-        ),
-        (words: "enabled", remedy: "delete it: every proxy of a scenario runs"),
+        Entry("target backend server remote destination forward to", "write “upstream”"),
+        Entry("bind address port", "delete it: each run has a free port, which {proxy} names"),
+        Entry("faults toxics toxic phases profiles", "write “\"profile\": { \"name\": …, \"faults\": [ … ] }”"),
+        Entry("enabled", "delete it: every proxy of a scenario runs"),
     ]
 }

@@ -1,17 +1,17 @@
 import Units
 
 /// The seeds of a chaos stage.
-public struct SeedList: Hashable, Sendable {
+package struct SeedList: Hashable, Sendable {
     /// The most seeds: 1,000.
-    public static let limit = 1_000
+    package static let limit = 1_000
 
     /// The seeds in order, each once; at least one.
-    public let seeds: [UInt64]
+    package let seeds: [UInt64]
 
     /// Reads seeds and ranges of seeds, separated by commas: "7", "1..5", "1..3,9".
     ///
     /// - Throws: `UnitError` for anything else, and for more than `limit` seeds.
-    public init(parsing text: String) throws(UnitError) {
+    package init(parsing text: String) throws(UnitError) {
         var seeds: [UInt64] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let range = try SeedList.range(part.filter { $0 != " " }, of: text)

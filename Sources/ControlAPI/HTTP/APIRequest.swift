@@ -2,24 +2,20 @@ import HTTPSemantics
 import HTTPTypes
 
 /// A request to the control server, with its whole body.
-public struct APIRequest: Sendable {
-    /// The method.
-    public var method: HTTPRequest.Method
+package struct APIRequest: Sendable {
+    package var method: HTTPRequest.Method
     /// The path as sent, percent-encoded, without the query.
-    public var path: String
+    package var path: String
     /// The query as sent, without the question mark; empty if there is none.
-    public var query: String
-    /// The header fields.
-    public var fields: HTTPFields
+    package var query: String
+    package var fields: HTTPFields
     /// `Host`, or `:authority`.
-    public var authority: String?
-    /// The whole content.
-    public var body: [UInt8]
+    package var authority: String?
+    package var body: [UInt8]
     /// The client, for a response that waits.
-    public var client = ClientPresence()
+    package var client = ClientPresence()
 
-    /// Makes a request of its parts.
-    public init(
+    package init(
         method: HTTPRequest.Method,
         path: String,
         query: String = "",

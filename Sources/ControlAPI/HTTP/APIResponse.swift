@@ -2,17 +2,14 @@ import FaultProfile
 import HTTPTypes
 
 /// A response of the control server.
-public struct APIResponse: Sendable {
-    /// The status code.
-    public var status: Int
+package struct APIResponse: Sendable {
+    package var status: Int
     /// The header fields, without the length.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The content.
-    public var body: Body
+    package var body: Body
 
-    /// The content of a response.
-    public enum Body: Sendable {
-        /// The whole content.
+    package enum Body: Sendable {
         case bytes([UInt8])
         /// Parts that are sent as they come, until the stream or the connection ends.
         case stream(AsyncStream<[UInt8]>)

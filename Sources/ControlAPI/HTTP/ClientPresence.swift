@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Whether the client of a connection is still there to read responses.
-public final class ClientPresence: Sendable {
+package final class ClientPresence: Sendable {
     private struct State {
         var isGone = false
         var observer: (@Sendable () -> Void)?
@@ -9,14 +9,13 @@ public final class ClientPresence: Sendable {
 
     private let state = Mutex(State())
 
-    /// A client that is there.
-    public init() {}
+    package init() {}
 
     /// Whether the client has ended its stream, or its connection is closed.
-    public var isGone: Bool { state.withLock { $0.isGone } }
+    package var isGone: Bool { state.withLock { $0.isGone } }
 
     /// Notes that the client is gone. Calling it twice is fine.
-    public func leave() {
+    package func leave() {
         let observer = state.withLock { state in
             state.isGone = true
             return state.observer.take()

@@ -4,9 +4,9 @@ import HTTPTypes
 import OperatingSystem
 
 /// Answers every request to the control server.
-public struct ControlHandler: Sendable {
+package struct ControlHandler: Sendable {
     /// The most bytes of a request's body: 8 MiB.
-    public static let bodyLimit = 8 << 20
+    package static let bodyLimit = 8 << 20
     /// The most bytes of a body whose request is handled beside others: 64 KiB.
     private static let shortBody = 64 << 10
 
@@ -16,12 +16,12 @@ public struct ControlHandler: Sendable {
     private let keep: Keep?
 
     /// Makes the changes so far durable. Returns why it can't, in one line; `nil` when they are.
-    public typealias Keep = @Sendable () async -> String?
+    package typealias Keep = @Sendable () async -> String?
 
     /// A handler of requests that `requestGuard` lets through. Without `v1` it has Toxiproxy's API only.
     ///
     /// - Parameter keep: called before the response to a request that may have changed something.
-    public init(requestGuard: RequestGuard, toxiproxy: ToxiproxyAPI, v1: V1API? = nil, keep: Keep? = nil) {
+    package init(requestGuard: RequestGuard, toxiproxy: ToxiproxyAPI, v1: V1API? = nil, keep: Keep? = nil) {
         self.requestGuard = requestGuard
         self.toxiproxy = toxiproxy
         self.v1 = v1
@@ -30,7 +30,7 @@ public struct ControlHandler: Sendable {
 
     /// The response to a request that is refused by its head alone, whatever its content is: because of its sender, or of
     /// a length that its path doesn't take. `nil` for others.
-    public func refusal(of head: APIRequest) -> APIResponse? {
+    package func refusal(of head: APIRequest) -> APIResponse? {
         if let refusal = refusalOfSender(head) { return refusal }
         let limit = contentLimit(of: head)
         guard let length = head.fields[.contentLength].flatMap(Int.init), length > limit else { return nil }
@@ -38,23 +38,20 @@ public struct ControlHandler: Sendable {
     }
 
     /// The most bytes of content that the path of a request takes.
-    public func contentLimit(of head: APIRequest) -> Int {
+    package func contentLimit(of head: APIRequest) -> Int {
         v1?.contentLimit(of: head) ?? ControlHandler.bodyLimit
     }
 
     /// Whether the response to a request may wait for something that happens, as long as its client does.
-    public func mayWait(_ head: APIRequest) -> Bool { head.path == V1API.waitPath || head.path == V1API.eventPath }
+    package func mayWait(_ head: APIRequest) -> Bool { head.path == V1API.waitPath || head.path == V1API.eventPath }
 
     private func refusalOfSender(_ request: APIRequest) -> APIResponse? {
         switch requestGuard.refusal(of: request) {
         case .crossSite(let reason):
-            return V1API.owns(request)
-                ? .problem(403, "forbidden", reason) : ControlHandler.error(403, reason)
+            return ControlHandler.failure(request, 403, "forbidden", reason)
         case .unauthorized:
             let reason = "a token is needed: Authorization: Bearer TOKEN"
-            var response =
-                V1API.owns(request)
-                ? APIResponse.problem(401, "unauthorized", reason) : ControlHandler.error(401, reason)
+            var response = ControlHandler.failure(request, 401, "unauthorized", reason)
             response.fields[.wwwAuthenticate] = "Bearer"
             return response
         case nil: return nil
@@ -63,7 +60,7 @@ public struct ControlHandler: Sendable {
 
     /// The response to a request. The work of a long content is done one after the other on a thread of its own, so that
     /// other requests don't wait for it.
-    public func respond(to request: APIRequest) async -> APIResponse {
+    package func respond(to request: APIRequest) async -> APIResponse {
         if let refusal = refusalOfSender(request) { return refusal }
         let limit = contentLimit(of: request)
         guard request.body.count <= limit else { return ControlHandler.tooLong(request, limit) }
@@ -80,8 +77,7 @@ public struct ControlHandler: Sendable {
         guard let keep, request.method != .get, request.method != .head, let problem = await keep(),
             response.status < 400
         else { return response }
-        let reason = "the change acts, but it isn't kept: \(problem)"
-        return V1API.owns(request) ? .problem(500, "not-durable", reason) : ControlHandler.error(500, reason)
+        return ControlHandler.failure(request, 500, "not-durable", "the change acts, but it isn't kept: \(problem)")
     }
 
     private func response(to request: APIRequest) async -> APIResponse? {
@@ -90,22 +86,22 @@ public struct ControlHandler: Sendable {
     }
 
     /// The response to a request whose body is too long, or came too slowly. `request` is without its body.
-    public static func unread(_ request: APIRequest, _ status: Int, _ reason: String) -> APIResponse {
+    package static func unread(_ request: APIRequest, _ status: Int, _ reason: String) -> APIResponse {
         let codes = [408: "timeout", 413: "too-large", 503: "busy"]
-        var response =
-            V1API.owns(request)
-            ? APIResponse.problem(status, codes[status] ?? "error", reason) : error(status, reason)
+        var response = failure(request, status, codes[status] ?? "error", reason)
         response.fields[.connection] = "close"
         if status == 503 { response.fields[.retryAfter] = "1" }
         return response
     }
 
     /// The response to a request whose body has more than `limit` bytes. `request` is without its body.
-    public static func tooLong(_ request: APIRequest, _ limit: Int) -> APIResponse {
+    package static func tooLong(_ request: APIRequest, _ limit: Int) -> APIResponse {
         unread(request, 413, "the body has more than \(limit) bytes")
     }
 
-    private static func error(_ status: Int, _ text: String) -> APIResponse {
+    /// An error in the words of the API that a request is for.
+    private static func failure(_ request: APIRequest, _ status: Int, _ code: String, _ text: String) -> APIResponse {
+        if V1API.owns(request) { return .problem(status, code, text) }
         let body = JSONText.object([("error", .text(text)), ("status", .signed(Int64(status)))])
         return APIResponse(status, type: "application/json", text: body.compact + "\n")
     }

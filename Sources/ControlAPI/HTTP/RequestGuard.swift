@@ -5,7 +5,7 @@ import HTTPTypes
 /// A page can send requests to a server on the machine of its reader (CSRF), and with a name that it lets point to that
 /// machine it can read the responses as well (DNS rebinding). Browsers can be told by `Origin`, `Sec-Fetch-Site` (W3C Fetch
 /// Metadata) or `User-Agent`. Other clients are let through.
-public struct RequestGuard: Sendable {
+package struct RequestGuard: Sendable {
     /// The hosts that a browser may name in `Host`, besides numeric addresses and localhost; lower case.
     private let allowedHosts: Set<String>
     private let token: [UInt8]?
@@ -15,7 +15,7 @@ public struct RequestGuard: Sendable {
     /// - Parameters:
     ///   - allowedHosts: names of the server that a browser may use.
     ///   - token: the bearer token (RFC 6750) that each request needs; `nil` for none.
-    public init(allowedHosts: [String] = [], token: String? = nil) {
+    package init(allowedHosts: [String] = [], token: String? = nil) {
         self.allowedHosts = Set(allowedHosts.map { $0.lowercased() })
         self.token = token.map { Array($0.utf8) }
     }

@@ -1,18 +1,16 @@
-public import FaultPlan
+import FaultPlan
 import Synchronization
 
 /// The last events of all proxies, numbered, for readers that come and go.
-public final class JournalHub: Sendable {
+package final class JournalHub: Sendable {
     /// An event with its number, from 1.
-    public struct Event: Sendable {
-        /// The number.
-        public let id: UInt64
-        /// The event as in a journal.
-        public let entry: JournalEntry
+    package struct Event: Sendable {
+        package let id: UInt64
+        package let entry: JournalEntry
     }
 
     /// The events that are kept: 10,000.
-    public static let capacity = 10_000
+    package static let capacity = 10_000
 
     private struct State {
         /// A ring, in which the event of a number has a fixed place.
@@ -22,7 +20,7 @@ public final class JournalHub: Sendable {
 
     private let state = Mutex(State())
     /// Changes and problems, besides the events.
-    let notices = Notices()
+    package let notices = Notices()
 
     /// Called with every event, on the thread of the fault.
     private let observer: @Sendable (JournalEntry) -> Void
@@ -30,7 +28,7 @@ public final class JournalHub: Sendable {
     /// An empty journal.
     ///
     /// - Parameter observer: called with every event, on the thread of its fault.
-    public init(observer: @escaping @Sendable (JournalEntry) -> Void = { _ in }) { self.observer = observer }
+    package init(observer: @escaping @Sendable (JournalEntry) -> Void = { _ in }) { self.observer = observer }
 
     /// Adds an event. Callable from any thread; never waits for a reader.
     func record(_ entry: JournalEntry) {

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Counts changes of the server, and keeps the last problems, for readers that come and go.
-final class Notices: Sendable {
+package final class Notices: Sendable {
     /// The problems that are kept: 100.
     static let capacity = 100
 
@@ -17,7 +17,7 @@ final class Notices: Sendable {
     private let state = Mutex(State())
 
     /// The number of changes so far.
-    var changes: UInt64 { state.withLock { $0.changes } }
+    package var changes: UInt64 { state.withLock { $0.changes } }
 
     /// The number of the last problem; 0 before the first.
     var lastProblem: UInt64 { state.withLock { $0.lastProblem } }
@@ -29,7 +29,7 @@ final class Notices: Sendable {
     func observe(_ observer: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(observer) } }
 
     /// Counts a change.
-    func noteChange() { tell { $0.changes += 1 } }
+    package func noteChange() { tell { $0.changes += 1 } }
 
     private func tell(_ change: (inout State) -> Void) {
         let observers = state.withLock { state in
@@ -40,7 +40,7 @@ final class Notices: Sendable {
     }
 
     /// Keeps a problem.
-    func noteProblem(_ text: String) {
+    package func noteProblem(_ text: String) {
         state.withLock { state in
             state.lastProblem += 1
             state.problems.append(text)
@@ -54,19 +54,5 @@ final class Notices: Sendable {
     }
 
     /// Ends every reader.
-    func stop() { tell { $0.isStopped = true } }
-}
-
-extension JournalHub {
-    /// Lets readers know that proxies or profiles have changed.
-    public func noteChange() { notices.noteChange() }
-
-    /// The number of changes so far.
-    public var changeCount: UInt64 { notices.changes }
-
-    /// Lets readers know a problem that belongs to no request.
-    public func noteProblem(_ text: String) { notices.noteProblem(text) }
-
-    /// Ends every event stream.
-    public func stop() { notices.stop() }
+    package func stop() { tell { $0.isStopped = true } }
 }

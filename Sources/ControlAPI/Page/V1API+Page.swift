@@ -1,5 +1,6 @@
 import CPage
 import Digests
+import Foundation
 import HTTPTypes
 
 extension V1API {
@@ -27,20 +28,8 @@ enum Page {
     static func hashes(of element: String, in text: String) -> String {
         text.split(separator: "<\(element)>").dropFirst().map { rest in
             let content = rest.prefix(upTo: rest.firstRange(of: "</\(element)>")?.lowerBound ?? rest.endIndex)
-            return "'sha256-\(base64(SHA256.hash(content.utf8)))'"
+            return "'sha256-\(Data(SHA256.hash(content.utf8)).base64EncodedString())'"
         }.joined(separator: " ")
-    }
-
-    private static func base64(_ bytes: [UInt8]) -> String {
-        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-        var text = ""
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            bits &= 0xFF_FFFF
-            for place in 0..<4 { text.append(place > group.count ? "=" : digits[bits >> (18 - 6 * place) & 63]) }
-        }
-        return text
     }
 }
 

@@ -4,29 +4,26 @@ import OperatingSystem
 import ProxyEngine
 
 /// The reason why a request to the control server can't be carried out. Nothing has changed then.
-enum ControlError: Error, Sendable {
-    case proxyNotFound(String)
-    case proxyExists(String)
-    case toxicNotFound(String)
-    case toxicExists(String)
-    case faultNotFound(String)
-    case profileNotFound(String)
-    case connectionNotFound(UInt64)
-    /// The state of the server doesn't allow it.
-    case conflict(String)
-    /// A condition didn't hold within its time limit.
-    case waitedInVain(String)
-    /// The request is wrong, in words for the client.
-    case invalid(String)
-    /// The address to listen on is malformed, in Go's words.
-    case malformedListen(String)
-    case cannotListen(Endpoint, SystemError)
-    /// A limit of the server is reached.
-    case limit(String)
-    case problems(ProfileProblems)
-    /// The body isn't JSON.
-    case malformed(ProfileProblems)
-    case stopped
+struct ControlError: Error, Sendable {
+    /// The status of the response.
+    let status: Int
+    /// A word for programs.
+    let code: String
+    /// The text, in Toxiproxy's words where it has some.
+    let text: String
+    /// The status of the response of Toxiproxy's API, where that differs.
+    private(set) var toxiproxyStatus: Int
+    /// The problems of a document, each with its place; none of another error.
+    private(set) var problems: [Problem] = []
+
+    private init(_ status: Int, _ code: String, _ text: String, toxiproxy: Int? = nil) {
+        (self.status, self.code, self.text, toxiproxyStatus) = (status, code, text, toxiproxy ?? status)
+    }
+
+    private init(_ status: Int, _ code: String, _ found: ProfileProblems, fallback: String) {
+        self.init(status, code, found.problems.first?.description ?? fallback)
+        problems = found.problems
+    }
 
     /// The cause of a proxy that didn't start.
     init(_ error: ProxyError) {
@@ -38,70 +35,67 @@ enum ControlError: Error, Sendable {
         }
     }
 
-    /// The status of the response of Toxiproxy's API.
-    var status: Int {
-        switch self {
-        case .proxyNotFound, .toxicNotFound, .faultNotFound, .profileNotFound, .connectionNotFound: 404
-        case .waitedInVain: 408
-        case .proxyExists, .toxicExists, .conflict: 409
-        case .invalid, .malformed: 400
-        case .limit: 429
-        case .problems: 422
-        case .malformedListen, .cannotListen, .stopped: 500
-        }
+    static let proxyNotFound = ControlError(404, "proxy-not-found", "proxy not found")
+    static let proxyExists = ControlError(409, "proxy-exists", "proxy already exists")
+    static let toxicNotFound = ControlError(404, "toxic-not-found", "toxic not found")
+    static let toxicExists = ControlError(409, "toxic-exists", "toxic already exists")
+    static let stopped = ControlError(503, "stopping", "the server is stopping", toxiproxy: 500)
+
+    static func faultNotFound(_ name: String) -> ControlError {
+        ControlError(404, "fault-not-found", "there is no fault “\(name)”")
     }
 
-    /// The text, in Toxiproxy's words where it has some.
-    var text: String {
-        switch self {
-        case .proxyNotFound: "proxy not found"
-        case .proxyExists: "proxy already exists"
-        case .toxicNotFound: "toxic not found"
-        case .toxicExists: "toxic already exists"
-        case .faultNotFound(let name): "there is no fault “\(name)”"
-        case .profileNotFound(let name): "there is no profile “\(name)”"
-        case .connectionNotFound(let number): "no open connection has the number \(number)"
-        case .conflict(let text), .waitedInVain(let text): text
-        case .invalid(let text), .limit(let text): text
-        case .malformedListen(let text): text
-        case .cannotListen(let endpoint, let error) where error.call == "getaddrinfo":
-            "listen tcp: lookup \(endpoint.host): \(error.reason)"
-        case .cannotListen(let endpoint, let error):
-            "listen tcp \(endpoint): \(error.call): \(error.reason.prefix(1).lowercased())\(error.reason.dropFirst())"
-        case .problems(let problems): problems.problems.first?.description ?? "the profile has a problem"
-        case .malformed(let problems): problems.problems.first?.description ?? "the body isn't JSON"
-        case .stopped: "the server is stopping"
-        }
+    static func profileNotFound(_ name: String) -> ControlError {
+        ControlError(404, "profile-not-found", "there is no profile “\(name)”")
     }
 
-    /// The problems of a document, each with its place; none of another error.
-    var listedProblems: [Problem] {
-        switch self {
-        case .problems(let found), .malformed(let found): found.problems
-        case .proxyNotFound, .proxyExists, .toxicNotFound, .toxicExists, .faultNotFound, .profileNotFound,
-            .connectionNotFound, .conflict, .waitedInVain, .invalid, .malformedListen, .cannotListen, .limit, .stopped:
-            []
-        }
+    static func connectionNotFound(_ number: UInt64) -> ControlError {
+        ControlError(404, "connection-not-found", "no open connection has the number \(number)")
     }
 
-    /// A word for programs.
-    var code: String {
-        switch self {
-        case .proxyNotFound: "proxy-not-found"
-        case .proxyExists: "proxy-exists"
-        case .toxicNotFound: "toxic-not-found"
-        case .toxicExists: "toxic-exists"
-        case .faultNotFound: "fault-not-found"
-        case .profileNotFound: "profile-not-found"
-        case .connectionNotFound: "connection-not-found"
-        case .conflict: "conflict"
-        case .waitedInVain: "timeout"
-        case .invalid: "invalid"
-        case .malformedListen, .cannotListen: "cannot-listen"
-        case .limit: "limit-reached"
-        case .problems: "profile-problems"
-        case .malformed: "malformed-json"
-        case .stopped: "stopping"
-        }
+    /// The state of the server doesn't allow it.
+    static func conflict(_ text: String) -> ControlError { ControlError(409, "conflict", text) }
+
+    /// A condition didn't hold within its time limit.
+    static func waitedInVain(_ text: String) -> ControlError { ControlError(408, "timeout", text) }
+
+    /// The request is wrong, in words for the client.
+    static func invalid(_ text: String) -> ControlError { ControlError(400, "invalid", text) }
+
+    /// The address to listen on is malformed, in Go's words.
+    static func malformedListen(_ text: String) -> ControlError {
+        ControlError(400, "cannot-listen", text, toxiproxy: 500)
+    }
+
+    static func cannotListen(_ endpoint: Endpoint, _ error: SystemError) -> ControlError {
+        let reason = "\(error.reason.prefix(1).lowercased())\(error.reason.dropFirst())"
+        let text =
+            error.call == "getaddrinfo"
+            ? "listen tcp: lookup \(endpoint.host): \(error.reason)"
+            : "listen tcp \(endpoint): \(error.call): \(reason)"
+        return ControlError(409, "cannot-listen", text, toxiproxy: 500)
+    }
+
+    /// A limit of the server is reached.
+    static func limit(_ text: String) -> ControlError { ControlError(429, "limit-reached", text) }
+
+    static func problems(_ found: ProfileProblems) -> ControlError {
+        ControlError(422, "profile-problems", found, fallback: "the profile has a problem")
+    }
+
+    /// The body isn't JSON.
+    static func malformed(_ found: ProfileProblems) -> ControlError {
+        ControlError(400, "malformed-json", found, fallback: "the body isn't JSON")
+    }
+
+    /// What `read` returns; the problems of a profile that it throws are those of the request.
+    static func reading<Result>(_ read: () throws(ProfileProblems) -> Result) throws(ControlError) -> Result {
+        do throws(ProfileProblems) { return try read() } catch { throw .problems(error) }
+    }
+
+    /// What `body` returns, on whose failure the proxy hasn't started or changed.
+    @discardableResult
+    static func running<Result>(_ body: () async throws(ProxyError) -> Result) async throws(ControlError) -> Result {
+        do throws(ProxyError) { return try await body() } catch { throw ControlError(error) }
     }
 }

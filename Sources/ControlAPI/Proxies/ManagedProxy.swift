@@ -69,10 +69,8 @@ final class ManagedProxy: Sendable {
     ///
     /// If the new address can't be listened on, the proxy goes on as before.
     func update(listen: String? = nil, upstream: String? = nil, isEnabled: Bool? = nil) async throws(ControlError) {
-        try await changes.withLock { () async throws(ControlError) in
-            let old = state
-            guard !old.isEnded else { throw .proxyNotFound(name) }
-            var new = old
+        try await changing { new throws(ControlError) in
+            let old = new
             new.isEnabled = isEnabled ?? old.isEnabled
             if let listen, await !ListenText.areSame(listen, old.listen) { new.listen = listen }
             new.upstream = upstream ?? old.upstream
@@ -84,24 +82,32 @@ final class ManagedProxy: Sendable {
             } else if !new.isEnabled, let running = old.running {
                 await stop(running, &new)
             }
-            let applied = new
-            current.withLock { $0 = applied }
-            context.journal.noteChange()
         }
     }
 
     /// Closes the connections, and starts the proxy at its address with a clock at zero. Enables it if it is disabled.
     func beginAnew() async throws(ControlError) {
-        try await changes.withLock { () async throws(ControlError) in
-            let old = state
-            guard !old.isEnded else { throw .proxyNotFound(name) }
-            var new = old
+        try await changing { new throws(ControlError) in
+            let old = new
             try await restart(from: old, to: &new)
-            let applied = new
-            current.withLock { $0 = applied }
-            context.journal.noteChange()
         }
     }
+
+    /// Changes the state when the changes before have ended. What `change` throws is thrown, and the state stays.
+    private func changing<Result: Sendable>(
+        _ change: @Sendable (inout State) async throws(ControlError) -> Result
+    ) async throws(ControlError) -> Result {
+        try await changes.withLock { () async throws(ControlError) in
+            var new = state
+            guard !new.isEnded else { throw .proxyNotFound }
+            let result = try await change(&new)
+            keep(new)
+            context.journal.notices.noteChange()
+            return result
+        }
+    }
+
+    private func keep(_ state: State) { current.withLock { $0 = state } }
 
     /// Starts the proxy anew in `new`, and stops the one of `old`.
     private func restart(from old: State, to new: inout State) async throws(ControlError) {
@@ -117,8 +123,7 @@ final class ManagedProxy: Sendable {
                 again.past = new.past
                 again.running = nil
                 do throws(ControlError) { try await start(&again) } catch { again.isEnabled = false }
-                let restored = again
-                current.withLock { $0 = restored }
+                keep(again)
                 throw error
             }
         } else {
@@ -150,19 +155,15 @@ final class ManagedProxy: Sendable {
                 ? try await ListenText.addresses(endpoint) : try await Resolver.resolve(endpoint)
         }
         let (hub, report, name) = (context.journal, context.report, name)
-        do throws(ProxyError) {
-            let proxy = try await Proxy.start(
+        let proxy = try await ControlError.running { () throws(ProxyError) in
+            try await Proxy.start(
                 configuration,
                 on: context.loops,
                 journal: { hub.record($0) },
                 report: { event in report(name, event) }
             )
-            state.running = proxy
-            state.listen = "\(proxy.address)"
-            state.isEnabled = true
-        } catch {
-            throw ControlError(error)
         }
+        (state.running, state.listen, state.isEnabled) = (proxy, "\(proxy.address)", true)
     }
 
     private func stop(_ proxy: Proxy, _ state: inout State, isReplaced: Bool = false) async {
@@ -176,9 +177,7 @@ final class ManagedProxy: Sendable {
     func changeFaults<Result: Sendable>(
         _ change: @Sendable (inout State) throws(ControlError) -> Result
     ) async throws(ControlError) -> Result {
-        try await changes.withLock { () async throws(ControlError) in
-            var new = state
-            guard !new.isEnded else { throw .proxyNotFound(name) }
+        try await changing { new throws(ControlError) in
             let result = try change(&new)
             try await apply(new)
             return result
@@ -191,32 +190,18 @@ final class ManagedProxy: Sendable {
             throw .limit("a proxy has at most \(ProfileLimits.faults) faults")
         }
         if let running = state.running, running.profile != profile {
-            do throws(ProxyError) {
-                try await running.apply(profile)
-            } catch {
-                throw ControlError(error)
-            }
+            try await ControlError.running { () throws(ProxyError) in try await running.apply(profile) }
         }
-        let applied = state
-        current.withLock { $0 = applied }
-        context.journal.noteChange()
-        scheduleExpiry(of: applied.extras)
+        scheduleExpiry(of: state.extras)
     }
 
     /// Changes the clock of the phases. No change stops the proxy meanwhile.
     func setClock(_ action: ClockAction) async throws(ControlError) {
-        try await changes.withLock { () async throws(ControlError) in
-            let state = state
-            guard !state.isEnded else { throw .proxyNotFound(name) }
+        try await changing { state throws(ControlError) in
             guard let running = state.running else {
                 throw .conflict("the proxy “\(name)” is disabled, so it has no clock")
             }
-            do throws(ProxyError) {
-                try await running.setClock(action)
-            } catch {
-                throw ControlError(error)
-            }
-            context.journal.noteChange()
+            try await ControlError.running { () throws(ProxyError) in try await running.setClock(action) }
         }
     }
 
@@ -249,8 +234,7 @@ final class ManagedProxy: Sendable {
             } catch {
                 await stop(running, &new)
                 new.isEnabled = false
-                let disabled = new
-                current.withLock { $0 = disabled }
+                keep(new)
             }
         }
     }
@@ -262,8 +246,7 @@ final class ManagedProxy: Sendable {
             var new = state
             if let running = new.running { await stop(running, &new) }
             (new.isEnabled, new.isEnded) = (false, true)
-            let ended = new
-            current.withLock { $0 = ended }
+            keep(new)
         }
     }
 }

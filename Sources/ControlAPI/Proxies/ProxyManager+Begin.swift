@@ -1,5 +1,5 @@
-public import EventLoop
-public import FaultProfile
+import EventLoop
+import FaultProfile
 import ProxyEngine
 
 extension ProxyManager {
@@ -9,7 +9,7 @@ extension ProxyManager {
     /// are closed. Another one is made with `profile` on a free port of 127.0.0.1.
     ///
     /// - Returns: the address on which it listens, or what kept it from starting.
-    public func begin(
+    package func begin(
         _ name: String,
         upstream: String,
         profile: Profile,
@@ -36,12 +36,12 @@ extension ProxyManager {
     }
 
     /// The name of the explicit proxy that `beginForward` makes: "forward".
-    public static let forwardName = "forward"
+    package static let forwardName = "forward"
 
     /// Makes the proxy whose clients name their targets, or moves it to `listen` if a state file or a list has made it.
     ///
     /// - Returns: the address on which it listens, or what kept it from starting.
-    public func beginForward(on listen: Endpoint) async -> Result<SocketAddress, BeginError> {
+    package func beginForward(on listen: Endpoint) async -> Result<SocketAddress, BeginError> {
         let name = ProxyManager.forwardName
         do throws(ControlError) {
             let known = try? proxy(name)
@@ -63,11 +63,11 @@ extension ProxyManager {
     }
 
     /// The phase in which a proxy is; `nil` if there is none.
-    public func phase(of name: String) -> String? { (try? proxy(name))?.state.running?.clock.phase }
+    package func phase(of name: String) -> String? { (try? proxy(name))?.state.running?.clock.phase }
 }
 
 /// The reason why a proxy didn't start.
-public struct BeginError: Error, Sendable {
+package struct BeginError: Error, Sendable {
     /// One line for a message.
-    public let description: String
+    package let description: String
 }

@@ -72,7 +72,7 @@ private struct Replacement {
         for (name, proxy) in manager.exchange(for: next) where next[name] !== proxy { await proxy.end() }
         // Fails for a proxy that is removed meanwhile, and while the server stops.
         for (proxy, definition) in kept { try? await proxy.takeFaults(of: definition) }
-        manager.context.journal.noteChange()
+        manager.context.journal.notices.noteChange()
     }
 }
 

@@ -12,7 +12,7 @@ extension ProxyManager {
                 try await proxy.update(isEnabled: true)
             } catch {
                 // One that is removed meanwhile is left out.
-                if case .proxyNotFound = error { continue }
+                if error.code == ControlError.proxyNotFound.code { continue }
                 failure = failure ?? error
             }
         }

@@ -5,11 +5,11 @@ import Synchronization
 import Units
 
 /// The proxies of a control server, by name.
-public final class ProxyManager: Sendable {
+package final class ProxyManager: Sendable {
     /// The most proxies: 4,096.
-    public static let proxyLimit = 4_096
+    package static let proxyLimit = 4_096
     /// The most toxics of a proxy: 128.
-    public static let toxicLimit = 128
+    package static let toxicLimit = 128
 
     /// A proxy to be made.
     struct Definition: Sendable {
@@ -29,7 +29,7 @@ public final class ProxyManager: Sendable {
 
     let context: ControlContext
     /// The seed of proxies that have none of their own.
-    public let seed: UInt64
+    package let seed: UInt64
     private let proxies = Mutex<[String: ManagedProxy]>([:])
     /// One replacement of all proxies after the other.
     let replacing = AsyncLock()
@@ -43,7 +43,7 @@ public final class ProxyManager: Sendable {
     ///   - isStrict: whether connections end as those of Toxiproxy do, see docs/toxiproxy.md.
     ///   - forwardPolicy: the policy of proxies whose clients name their targets; without it there are none.
     ///   - report: called for problems of proxies that aren't faults, with the proxy's name, on any thread.
-    public init(
+    package init(
         loops: EventLoopGroup,
         seed: UInt64,
         clockStart: Moment? = nil,
@@ -68,7 +68,7 @@ public final class ProxyManager: Sendable {
 
     /// The proxy of a name.
     func proxy(_ name: String) throws(ControlError) -> ManagedProxy {
-        guard let proxy = proxies.withLock({ $0[name] }) else { throw .proxyNotFound(name) }
+        guard let proxy = proxies.withLock({ $0[name] }) else { throw .proxyNotFound }
         return proxy
     }
 
@@ -103,7 +103,7 @@ public final class ProxyManager: Sendable {
                 try await change(proxy)
                 return nil
             } catch {
-                if case .proxyNotFound = error { return nil }
+                if error.code == ControlError.proxyNotFound.code { return nil }
                 return error
             }
         }
@@ -118,7 +118,7 @@ public final class ProxyManager: Sendable {
         let proxy = ManagedProxy(definition.name, definition.state(seed: seed), context)
         // Takes the name, so that of two requests at a time one fails.
         try proxies.withLock { proxies throws(ControlError) in
-            guard proxies[proxy.name] == nil else { throw .proxyExists(proxy.name) }
+            guard proxies[proxy.name] == nil else { throw .proxyExists }
             guard proxies.count < ProxyManager.proxyLimit else {
                 throw .limit("the server has at most \(ProxyManager.proxyLimit) proxies")
             }
@@ -129,19 +129,19 @@ public final class ProxyManager: Sendable {
         } catch {
             proxies.withLock { _ = $0.removeValue(forKey: proxy.name) }
             // Somebody may have seen it meanwhile.
-            context.journal.noteChange()
+            context.journal.notices.noteChange()
             throw error
         }
-        context.journal.noteChange()
+        context.journal.notices.noteChange()
         return proxy
     }
 
     /// Stops and forgets a proxy.
     func remove(_ name: String) async throws(ControlError) {
         let removed = proxies.withLock { $0.removeValue(forKey: name) }
-        guard let removed else { throw .proxyNotFound(name) }
+        guard let removed else { throw .proxyNotFound }
         await removed.end()
-        context.journal.noteChange()
+        context.journal.notices.noteChange()
     }
 
     /// Puts proxies in the place of all there are, without starting or stopping any; returns those before.
@@ -159,8 +159,7 @@ public final class ProxyManager: Sendable {
         return try await create(definition)
     }
 
-    /// Stops every proxy.
-    public func stop() async {
+    package func stop() async {
         for proxy in all { await proxy.end() }
     }
 }

@@ -5,32 +5,28 @@ import Synchronization
 import Units
 
 /// The story of a demo for the page: captions, and the progress of transfers.
-public final class Story: Sendable {
+package final class Story: Sendable {
     /// The captions that are kept: 100.
     static let captionLimit = 100
     /// The transfers that are kept: 6.
     static let transferLimit = 6
 
     /// The progress of a transfer.
-    public struct Transfer: Hashable, Sendable {
-        /// The state of a transfer.
-        public enum State: String, Sendable {
+    package struct Transfer: Hashable, Sendable {
+        package enum State: String, Sendable {
             case running, done, failed
         }
 
         /// The name, which is unique in a story.
-        public var name: String
+        package var name: String
         /// The bytes that have been transferred.
-        public var bytes: Int64
+        package var bytes: Int64
         /// The size in bytes; `nil` until it is known.
-        public var total: Int64?
-        /// The number of resumptions.
-        public var resumptions: Int
-        /// The state.
-        public var state: State
+        package var total: Int64?
+        package var resumptions: Int
+        package var state: State
 
-        /// The progress of a transfer.
-        public init(name: String, bytes: Int64, total: Int64?, resumptions: Int, state: State) {
+        package init(name: String, bytes: Int64, total: Int64?, resumptions: Int, state: State) {
             (self.name, self.bytes, self.total) = (name, bytes, total)
             (self.resumptions, self.state) = (resumptions, state)
         }
@@ -55,11 +51,10 @@ public final class Story: Sendable {
 
     private let content = Mutex(Content())
 
-    /// A story without a word.
-    public init() {}
+    package init() {}
 
     /// Adds a caption.
-    public func tell(_ caption: String) {
+    package func tell(_ caption: String) {
         let time = JournalClock.shared.time(of: MonotonicClock.now)
         content.withLock { content in
             content.told += 1
@@ -69,7 +64,7 @@ public final class Story: Sendable {
     }
 
     /// Shows the progress of a transfer in the place of what was shown of it.
-    public func show(_ transfer: Transfer) {
+    package func show(_ transfer: Transfer) {
         content.withLock { content in
             let index = content.transfers.firstIndex { $0.transfer.name == transfer.name }
             if let index, content.transfers[index].transfer == transfer { return }
@@ -84,7 +79,7 @@ public final class Story: Sendable {
     }
 
     /// Returns when an event stream has been opened, or `endWait` was called.
-    public func waitForReader() async {
+    package func waitForReader() async {
         await withCheckedContinuation { continuation in
             let hasReader = content.withLock { content in
                 if !content.hasReader { content.waiters.append(continuation) }
@@ -95,7 +90,7 @@ public final class Story: Sendable {
     }
 
     /// Ends the wait for a reader.
-    public func endWait() {
+    package func endWait() {
         let waiters = content.withLock { content in
             content.hasReader = true
             defer { content.waiters = [] }

@@ -7,29 +7,27 @@ struct GoJSON {
     /// The last value of each name, in lower case.
     private let values: [String: JSONNode]
 
-    /// An error of reading, in words for the client.
-    struct Failure: Error {
-        let text: String
-    }
-
     /// The object at `node`; `null` counts as an empty one.
-    init(_ node: JSONNode) throws(Failure) {
+    init(_ node: JSONNode) throws(ControlError) {
         switch node.value {
         case .object(let members): values = Dictionary(members.map { ($0.key.lowercased(), $0.node) }) { $1 }
         case .null: values = [:]
-        default: throw Failure(text: "\(node.value.form) stands where an object is due")
+        default: throw GoJSON.failure("\(node.value.form) stands where an object is due")
         }
     }
 
     /// The first value of `body`, whatever follows it.
-    static func value(of body: [UInt8]) throws(Failure) -> JSONNode {
-        guard body.contains(where: { !$0.isJSONSpace }) else { throw Failure(text: "EOF") }
+    static func value(of body: [UInt8]) throws(ControlError) -> JSONNode {
+        guard body.contains(where: { !$0.isJSONSpace }) else { throw failure("EOF") }
         do throws(Problem) {
             return try JSONReader.firstValue(of: body, name: "body")
         } catch {
-            throw Failure(text: "line \(error.line), column \(error.column): \(error.what)")
+            throw failure("line \(error.line), column \(error.column): \(error.what)")
         }
     }
+
+    /// The object that is the first value of `body`.
+    init(_ body: [UInt8]) throws(ControlError) { try self.init(try GoJSON.value(of: body)) }
 
     /// The names of all members, sorted.
     var names: [String] { values.keys.sorted() }
@@ -41,20 +39,20 @@ struct GoJSON {
         return node
     }
 
-    func text(_ name: String) throws(Failure) -> String? {
+    func text(_ name: String) throws(ControlError) -> String? {
         guard let node = node(name) else { return nil }
         guard case .text(let text) = node.value else { throw GoJSON.mismatch(node, name, "a string") }
         return text
     }
 
-    func flag(_ name: String) throws(Failure) -> Bool? {
+    func flag(_ name: String) throws(ControlError) -> Bool? {
         guard let node = node(name) else { return nil }
         guard case .boolean(let flag) = node.value else { throw GoJSON.mismatch(node, name, "a boolean") }
         return flag
     }
 
     /// A whole number: Go takes neither `10.0` nor `"10"`.
-    func integer(_ name: String) throws(Failure) -> Int64? {
+    func integer(_ name: String) throws(ControlError) -> Int64? {
         guard let node = node(name) else { return nil }
         guard case .number(let digits) = node.value, let number = Int64(digits) else {
             throw GoJSON.mismatch(node, name, "a whole number")
@@ -62,7 +60,7 @@ struct GoJSON {
         return number
     }
 
-    func decimal(_ name: String) throws(Failure) -> Float? {
+    func decimal(_ name: String) throws(ControlError) -> Float? {
         guard let node = node(name) else { return nil }
         guard case .number(let digits) = node.value, let number = Float(digits), number.isFinite else {
             throw GoJSON.mismatch(node, name, "a number")
@@ -70,9 +68,12 @@ struct GoJSON {
         return number
     }
 
-    private static func mismatch(_ node: JSONNode, _ name: String, _ wanted: String) -> Failure {
-        Failure(text: "\(name) must be \(wanted), not \(node.shown)")
+    private static func mismatch(_ node: JSONNode, _ name: String, _ wanted: String) -> ControlError {
+        failure("\(name) must be \(wanted), not \(node.shown)")
     }
+
+    /// What can't be read is the client's fault.
+    static func failure(_ text: String) -> ControlError { .invalid("bad request body: \(text)") }
 }
 
 extension JSONNode {

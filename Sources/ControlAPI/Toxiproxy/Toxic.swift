@@ -3,17 +3,16 @@ import FaultProfile
 import Units
 
 /// A toxic: a fault as Toxiproxy's clients describe it.
-public struct Toxic: Hashable, Sendable {
+package struct Toxic: Hashable, Sendable {
     /// The name, unique on its proxy.
-    public let name: String
-    /// The type.
-    public let type: ToxicType
+    package let name: String
+    package let type: ToxicType
     /// The direction as the client wrote it; Toxiproxy returns it unchanged.
-    public let writtenStream: String
+    package let writtenStream: String
     /// The chance that a connection is affected, as Toxiproxy's 32-bit number.
-    public var toxicity: Float
+    package var toxicity: Float
     /// The values of `type.attributes`, in that order.
-    public var values: [Int64]
+    package var values: [Int64]
 
     /// The largest value of an attribute: 2^53, the largest whole number that every JSON parser reads exactly.
     static let largestValue: Int64 = 1 << 53

@@ -1,5 +1,5 @@
 /// A type of toxic, by the word that Toxiproxy has for it.
-public enum ToxicType: String, Sendable, CaseIterable {
+package enum ToxicType: String, Sendable, CaseIterable {
     case latency
     case bandwidth
     case slowClose = "slow_close"
@@ -11,7 +11,7 @@ public enum ToxicType: String, Sendable, CaseIterable {
 
     /// The names of the attributes, in the order in which Toxiproxy writes them. All of them are whole numbers, by
     /// default 0.
-    public var attributes: [String] {
+    package var attributes: [String] {
         switch self {
         case .latency: ["latency", "jitter"]
         case .bandwidth: ["rate"]

@@ -2,41 +2,21 @@ import FaultProfile
 import Units
 
 extension ToxiproxyAPI {
-    /// Runs `body`; what it can't read is the client's fault.
-    static func read<Result>(_ body: () throws(GoJSON.Failure) -> Result) throws(ControlError) -> Result {
-        do throws(GoJSON.Failure) {
-            return try body()
-        } catch {
-            throw .invalid("bad request body: \(error.text)")
-        }
-    }
-
-    /// The object that is the first value of a body.
-    static func object(_ body: [UInt8]) throws(ControlError) -> GoJSON {
-        try read { () throws(GoJSON.Failure) in try GoJSON(try GoJSON.value(of: body)) }
-    }
-
     /// The proxy to create. Toxics are ignored here, as Toxiproxy ignores them.
     static func definition(_ object: GoJSON) throws(ControlError) -> ProxyManager.Definition {
-        try read { () throws(GoJSON.Failure) in
-            ProxyManager.Definition(
-                name: try object.text("name") ?? "",
-                listen: try object.text("listen") ?? "",
-                upstream: try object.text("upstream") ?? "",
-                isEnabled: try object.flag("enabled") ?? true,
-                closesUnreached: true
-            )
-        }
+        ProxyManager.Definition(
+            name: try object.text("name") ?? "",
+            listen: try object.text("listen") ?? "",
+            upstream: try object.text("upstream") ?? "",
+            isEnabled: try object.flag("enabled") ?? true,
+            closesUnreached: true
+        )
     }
 
     /// The toxic to create.
     func toxic(of object: GoJSON) throws(ControlError) -> Toxic {
-        let (name, word, stream, toxicity) = try ToxiproxyAPI.read { () throws(GoJSON.Failure) in
-            (
-                try object.text("name") ?? "", try object.text("type") ?? "", try object.text("stream") ?? "downstream",
-                try object.decimal("toxicity") ?? 1
-            )
-        }
+        let (name, word) = (try object.text("name") ?? "", try object.text("type") ?? "")
+        let (stream, toxicity) = (try object.text("stream") ?? "", try object.decimal("toxicity") ?? 1)
         let written = stream.isEmpty ? "downstream" : stream
         guard ["upstream", "downstream"].contains(written.lowercased()) else {
             throw .invalid("stream was invalid, can be either upstream or downstream")
@@ -58,9 +38,7 @@ extension ToxiproxyAPI {
     static func update(_ toxic: inout Toxic, _ object: GoJSON, isStrict: Bool) throws(ControlError) {
         var changed = toxic
         try readAttributes(&changed, object, isStrict: isStrict)
-        if let toxicity = try read({ () throws(GoJSON.Failure) in try object.decimal("toxicity") }) {
-            changed.toxicity = toxicity
-        }
+        changed.toxicity = try object.decimal("toxicity") ?? changed.toxicity
         try check(changed, isStrict: isStrict)
         toxic = changed
     }
@@ -72,19 +50,14 @@ extension ToxiproxyAPI {
         isStrict: Bool
     ) throws(ControlError) {
         guard let node = object.node("attributes") else { return }
-        let (type, names) = (toxic.type.rawValue, toxic.type.attributes)
-        let values = toxic.values
-        toxic.values = try read { () throws(GoJSON.Failure) in
-            let attributes = try GoJSON(node)
-            if !isStrict, let unknown = attributes.names.first(where: { !names.contains($0.lowercased()) }) {
-                let known = names.isEmpty ? "it has none" : "it has \(names.joined(separator: ", "))"
-                throw GoJSON.Failure(text: "\(type) has no attribute \(unknown.quoted): \(known)")
-            }
-            var changed = values
-            for (index, name) in names.enumerated() {
-                if let value = try attributes.integer(name) { changed[index] = value }
-            }
-            return changed
+        let names = toxic.type.attributes
+        let attributes = try GoJSON(node)
+        if !isStrict, let unknown = attributes.names.first(where: { !names.contains($0.lowercased()) }) {
+            let known = names.isEmpty ? "it has none" : "it has \(names.joined(separator: ", "))"
+            throw GoJSON.failure("\(toxic.type.rawValue) has no attribute \(unknown.quoted): \(known)")
+        }
+        for (index, name) in names.enumerated() {
+            if let value = try attributes.integer(name) { toxic.values[index] = value }
         }
     }
 
@@ -99,7 +72,7 @@ extension ToxiproxyAPI {
     func populate(_ body: [UInt8]) async throws(ControlError) -> APIResponse {
         let definitions: [ProxyManager.Definition]
         do throws(ControlError) {
-            definitions = try ToxiproxyAPI.definitions(body)
+            definitions = try ToxiproxyAPI.definitions(try ToxiproxyAPI.objects(body))
         } catch {
             return populated([], error)
         }
@@ -129,30 +102,31 @@ extension ToxiproxyAPI {
         guard let error else { return .json(.object([("proxies", list)]), status: 201) }
         return .json(
             .object([
-                ("error", .text(error.text)), ("status", .signed(Int64(error.status))), ("proxies", list),
+                ("error", .text(error.text)), ("status", .signed(Int64(error.toxiproxyStatus))), ("proxies", list),
             ]),
-            status: error.status
+            status: error.toxiproxyStatus
         )
     }
 
-    /// The proxies of a list, all of them checked.
-    static func definitions(_ body: [UInt8]) throws(ControlError) -> [ProxyManager.Definition] {
-        let node = try read { () throws(GoJSON.Failure) in try GoJSON.value(of: body) }
+    /// The elements of a list of proxies.
+    private static func objects(_ body: [UInt8]) throws(ControlError) -> [GoJSON] {
+        let node = try GoJSON.value(of: body)
         guard case .array(let nodes) = node.value else {
-            throw .invalid("bad request body: \(node.value.form) stands where a list is due")
+            throw GoJSON.failure("\(node.value.form) stands where a list is due")
         }
         guard nodes.count <= ProxyManager.proxyLimit else {
             throw .limit("the server has at most \(ProxyManager.proxyLimit) proxies")
         }
+        return try nodes.map { node throws(ControlError) in try GoJSON(node) }
+    }
+
+    /// The proxies of a list, all of them checked.
+    private static func definitions(_ objects: [GoJSON]) throws(ControlError) -> [ProxyManager.Definition] {
         var definitions: [ProxyManager.Definition] = []
-        for (index, node) in nodes.enumerated() {
-            let object = try read { () throws(GoJSON.Failure) in try GoJSON(node) }
+        for (index, object) in objects.enumerated() {
             let definition = try definition(object)
-            guard !definition.name.isEmpty else {
-                throw .invalid("missing required field: name at proxy \(index + 1)")
-            }
-            guard !definition.upstream.isEmpty else {
-                throw .invalid("missing required field: upstream at proxy \(index + 1)")
+            for (key, text) in [("name", definition.name), ("upstream", definition.upstream)] where text.isEmpty {
+                throw .invalid("missing required field: \(key) at proxy \(index + 1)")
             }
             definitions.append(definition)
         }
@@ -162,7 +136,7 @@ extension ToxiproxyAPI {
     /// Makes the proxies of a file: a list as for `/populate`, in which toxics count, and `profile` as in `api`.
     ///
     /// - Returns: the first problem; `nil` if there is none.
-    public func load(_ text: [UInt8], with api: V1API) async -> String? {
+    package func load(_ text: [UInt8], with api: V1API) async -> String? {
         do throws(ControlError) {
             for (definition, _) in try list(text, api) {
                 do throws(ControlError) {
@@ -199,45 +173,21 @@ extension ToxiproxyAPI {
         _ text: [UInt8],
         _ api: V1API
     ) throws(ControlError) -> [(definition: ProxyManager.Definition, hasToxics: Bool)] {
-        var definitions = try ToxiproxyAPI.definitions(text)
-        let lists = try toxics(text)
-        for index in definitions.indices { definitions[index].toxics = lists[index] ?? [] }
-        try ToxiproxyAPI.addProfiles(to: &definitions, text, api)
-        return zip(definitions, lists).map { ($0, $1 != nil) }
-    }
-
-    /// Gives proxies of a list the profile that each has under `profile`: an object, or the name of one that `api` knows.
-    private static func addProfiles(
-        to definitions: inout [ProxyManager.Definition],
-        _ text: [UInt8],
-        _ api: V1API
-    ) throws(ControlError) {
-        let list = try read { () throws(GoJSON.Failure) in try GoJSON.value(of: text) }
-        guard case .array(let nodes) = list.value else { return }
-        for (index, node) in nodes.enumerated() {
-            let object = try read { () throws(GoJSON.Failure) in try GoJSON(node) }
+        let objects = try ToxiproxyAPI.objects(text)
+        var list = try ToxiproxyAPI.definitions(objects).map { (definition: $0, hasToxics: false) }
+        for (index, object) in objects.enumerated() {
+            if case .array(let items)? = object.node("toxics")?.value {
+                list[index] = (list[index].definition, true)
+                list[index].definition.toxics = try toxics(items)
+            }
+            // An object, or the name of one that `api` knows.
             guard let node = object.node("profile") else { continue }
             let (profile, reference) = try api.profileOrName(at: node)
-            definitions[index].base = profile
-            definitions[index].baseReference = reference
-            definitions[index].seed = profile.seed
+            list[index].definition.base = profile
+            list[index].definition.baseReference = reference
+            list[index].definition.seed = profile.seed
         }
-    }
-
-    /// The toxics of each proxy of a list; `nil` where it gives none.
-    private func toxics(_ text: [UInt8]) throws(ControlError) -> [[Toxic]?] {
-        let node = try ToxiproxyAPI.read { () throws(GoJSON.Failure) in try GoJSON.value(of: text) }
-        guard case .array(let nodes) = node.value else { return [] }
-        var lists: [[Toxic]?] = []
-        for node in nodes {
-            let object = try ToxiproxyAPI.read { () throws(GoJSON.Failure) in try GoJSON(node) }
-            guard case .array(let items)? = object.node("toxics")?.value else {
-                lists.append(nil)
-                continue
-            }
-            lists.append(try toxics(items))
-        }
-        return lists
+        return list
     }
 
     /// The toxics of one proxy.
@@ -247,8 +197,8 @@ extension ToxiproxyAPI {
         }
         var toxics: [Toxic] = []
         for item in items {
-            let toxic = try toxic(of: try ToxiproxyAPI.read { () throws(GoJSON.Failure) in try GoJSON(item) })
-            guard !toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists(toxic.name) }
+            let toxic = try toxic(of: try GoJSON(item))
+            guard !toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists }
             toxics.append(toxic)
         }
         return toxics

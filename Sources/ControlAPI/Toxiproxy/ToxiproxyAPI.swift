@@ -3,22 +3,22 @@ import HTTPTypes
 import Units
 
 /// Toxiproxy's HTTP API, as its clients rely on it.
-public struct ToxiproxyAPI: Sendable {
+package struct ToxiproxyAPI: Sendable {
     /// The version that clients see: its API is that of Toxiproxy 2.12.
-    public static let version = "2.12.0"
+    package static let version = "2.12.0"
 
     let proxies: ProxyManager
     /// Whether quirks are kept that a test might rely on; see docs/toxiproxy.md.
     let isStrict: Bool
 
     /// The API over `proxies`.
-    public init(proxies: ProxyManager, isStrict: Bool = false) {
+    package init(proxies: ProxyManager, isStrict: Bool = false) {
         self.proxies = proxies
         self.isStrict = isStrict
     }
 
     /// The response to a request; `nil` if its path isn't one of the API's.
-    public func respond(to request: APIRequest) async -> APIResponse? {
+    package func respond(to request: APIRequest) async -> APIResponse? {
         guard let segments = request.segments else { return nil }
         switch ToxiproxyRoute.match(request.method, segments) {
         case .none: return nil
@@ -46,16 +46,15 @@ public struct ToxiproxyAPI: Sendable {
         case .proxies:
             return .json(.object(proxies.all.map { ($0.name, json(of: $0)) }))
         case .createProxy:
-            let definition = try ToxiproxyAPI.definition(try ToxiproxyAPI.object(body))
+            let definition = try ToxiproxyAPI.definition(try GoJSON(body))
             return .json(json(of: try await proxies.create(definition)), status: 201)
         case .proxy(let name):
             return .json(json(of: try proxies.proxy(name)))
         case .updateProxy(let name):
             let proxy = try proxies.proxy(name)
-            let object = try ToxiproxyAPI.object(body)
-            let (listen, upstream, isEnabled) = try ToxiproxyAPI.read { () throws(GoJSON.Failure) in
-                (try object.text("listen"), try object.text("upstream"), try object.flag("enabled"))
-            }
+            let object = try GoJSON(body)
+            let (listen, upstream) = (try object.text("listen"), try object.text("upstream"))
+            let isEnabled = try object.flag("enabled")
             // A Go client sends the whole proxy; an empty text keeps the value.
             try await proxy.update(listen: listen?.nonEmpty, upstream: upstream?.nonEmpty, isEnabled: isEnabled)
             return .json(json(of: proxy))
@@ -66,9 +65,9 @@ public struct ToxiproxyAPI: Sendable {
             return .json(.array(try proxies.proxy(name).state.orderedToxics.map(\.json)))
         case .createToxic(let name):
             let proxy = try proxies.proxy(name)
-            let toxic = try toxic(of: try ToxiproxyAPI.object(body))
+            let toxic = try toxic(of: try GoJSON(body))
             try await proxy.changeFaults { state throws(ControlError) in
-                guard !state.toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists(toxic.name) }
+                guard !state.toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists }
                 guard state.toxics.count < ProxyManager.toxicLimit else {
                     throw .limit("a proxy has at most \(ProxyManager.toxicLimit) toxics")
                 }
@@ -80,11 +79,11 @@ public struct ToxiproxyAPI: Sendable {
         case .updateToxic(let name, let toxic):
             let proxy = try proxies.proxy(name)
             _ = try proxy.state.toxic(toxic)
-            let object = try ToxiproxyAPI.object(body)
+            let object = try GoJSON(body)
             let isStrict = isStrict
             let changed = try await proxy.changeFaults { state throws(ControlError) in
                 guard let index = state.toxics.firstIndex(where: { $0.name == toxic }) else {
-                    throw .toxicNotFound(toxic)
+                    throw .toxicNotFound
                 }
                 try ToxiproxyAPI.update(&state.toxics[index], object, isStrict: isStrict)
                 return state.toxics[index]
@@ -118,8 +117,8 @@ public struct ToxiproxyAPI: Sendable {
 
     /// An error as Toxiproxy writes it.
     static func failure(_ error: ControlError) -> APIResponse {
-        let body = JSONText.object([("error", .text(error.text)), ("status", .signed(Int64(error.status)))])
-        var response = APIResponse(error.status, type: "text/plain; charset=utf-8", text: body.compact + "\n")
+        let body = JSONText.object([("error", .text(error.text)), ("status", .signed(Int64(error.toxiproxyStatus)))])
+        var response = APIResponse(error.toxiproxyStatus, type: "text/plain; charset=utf-8", text: body.compact + "\n")
         response.fields[.xContentTypeOptions] = "nosniff"
         return response
     }
@@ -147,7 +146,7 @@ extension ManagedProxy.State {
 
     /// The toxic of a name.
     func toxic(_ name: String) throws(ControlError) -> Toxic {
-        guard let toxic = toxics.first(where: { $0.name == name }) else { throw .toxicNotFound(name) }
+        guard let toxic = toxics.first(where: { $0.name == name }) else { throw .toxicNotFound }
         return toxic
     }
 }

@@ -3,7 +3,7 @@ import HTTPTypes
 import StreamReading
 
 /// Squall's own HTTP API, and the page that uses it.
-public struct V1API: Sendable {
+package struct V1API: Sendable {
     let proxies: ProxyManager
     let profiles: ProfileStore
     let story: Story?
@@ -12,7 +12,7 @@ public struct V1API: Sendable {
     let waits: WaitList
 
     /// The API over `proxies`, which can have the profiles of `profiles`, with the story of a demo if there is one.
-    public init(proxies: ProxyManager, profiles: ProfileStore, story: Story? = nil) {
+    package init(proxies: ProxyManager, profiles: ProfileStore, story: Story? = nil) {
         self.proxies = proxies
         waits = WaitList(proxies)
         self.profiles = profiles
@@ -72,14 +72,7 @@ extension APIResponse {
 
     /// An error of a request.
     static func problem(_ error: ControlError) -> APIResponse {
-        let status =
-            switch error {
-            case .malformedListen: 400
-            case .cannotListen: 409
-            case .stopped: 503
-            default: error.status
-            }
-        return problem(status, error.code, error.text, error.listedProblems)
+        problem(error.status, error.code, error.text, error.problems)
     }
 }
 

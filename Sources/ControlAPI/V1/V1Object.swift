@@ -2,7 +2,7 @@ import FaultProfile
 
 /// Reads a JSON object of a request. Keys other than the known ones are refused; `null` counts as absent.
 struct V1Object {
-    private let members: [JSONMember]
+    private let node: JSONNode
 
     /// The object at `node`, with keys out of `keys`.
     init(_ node: JSONNode, keys: [String]) throws(ControlError) {
@@ -12,15 +12,11 @@ struct V1Object {
         if let member = members.first(where: { !keys.contains($0.key) }) {
             throw .invalid("the key \(member.key.quoted) is unknown; the keys are \(keys.joined(separator: ", "))")
         }
-        self.members = members
+        self.node = node
     }
 
     /// The value of a key; `nil` if it is absent or null.
-    subscript(key: String) -> JSONNode? {
-        guard let node = members.first(where: { $0.key == key })?.node else { return nil }
-        if case .null = node.value { return nil }
-        return node
-    }
+    subscript(key: String) -> JSONNode? { node[key] }
 
     func text(_ key: String) throws(ControlError) -> String? {
         guard let node = self[key] else { return nil }

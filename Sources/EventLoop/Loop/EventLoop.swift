@@ -186,24 +186,19 @@ public final class EventLoop: @unchecked Sendable {
         deferredReleases.append(object)
     }
 
-    /// Closes unused pipes; for when no connection is left.
+    /// Closes unused pipes; for when no connection is left, or descriptors run out.
     public func giveBackPipes() {
         preconditionOnLoop()
         pipes._withUnsafeGuaranteedRef { $0.drain() }
     }
 
-    /// Closes unused descriptors (pipes); for when descriptors run out.
-    public func giveBackDescriptors() {
-        giveBackPipes()
-    }
-
-    /// Whether `giveBackDescriptors` would close some.
-    var hasUnusedDescriptors: Bool { pipes._withUnsafeGuaranteedRef { $0.hasUnused } }
+    /// Whether `giveBackPipes` would close some.
+    var hasUnusedPipes: Bool { pipes._withUnsafeGuaranteedRef { $0.hasUnused } }
 
     /// Closes unused descriptors, and lets every handler close expendable ones. Returns the number of ended connections.
     /// Must not be called from a callback of a handler's sockets.
     public func relieveShortage() -> Int {
-        giveBackDescriptors()
+        giveBackPipes()
         // Handlers may be removed meanwhile.
         return shutdownHandlers.reduce(0) { $0 + $1.releaseDescriptors() }
     }

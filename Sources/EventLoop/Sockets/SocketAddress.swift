@@ -102,45 +102,46 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
             six.sin6_port = port.bigEndian
             six.sin6_scope_id = scope
             inet_pton(AF_INET6, host, &six.sin6_addr)
-            return withUnsafePointer(to: &six) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
-                }
-            }
+            return SocketAddress.with(&six, body)
         }
         var four = sockaddr_in()
         four.sin_family = sa_family_t(AF_INET)
         four.sin_port = port.bigEndian
         inet_pton(AF_INET, host, &four.sin_addr)
-        return withUnsafePointer(to: &four) { pointer in
+        return SocketAddress.with(&four, body)
+    }
+
+    private static func with<Address, Result>(
+        _ address: inout Address,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                body($0, socklen_t(MemoryLayout<Address>.size))
             }
         }
     }
 
     /// The address of a socket's peer; `nil` if the connection is over.
-    static func peer(of descriptor: Int32) -> SocketAddress? {
+    static func peer(of descriptor: Int32) -> SocketAddress? { told { getpeername(descriptor, $0, $1) } }
+
+    /// The address that a socket is bound to.
+    static func bound(to descriptor: Int32) throws(SystemError) -> SocketAddress {
+        guard let address = told(by: { getsockname(descriptor, $0, $1) }) else { throw .last("getsockname") }
+        return address
+    }
+
+    /// The address that a call of the system fills in; `nil` if it fails.
+    private static func told(
+        by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> SocketAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                getpeername(descriptor, $0, &length) == 0 ? SocketAddress($0) : nil
+                call($0, &length) == 0 ? SocketAddress($0) : nil
             }
         }
-    }
-
-    /// The address that a socket is bound to.
-    static func bound(to descriptor: Int32) throws(SystemError) -> SocketAddress {
-        var storage = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let address: SocketAddress? = withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                getsockname(descriptor, $0, &length) == 0 ? SocketAddress($0) : nil
-            }
-        }
-        guard let address else { throw .last("getsockname") }
-        return address
     }
 }
 

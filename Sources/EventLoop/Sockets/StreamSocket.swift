@@ -112,8 +112,8 @@ public final class StreamSocket {
             return try loop.system.makeSocket(family: address.family)
         } catch {
             // Possibly out of descriptors.
-            guard loop.hasUnusedDescriptors else { throw error }
-            loop.giveBackDescriptors()
+            guard loop.hasUnusedPipes else { throw error }
+            loop.giveBackPipes()
             return try loop.system.makeSocket(family: address.family)
         }
     }

@@ -164,7 +164,6 @@ package struct ReplayedPosition {
     /// The bit that the fault drew for the position, from 0 to 7.
     package let drawnBit: @Sendable () -> Int
 
-    /// Makes a position out of its parts.
     package init(at: ByteCount, base: OffsetBase, longestInterval: Duration, drawnBit: @escaping @Sendable () -> Int) {
         self.at = at
         self.base = base

@@ -60,9 +60,6 @@ package struct ObjectShape: Sendable {
         Latency.Spikes.table.shape, Bandwidth.Step.table.shape, Bandwidth.Wave.table.shape, HTTPAnswer.table.shape,
         hexadecimal,
     ]
-
-    /// A fault of a kind: the keys of every fault, then its own.
-    static func fault(_ kind: FaultKind.Name) -> ObjectShape { kind.shape }
 }
 
 extension ObjectShape {

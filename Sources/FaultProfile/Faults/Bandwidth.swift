@@ -43,12 +43,6 @@ public struct Bandwidth: Hashable, Sendable {
         public var after: Duration
         /// The rate from then on. Above zero.
         public var rate: BitRate
-
-        /// Makes a step.
-        public init(after: Duration, rate: BitRate) {
-            self.after = after
-            self.rate = rate
-        }
     }
 
     /// Makes a bandwidth; the rules are stated at the properties.

@@ -18,11 +18,6 @@ public struct Connect: Hashable, Sendable {
         /// The client is accepted and sees the end of the stream (FIN) at once; no server is dialed.
         case close
     }
-
-    /// Makes a connect fault.
-    public init(how: Mode) {
-        self.how = how
-    }
 }
 
 extension Connect: FaultDefinition {

@@ -17,12 +17,6 @@ public struct ConnectionLimit: Hashable, Sendable {
         /// It waits in the backlog until another ends.
         case hang
     }
-
-    /// Makes a limit.
-    public init(limit: Int, how: Mode) {
-        self.limit = limit
-        self.how = how
-    }
 }
 
 extension ConnectionLimit: FaultDefinition {

@@ -5,7 +5,7 @@ public struct Corrupt: Hashable, Sendable {
     /// The bytes to corrupt.
     public var position: Position
     /// The base of the offsets; `connection` for a rate.
-    public var base: OffsetBase
+    public var base: OffsetBase = .connection
     /// The bit to flip, from 0, the lowest, to 7; `nil` to draw it.
     public var bit: Int?
 
@@ -17,13 +17,6 @@ public struct Corrupt: Hashable, Sendable {
         case between(ByteCount, ByteCount)
         /// In every byte with this chance, which is above zero.
         case rate(Probability)
-    }
-
-    /// Makes a corruption.
-    public init(position: Position, base: OffsetBase = .connection, bit: Int? = nil) {
-        self.position = position
-        self.base = base
-        self.bit = bit
     }
 }
 

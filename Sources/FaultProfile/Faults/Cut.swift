@@ -4,8 +4,7 @@ import Units
 public struct Cut: Hashable, Sendable {
     /// Where the connection ends.
     public var position: Position
-    /// How it ends.
-    public var how: Ending
+    package var how: Ending
     /// The base of the offsets; `connection` if there are none.
     public var base: OffsetBase
 
@@ -43,8 +42,7 @@ public struct Cut: Hashable, Sendable {
         case silence
     }
 
-    /// Makes a cut.
-    public init(position: Position, how: Ending, base: OffsetBase = .connection) {
+    package init(position: Position, how: Ending, base: OffsetBase = .connection) {
         self.position = position
         self.how = how
         self.base = base

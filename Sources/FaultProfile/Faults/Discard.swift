@@ -5,8 +5,7 @@ public struct Discard: Hashable, Sendable {
     /// The connection is closed once no byte has come for this long. Above zero; `nil` is never.
     public var closeAfter: Duration?
 
-    /// Makes a discard.
-    public init(closeAfter: Duration? = nil) {
+    package init(closeAfter: Duration? = nil) {
         self.closeAfter = closeAfter
     }
 }

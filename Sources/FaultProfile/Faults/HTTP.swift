@@ -13,9 +13,9 @@ public struct HTTPAnswer: Hashable, Sendable {
     /// The status code, 200 to 599.
     public var status: Int
     /// Fields in addition to `Connection` and `Content-Length`, in order.
-    public var fields: [Field]
+    public var fields: [Field] = []
     /// The content, as UTF-8; empty with 204 and 304, which have none.
-    public var body: String
+    public var body = ""
 
     /// A field of the answer.
     public struct Field: Hashable, Sendable {
@@ -23,19 +23,6 @@ public struct HTTPAnswer: Hashable, Sendable {
         public var name: String
         /// The field's value, without line ends.
         public var value: String
-
-        /// Makes a field.
-        public init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    /// Makes an answer.
-    public init(status: Int, fields: [Field] = [], body: String = "") {
-        self.status = status
-        self.fields = fields
-        self.body = body
     }
 }
 

@@ -12,11 +12,6 @@ public struct HalfOpen: Hashable, Sendable {
         /// At this age of the connection. Above zero.
         case after(Duration)
     }
-
-    /// Makes a half-open fault.
-    public init(point: Point) {
-        self.point = point
-    }
 }
 
 extension HalfOpen: FaultDefinition {

@@ -17,12 +17,6 @@ public struct Insert: Hashable, Sendable {
         /// After the first match in the stream.
         case pattern(BytePattern)
     }
-
-    /// Makes an insertion of `bytes`, which aren't empty.
-    public init(position: Position, bytes: [UInt8]) {
-        self.position = position
-        self.bytes = bytes
-    }
 }
 
 extension Insert: FaultDefinition {

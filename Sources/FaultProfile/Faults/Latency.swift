@@ -40,9 +40,9 @@ public struct Latency: Hashable, Sendable {
         public var extra: Duration
         /// Whether the delay lies behind the bottleneck: the bytes after a spike catch up at once, whatever the rate is. If
         /// not, the link stands still for as long as bytes of the spike are on their way, and then goes on at its rate.
-        public var isBehind: Bool
+        public var isBehind = false
         /// On whose clock the spikes are.
-        public var scope: Scope
+        public var scope: Scope = .connection
 
         /// On whose clock spikes are.
         public enum Scope: String, Hashable, Sendable, CaseIterable {
@@ -50,21 +50,6 @@ public struct Latency: Hashable, Sendable {
             case connection
             /// That of the proxy: all connections have them at the same time, in both directions.
             case proxy
-        }
-
-        /// Makes spikes; each duration is above zero, `duration` is below `every`.
-        public init(
-            every: Duration,
-            duration: Duration,
-            extra: Duration,
-            isBehind: Bool = false,
-            scope: Scope = .connection
-        ) {
-            self.every = every
-            self.duration = duration
-            self.extra = extra
-            self.isBehind = isBehind
-            self.scope = scope
         }
     }
 

@@ -27,8 +27,7 @@ public struct Outage: Hashable, Sendable {
         case tcpBackoff(roundTrip: Duration?)
     }
 
-    /// Makes an outage.
-    public init(how: Mode, recovery: Recovery = .immediate) {
+    package init(how: Mode, recovery: Recovery = .immediate) {
         self.how = how
         self.recovery = recovery
     }

@@ -5,8 +5,7 @@ public struct SlowClose: Hashable, Sendable {
     /// The delay after the last byte. Above zero.
     public var delay: Duration
 
-    /// Makes a slow close.
-    public init(delay: Duration) {
+    package init(delay: Duration) {
         self.delay = delay
     }
 }

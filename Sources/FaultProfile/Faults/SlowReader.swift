@@ -12,12 +12,6 @@ public struct SlowReader: Hashable, Sendable {
     public static let smallestWindow = ByteCount.kibibytes(4)
     /// The largest window, 64 MiB.
     public static let largestWindow = ByteCount.mebibytes(64)
-
-    /// Makes a slow reader; the rules are stated at the properties.
-    public init(rate: BitRate, window: ByteCount? = nil) {
-        self.rate = rate
-        self.window = window
-    }
 }
 
 extension SlowReader: FaultDefinition {

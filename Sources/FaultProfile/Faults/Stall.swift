@@ -4,17 +4,9 @@ import Units
 public struct Stall: Hashable, Sendable {
     /// The bytes that pass first.
     public var at: ByteCount
-    /// The base of `at`.
-    public var base: OffsetBase
+    package var base: OffsetBase = .connection
     /// How long the next byte waits, from when it could pass. Above zero.
     public var duration: Duration
-
-    /// Makes a stall; `at` is zero or more, `duration` above zero.
-    public init(at: ByteCount, base: OffsetBase = .connection, duration: Duration) {
-        self.at = at
-        self.base = base
-        self.duration = duration
-    }
 }
 
 extension Stall: FaultDefinition {

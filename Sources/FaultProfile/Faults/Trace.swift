@@ -12,17 +12,10 @@ public struct Trace: Hashable, Sendable {
     /// more. Never empty; the last, above zero, is the length of the trace.
     public var opportunities: [UInt32]
     /// The size of the queue: 1,500 B or more.
-    public var queue: ByteCount
+    public var queue: ByteCount = defaultQueue
 
     /// The default queue: 256 KiB.
     public static let defaultQueue = ByteCount.kibibytes(256)
-
-    /// Makes a trace; the rules are stated at the properties.
-    public init(file: String, opportunities: [UInt32], queue: ByteCount = defaultQueue) {
-        self.file = file
-        self.opportunities = opportunities
-        self.queue = queue
-    }
 }
 
 extension Trace: FaultDefinition {

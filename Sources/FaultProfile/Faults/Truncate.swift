@@ -4,17 +4,9 @@ import Units
 public struct Truncate: Hashable, Sendable {
     /// The offset of the removed bytes; bytes removed before don't count.
     public var at: ByteCount
-    /// The base of `at`.
-    public var base: OffsetBase
+    package var base: OffsetBase = .connection
     /// The number of removed bytes. Above zero.
     public var bytes: ByteCount
-
-    /// Makes a truncation; `at` is zero or more, `bytes` above zero.
-    public init(at: ByteCount, base: OffsetBase = .connection, bytes: ByteCount) {
-        self.at = at
-        self.base = base
-        self.bytes = bytes
-    }
 }
 
 extension Truncate: FaultDefinition {

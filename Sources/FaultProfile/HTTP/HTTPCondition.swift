@@ -25,8 +25,7 @@ public struct HTTPCondition: Hashable, Sendable {
         /// The pattern that one of the values must match.
         public var value: TextPattern
 
-        /// Makes a pattern of a field.
-        public init(name: String, value: TextPattern) {
+        package init(name: String, value: TextPattern) {
             self.name = name
             self.value = value
         }
@@ -55,8 +54,7 @@ public struct TextPattern: Hashable, Sendable {
     /// The pattern as in the profile.
     public var text: String
 
-    /// Makes a pattern.
-    public init(_ text: String) {
+    package init(_ text: String) {
         self.text = text
     }
 
@@ -95,8 +93,7 @@ public struct StatusSelection: Hashable, Sendable {
     /// The codes, from 100 to 599.
     public var range: ClosedRange<Int>
 
-    /// Makes a selection.
-    public init(_ range: ClosedRange<Int>) {
+    package init(_ range: ClosedRange<Int>) {
         self.range = range
     }
 

@@ -97,7 +97,7 @@ extension ProfileDecoder {
     }
 
     private mutating func fault(_ node: JSONNode) -> FaultDraft? {
-        guard let name = kind(of: node), let object = object(node, .fault(name)) else { return nil }
+        guard let name = kind(of: node), let object = object(node, name.shape) else { return nil }
         let givenName = self.name(object, limit: ProfileLimits.faultNameLength)
         let stream = read(Form<StreamSelection>.choice, object, "stream") ?? .both
         let condition = object["when"].flatMap { Condition.table.read($0, &self) } ?? Condition()

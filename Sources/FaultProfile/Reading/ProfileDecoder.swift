@@ -38,11 +38,6 @@ struct ProfileDecoder {
     /// The traces that have been read by their paths; `nil` for one that can't be.
     var traces: [String: [UInt32]?] = [:]
 
-    init(problems: ProblemList, resolve: @escaping ProfileReader.Resolver) {
-        self.problems = problems
-        self.resolve = resolve
-    }
-
     mutating func report(
         _ what: @autoclosure () -> String,
         remedy: @autoclosure () -> String,

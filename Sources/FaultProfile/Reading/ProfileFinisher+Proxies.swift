@@ -11,7 +11,7 @@ extension ProfileFinisher {
             for (name, place) in zip(fault.condition.proxies, fault.proxyPlaces) where !known.contains(name) {
                 let nearest = Spelling.nearest(to: name, among: known)
                 let names = (nearest.isEmpty ? known : nearest).map(\.quoted)
-                report(
+                decoder.report(
                     "the profile has no proxy \(name.quoted)",
                     remedy: "write \(names.prefix(8).joined(separator: " or "))",
                     at: place

@@ -5,13 +5,9 @@ struct ProfileFinisher {
     /// The names of faults that are taken, where.
     typealias Names = [String: SourcePlace]
 
-    private(set) var decoder: ProfileDecoder
+    var decoder: ProfileDecoder
     private var faultCount = 0
     private var order = FaultOrder()
-
-    private init(decoder: ProfileDecoder) {
-        self.decoder = decoder
-    }
 
     /// The profile of `draft`, to be used only if no problem was found, then or before.
     static func finish(_ draft: ProfileDraft, _ decoder: inout ProfileDecoder) -> Profile {
@@ -120,11 +116,6 @@ struct ProfileFinisher {
         let result = body(&self)
         if faultCount <= ProfileLimits.faults { order.check(&decoder) }
         return result
-    }
-
-    /// Reports a problem.
-    mutating func report(_ what: String, remedy: String, at place: SourcePlace) {
-        decoder.report(what, remedy: remedy, at: place)
     }
 
     private mutating func countFault(at place: SourcePlace) {

@@ -25,16 +25,12 @@ extension Condition {
 /// An interval of the proxy's clock, which begins when the proxy starts.
 public struct ClockWindow: Hashable, Sendable {
     /// The start. Zero or more.
-    public var from: Duration
+    public var from: Duration = .zero
     /// The end, above `from`; `nil` is never.
     public var until: Duration?
+}
 
-    /// Makes a window; `until` is above `from`.
-    public init(from: Duration = .zero, until: Duration? = nil) {
-        self.from = from
-        self.until = until
-    }
-
+extension ClockWindow {
     /// Reads an interval: "5 s" or "5 s.." (from then on), "5 s..10 s" or "..10 s".
     ///
     /// Throws for anything else, and for one that ends where it begins, or before.

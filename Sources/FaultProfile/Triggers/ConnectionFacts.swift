@@ -50,7 +50,6 @@ package struct Candidate: Sendable {
     /// The fault's draw for the connection, from 0 up to 1.
     let draw: Double
 
-    /// Makes a candidate of its parts.
     package init(ordinal: UInt64, facts: ConnectionFacts, draw: Double) {
         (self.ordinal, self.facts, self.draw) = (ordinal, facts, draw)
     }

@@ -72,23 +72,15 @@ extension ProfileDecoder {
             guard let object = object(node, shape), let step = object["every"] else { return nil }
             return wholeNumber(step, key: "every", in: allowed).map { .every($0) }
         case .text(let text):
-            return ordinalRange(text, key: key, at: node.place)
+            let remedy = ProfileDecoder.ordinalRemedy
+            return range(text, of: "\(key)s", in: allowed, remedy: remedy, at: node.place).map {
+                .range($0.lowerBound...($0.upperBound ?? .max))
+            }
         case .array, .boolean, .null, .unreadable:
             let expected = "a number, a range or a step"
             reportType(of: node, expected: expected, key: key, remedy: ProfileDecoder.ordinalRemedy)
             return nil
         }
-    }
-
-    private mutating func ordinalRange(_ text: String, key: String, at place: SourcePlace) -> ConnectionSelection? {
-        let range = range(
-            text,
-            of: "\(key)s",
-            in: 1...ProfileLimits.connectionNumber,
-            remedy: ProfileDecoder.ordinalRemedy,
-            at: place
-        )
-        return range.map { .range($0.lowerBound...($0.upperBound ?? .max)) }
     }
 
     /// A range of whole numbers from `allowed`: "1..2" or, without an end, "3..".

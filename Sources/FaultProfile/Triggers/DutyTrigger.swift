@@ -15,14 +15,7 @@ public struct DutyCycle: Hashable, Sendable {
     /// The off time after it. Above zero.
     public var off: Duration
     /// The start of the first on time, from the start of the clock. Zero or more.
-    public var offset: Duration
-
-    /// Makes a cycle; `on` and `off` are above zero.
-    public init(on: Duration, off: Duration, offset: Duration = .zero) {
-        self.on = on
-        self.off = off
-        self.offset = offset
-    }
+    public var offset: Duration = .zero
 }
 
 extension DutyCycle {

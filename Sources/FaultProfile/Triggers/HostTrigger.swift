@@ -33,8 +33,7 @@ public struct HostName: Hashable, Sendable {
     /// The port, 1…65,535; `nil` if it is unknown, as for Unix-domain sockets.
     public let port: UInt16?
 
-    /// Makes a name.
-    public init(_ host: String, port: UInt16? = nil) {
+    package init(_ host: String, port: UInt16? = nil) {
         (self.host, self.port) = (host, port)
     }
 }

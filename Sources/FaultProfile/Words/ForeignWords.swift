@@ -92,9 +92,9 @@ package enum ForeignWords {
     private static func remedy(forKey key: String, of definition: String, isFault: Bool) -> String? {
         let plain = plain(key)
         // An object's own words come before those of every fault.
-        let own = keys.first { $0.objects.contains(definition) && $0.words.isNamed(plain) }
-        let common = isFault ? keys.first { $0.objects.isEmpty && $0.words.isNamed(plain) } : nil
-        return (own ?? common)?.words.remedy
+        let own = keys.first { $0.objects.contains(definition) && $0.isNamed(plain) }
+        let common = isFault ? keys.first { $0.objects.isEmpty && $0.isNamed(plain) } : nil
+        return (own ?? common)?.remedy
     }
 
     /// Says that a member of a fault belongs into its `when`.
@@ -120,16 +120,17 @@ package enum ForeignWords {
     }
 
     /// Words of other tools with their remedy.
-    struct Entry: Sendable {
+    package struct Entry: Sendable {
+        /// The definitions of the objects whose keys the words are about; for keys none means every fault.
+        let objects: [String]
         /// The words, plain and separated by spaces.
         let words: String
-        let remedy: String
+        package let remedy: String
 
-        init(_ words: String, _ remedy: String) {
-            self.words = words
-            self.remedy = remedy
+        package init(_ words: String, _ remedy: String, of objects: [String] = []) {
+            (self.objects, self.words, self.remedy) = (objects, words, remedy)
         }
 
-        func isNamed(_ plain: String) -> Bool { words.split(separator: " ").contains { $0 == plain } }
+        package func isNamed(_ plain: String) -> Bool { words.split(separator: " ").contains { $0 == plain } }
     }
 }

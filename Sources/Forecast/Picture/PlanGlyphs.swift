@@ -1,82 +1,48 @@
 import Units
 
 /// The characters of a plan as text.
-package struct PlanGlyphs: Hashable, Sendable {
-    /// The blocks of one to eight eighths of a row.
-    let blocks: [Character]
-    /// What may pass, above what arrives.
-    let limit: Character
-    /// The edge of a chart, and the beginning of a phase.
-    let edge: Character
-    /// The edge at a label.
-    let tick: Character
-    /// The corner of a chart.
-    let corner: Character
-    /// The axis of a chart, and a band.
-    let line: Character
-    /// The ends of a band.
-    let bandBegin: Character
-    let bandEnd: Character
-    /// A time on the axis.
-    let time: Character
-    let lost: Character
-    let refused: Character
-    let fault: Character
-    let complete: Character
-    private let isASCII: Bool
-
+package enum PlanGlyphs: Sendable {
     /// Blocks, lines and signs of Unicode.
-    package static let unicode = PlanGlyphs(
-        blocks: Array("▁▂▃▄▅▆▇█"),
-        limit: "·",
-        edge: "│",
-        tick: "┤",
-        corner: "┼",
-        line: "─",
-        bandBegin: "├",
-        bandEnd: "┤",
-        time: "╵",
-        lost: "▼",
-        refused: "×",
-        fault: "◆",
-        complete: "●",
-        isASCII: false
-    )
-
+    case unicode
     /// ASCII alone. An outage that refuses has the sign “x”, so a refused connection has a capital letter.
-    package static let ascii = PlanGlyphs(
-        blocks: Array("...::::#"),
-        limit: "-",
-        edge: "|",
-        tick: "+",
-        corner: "+",
-        line: "-",
-        bandBegin: "<",
-        bandEnd: ">",
-        time: "'",
-        lost: "v",
-        refused: "X",
-        fault: "*",
-        complete: "@",
-        isASCII: true
-    )
+    case ascii
 
-    /// The block of a number of eighths, 8 if it is more.
-    func block(_ eighths: Int) -> Character { blocks[min(8, eighths) - 1] }
+    private func either(_ unicode: Character, _ ascii: Character) -> Character { self == .ascii ? ascii : unicode }
+
+    /// What may pass, above what arrives.
+    var limit: Character { either("·", "-") }
+    /// The edge of a chart, and the beginning of a phase.
+    var edge: Character { either("│", "|") }
+    /// The edge at a label.
+    var tick: Character { either("┤", "+") }
+    /// The corner of a chart.
+    var corner: Character { either("┼", "+") }
+    /// The axis of a chart, and a band.
+    var line: Character { either("─", "-") }
+    /// The ends of a band.
+    var bandBegin: Character { either("├", "<") }
+    var bandEnd: Character { either("┤", ">") }
+    /// A time on the axis.
+    var time: Character { either("╵", "'") }
+
+    private static let blocks: [PlanGlyphs: [Character]] = [.unicode: Array("▁▂▃▄▅▆▇█"), .ascii: Array("...::::#")]
+
+    /// The block of a number of eighths of a row, 8 if it is more.
+    func block(_ eighths: Int) -> Character { PlanGlyphs.blocks[self, default: []][min(8, eighths) - 1] }
 
     /// The sign of a single mark in a row.
     func sign(of kind: PlanMark.Kind) -> Character {
         switch kind {
-        case .lost: lost
-        case .refused: refused
-        case .fault: fault
-        case .complete: complete
+        case .lost: either("▼", "v")
+        case .refused: either("×", "X")
+        case .fault: either("◆", "*")
+        case .complete: either("●", "@")
         }
     }
 
     /// `text` in these characters. No-break spaces stay; characters without a counterpart become question marks.
     func text(_ text: String) -> String {
-        guard isASCII else { return text }
+        guard self == .ascii else { return text }
         var result = ""
         for character in text {
             switch character {

@@ -25,35 +25,17 @@ package struct PlanOutage: Hashable, Sendable {
     package var end: Moment
 }
 
-extension PlanPhaseRun {
-    /// The runs of phases in the segments of a timeline, which may divide a phase.
-    static func all(of timeline: NetworkTimeline) -> [PlanPhaseRun] {
-        var runs: [PlanPhaseRun] = []
-        for segment in timeline.segments {
-            guard let phase = segment.phase else { continue }
-            if let last = runs.last, last.phase == phase, last.end == segment.begin {
-                runs[runs.count - 1].end = segment.end
+extension NetworkTimeline {
+    /// The intervals in which segments that follow each other have the same value; those without one are left out.
+    func intervals<Value: Equatable>(of value: (Segment) -> Value?) -> [(value: Value, begin: Moment, end: Moment)] {
+        segments.reduce(into: []) { intervals, segment in
+            guard let value = value(segment) else { return }
+            if let last = intervals.last, last.value == value, last.end == segment.begin {
+                intervals[intervals.count - 1].end = segment.end
             } else {
-                runs.append(PlanPhaseRun(phase: phase, begin: segment.begin, end: segment.end))
+                intervals.append((value, segment.begin, segment.end))
             }
         }
-        return runs
-    }
-}
-
-extension PlanOutage {
-    /// The outages in the segments of a timeline.
-    static func all(of timeline: NetworkTimeline) -> [PlanOutage] {
-        var outages: [PlanOutage] = []
-        for segment in timeline.segments {
-            guard let mode = segment.conditions.outage else { continue }
-            if let last = outages.last, last.mode == mode, last.end == segment.begin {
-                outages[outages.count - 1].end = segment.end
-            } else {
-                outages.append(PlanOutage(mode: mode, begin: segment.begin, end: segment.end))
-            }
-        }
-        return outages
     }
 }
 

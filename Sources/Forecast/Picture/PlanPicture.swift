@@ -129,8 +129,10 @@ package struct PlanPicture: Sendable {
         }
         let always = NetworkConditions(faults: profile.faults, direction: direction)
         conditions = profile.phases.isEmpty ? always.sentence : nil
-        runs = PlanPhaseRun.all(of: timeline)
-        outages = PlanOutage.all(of: timeline)
+        runs = timeline.intervals(of: \.phase).map { PlanPhaseRun(phase: $0.value, begin: $0.begin, end: $0.end) }
+        outages = timeline.intervals(of: \.conditions.outage).map {
+            PlanOutage(mode: $0.value, begin: $0.begin, end: $0.end)
+        }
         self.marks = PlanMarks.joined(marks, span: span)
         times = TimeTicks(upTo: span)
         connections = forecast.map { PlanPicture.connections(of: $0) } ?? []

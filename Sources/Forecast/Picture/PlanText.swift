@@ -143,17 +143,10 @@ package struct PlanText {
             guard case .limited(let rate) = column.capacity else { return 0 }
             return level(rate, of: top, rows: rows)
         }
-        let lines = (0..<rows).map { index -> String in
-            // A row's label is the rate at its upper edge.
-            let (tick, rest) = (rows - index).quotientAndRemainder(dividingBy: perTick)
-            let base = (rows - index - 1) * 8
-            let marks = columns.indices.map { column -> Character in
-                if levels[column] > base { return glyphs.block(levels[column] - base) }
-                return limits[column] > base && limits[column] <= base + 8 ? glyphs.limit : " "
-            }
-            return row(rest == 0 ? ticks.text(ticks.rates[tick - 1]) : nil, marks)
+        return chart(ticks.rates.map(ticks.text), perTick) { column, base in
+            if levels[column] > base { return glyphs.block(levels[column] - base) }
+            return limits[column] > base && limits[column] <= base + 8 ? glyphs.limit : " "
         }
-        return lines + [axisLine]
     }
 
     /// The mean delays of the columns, as an area.
@@ -164,13 +157,21 @@ package struct PlanText {
         let levels = columns.map { column in
             level(column.delay.map { Double($0.mean.nanoseconds) }, of: Double(top.nanoseconds), rows: rows)
         }
-        let lines = (0..<rows).map { index -> String in
+        let labels = ticks.delays.map { glyphs.text(ticks.text($0)) }
+        return [row("delay ", [])]
+            + chart(labels, perTick) { levels[$0] > $1 ? glyphs.block(levels[$0] - $1) : " " }
+    }
+
+    /// The rows of a chart, `perTick` for each tick, and its axis. `mark` is for a column, and what lies above the eighths
+    /// of rows in which the row begins.
+    private func chart(_ ticks: [String], _ perTick: Int, _ mark: (Int, Int) -> Character) -> [String] {
+        let rows = perTick * ticks.count
+        let lines = (0..<rows).map { index in
+            // A row's label is the value at its upper edge.
             let (tick, rest) = (rows - index).quotientAndRemainder(dividingBy: perTick)
-            let base = (rows - index - 1) * 8
-            let marks = levels.map { $0 > base ? glyphs.block($0 - base) : " " }
-            return row(rest == 0 ? glyphs.text(ticks.text(ticks.delays[tick - 1])) : nil, marks)
+            return row(rest == 0 ? ticks[tick - 1] : nil, columns.indices.map { mark($0, (rows - index - 1) * 8) })
         }
-        return [row("delay ", [])] + lines + [axisLine]
+        return lines + [axisLine]
     }
 
     /// A row of a chart, with the label of a tick if it has one.

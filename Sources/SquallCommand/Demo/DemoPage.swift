@@ -49,7 +49,7 @@ final class DemoPage: DemoNetwork {
             toxiproxy: ToxiproxyAPI(proxies: proxies, isStrict: false),
             v1: V1API(
                 proxies: proxies,
-                profiles: ServedProfiles.store(folder: nil) { journal.noteChange() },
+                profiles: ServedProfiles.store(folder: nil) { journal.notices.noteChange() },
                 story: story
             )
         )
@@ -78,7 +78,7 @@ final class DemoPage: DemoNetwork {
                     }
                 }
                 watch.cancel()
-                journal.stop()
+                journal.notices.stop()
             }
         } catch {
             await proxies.stop()

@@ -54,7 +54,7 @@ struct ControlRunner {
             journal: journal
         ) { _, event in warnings.report(event) }
         let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
-        let store = ServedProfiles.store(folder: profiles) { journal.noteChange() }
+        let store = ServedProfiles.store(folder: profiles) { journal.notices.noteChange() }
         let api = V1API(proxies: proxies, profiles: store)
         let (file, work) = try await prepare(api, toxiproxy, journal)
         let invitation = try await beginForward(proxies, policy)
@@ -75,7 +75,7 @@ struct ControlRunner {
                 DetachedProgram.tellReady()
             } until: {
                 await interrupt.wait()
-                journal.stop()
+                journal.notices.stop()
             }
         } catch {
             await ControlRunner.end(work)

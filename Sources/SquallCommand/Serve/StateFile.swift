@@ -91,7 +91,7 @@ actor StateFile {
 
     /// Returns when every change so far is in the file, and will be there after a crash; or why it can't be written.
     func keep() async -> String? {
-        let changes = journal.changeCount
+        let changes = journal.notices.changes
         while written.map({ $0.changes < changes }) ?? true {
             if let writing {
                 // It may have begun before the last change.
@@ -109,7 +109,7 @@ actor StateFile {
     /// Writes the state as it is now; returns why it can't be written.
     private func write() async -> String? {
         defer { writing = nil }
-        let changes = journal.changeCount
+        let changes = journal.notices.changes
         let text = await api.snapshotText
         guard text != written?.text else {
             written?.changes = changes

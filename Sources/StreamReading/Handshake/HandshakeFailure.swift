@@ -27,10 +27,8 @@ public enum HandshakeFailure: Hashable, Sendable, CaseIterable {
     /// The proxy can't take on another target now.
     case overloaded
 
-    /// The HTTP status and its phrase (RFC 9110, section 15).
-    var status: String { "\(code) \(ReasonPhrase.of(code))" }
-
-    private var code: Int {
+    /// The HTTP status (RFC 9110, section 15).
+    var status: Int {
         switch self {
         case .malformed: 400
         case .noSuchPage: 404
@@ -71,10 +69,7 @@ public enum HandshakeFailure: Hashable, Sendable, CaseIterable {
     /// The response to a request that fails, with `sentence` as its content; the connection ends after it. A response to HEAD
     /// has no content.
     func response(_ sentence: String, toHead isHead: Bool) -> [UInt8] {
-        let content = "squall: \(sentence)\n"
-        let head =
-            "HTTP/1.1 \(status)\r\n\(field)Content-Type: text/plain; charset=utf-8\r\n"
-            + "Content-Length: \(content.utf8.count)\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
-        return Array((isHead ? head : head + content).utf8)
+        let fields = "\(field)Content-Type: text/plain; charset=utf-8\r\n"
+        return AnswerText.last(status, fields, "squall: \(sentence)\n", toHead: isHead)
     }
 }

@@ -24,9 +24,7 @@ struct HandshakeHead {
     /// Scans further in the bytes of the handshake, given from the first.
     mutating func read(_ bytes: Span<UInt8>) -> Progress {
         if line.length == 0 {
-            while start < bytes.count, bytes[start] == Byte.carriageReturn || bytes[start] == Byte.lineFeed {
-                start += 1
-            }
+            while start < bytes.count, Byte.isLineEnd(bytes[start]) { start += 1 }
         }
         guard line.read(bytes.extracting(start...)) else { return .invalid }
         guard case .whole = line.progress else { return .incomplete }

@@ -8,9 +8,7 @@ enum ProxyAutoConfiguration {
     static func response(proxy: ProxyTarget, toHead isHead: Bool) -> [UInt8] {
         // Nothing goes past the proxy: without it the client has no network, as the profile wants it.
         let content = "function FindProxyForURL(url, host) {\n  return \"PROXY \(proxy)\";\n}\n"
-        let head =
-            "HTTP/1.1 200 OK\r\nContent-Type: application/x-ns-proxy-autoconfig\r\n"
-            + "Content-Length: \(content.utf8.count)\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
-        return Array((isHead ? head : head + content).utf8)
+        let fields = "Content-Type: application/x-ns-proxy-autoconfig\r\n"
+        return AnswerText.last(200, fields, content, toHead: isHead)
     }
 }

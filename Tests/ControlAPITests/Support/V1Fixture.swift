@@ -146,7 +146,7 @@ func withV1(
             let text = #"{"name":"slow","summary":"a slow line","faults":[{"kind":"latency","delay":"1 ms"}]}"#
             return .success(ProfileSource(file: "slow.json", text: text))
         },
-        changed: { journal.noteChange() }
+        changed: { journal.notices.noteChange() }
     )
     let v1 = V1API(proxies: proxies, profiles: profiles, story: story)
     let fixture = V1Fixture(

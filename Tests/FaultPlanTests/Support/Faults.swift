@@ -1,6 +1,7 @@
 import FaultPlan
-import FaultProfile
 import Units
+
+@testable import FaultProfile
 
 extension Fault {
     static func latency(

@@ -1,6 +1,7 @@
 import FaultPlan
-import FaultProfile
 import Units
+
+@testable import FaultProfile
 
 /// Draws profiles: faults of every kind of the registry, any number, in phases or not.
 ///

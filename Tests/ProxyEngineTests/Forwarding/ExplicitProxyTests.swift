@@ -1,12 +1,13 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import OperatingSystem
 import ProxyEngine
 import StreamReading
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// An explicit proxy on loopback: clients name their targets.
 @Suite(.timeLimit(.minutes(2))) struct ExplicitProxyTests {

@@ -1,10 +1,11 @@
 import EventLoop
 import FaultPlan
-import FaultProfile
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
+
+@testable import FaultProfile
 
 /// Faults for the name in a client's first bytes, on loopback.
 @Suite(.timeLimit(.minutes(2))) struct FirstBytesTests {

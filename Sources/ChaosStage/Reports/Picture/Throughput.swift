@@ -14,11 +14,8 @@ struct Throughput {
         }
     }
 
-    struct Tick {
-        /// Counts from the top of the plot.
-        var y: Double
-        var text: String
-    }
+    /// `y` counts from the top of the plot.
+    typealias Tick = (y: Double, text: String)
 
     let steps: [Step]
     /// The highest rates, in bits per second.

@@ -60,12 +60,8 @@ extension TimelinePicture {
 
 /// What a reader is told beside the picture.
 extension TimelinePicture {
-    /// An item of the legend.
-    struct LegendItem {
-        /// The class of the sign: that of an area, a mark or a phase.
-        var key: String
-        var text: String
-    }
+    /// An item of the legend. The key is the class of the sign: that of an area, a mark or a phase.
+    typealias LegendItem = (key: String, text: String)
 
     /// The most phases in a legend.
     private static let phaseLimit = 12
@@ -73,13 +69,11 @@ extension TimelinePicture {
     /// The legend, with what the picture has.
     var legend: [LegendItem] {
         var items: [LegendItem] = []
-        if throughput.highest.downstream > 0 { items.append(LegendItem(key: "down", text: "down, to the client")) }
-        if throughput.highest.upstream > 0 { items.append(LegendItem(key: "up", text: "up, to the server")) }
-        for kind in kinds {
-            items.append(LegendItem(key: kind.rawValue, text: kind == .fault ? "fault" : "resumption"))
-        }
+        if throughput.highest.downstream > 0 { items.append(("down", "down, to the client")) }
+        if throughput.highest.upstream > 0 { items.append(("up", "up, to the server")) }
+        items += kinds.map { ($0.rawValue, $0.rawValue) }
         for name in namesEveryPhase ? [] : phaseNames.prefix(TimelinePicture.phaseLimit) {
-            items.append(LegendItem(key: "p\(color(ofPhase: name))", text: name.shortened(to: 40)))
+            items.append(("p\(color(ofPhase: name))", name.shortened(to: 40)))
         }
         return items
     }

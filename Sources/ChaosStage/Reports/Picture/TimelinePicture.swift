@@ -141,19 +141,10 @@ struct TimelinePicture {
             add(shown, y: Double(index) * Size.lane + 15, tip: "the phases of \(lane)")
         }
         for (index, kind) in kinds.enumerated() {
-            add(kind.rowLabel, y: rowsTop + Double(index) * Size.row + 14)
+            add(kind == .fault ? "faults" : "resumed", y: rowsTop + Double(index) * Size.row + 14)
         }
         for tick in throughput.ticks { add(tick.text, y: plotTop + tick.y + 4) }
         add("0", y: plotTop + throughput.zero + 4)
         return lines.joined(separator: "\n")
-    }
-}
-
-extension Timeline.Mark.Kind {
-    var rowLabel: String {
-        switch self {
-        case .fault: "faults"
-        case .resumption: "resumed"
-        }
     }
 }

@@ -9,12 +9,12 @@ indirect enum OpenAPIForm: Sendable {
     case list(OpenAPIForm)
     /// A schema by its name.
     case named(String)
-    case object([(name: String, form: OpenAPIForm)], required: [String])
+    case object(KeyValuePairs<String, OpenAPIForm>, required: [String])
     case either([OpenAPIForm])
 
     /// An object that always has all members.
-    static func full(_ members: [(name: String, form: OpenAPIForm)]) -> OpenAPIForm {
-        .object(members, required: members.map(\.name))
+    static func full(_ members: KeyValuePairs<String, OpenAPIForm>) -> OpenAPIForm {
+        .object(members, required: members.map(\.key))
     }
 
     /// The form, or null.
@@ -34,7 +34,7 @@ indirect enum OpenAPIForm: Sendable {
         case .either(let forms): .object([("anyOf", .array(forms.map(\.json)))])
         case .object(let members, let required):
             .object([
-                ("type", .text("object")), ("properties", .object(members.map { ($0.name, $0.form.json) })),
+                ("type", .text("object")), ("properties", .object(members.map { ($0.key, $0.value.json) })),
                 ("required", .array(required.map(JSONText.text))),
             ])
         }

@@ -1,22 +1,21 @@
-public import FaultProfile
+import FaultProfile
 import Synchronization
 
 /// The profiles that proxies can have by name: stored ones, those of a folder, and shipped ones, in this order.
-public final class ProfileStore: Sendable {
+package final class ProfileStore: Sendable {
     /// The most stored profiles: 256.
-    public static let storedLimit = 256
+    package static let storedLimit = 256
 
     /// A profile of a file, as far as a list shows it.
-    public struct Listed: Sendable {
+    package struct Listed: Sendable {
         /// The name by which proxies can have it.
-        public var name: String
+        package var name: String
         /// Its summary; empty if it can't be read.
-        public var summary: String
+        package var summary: String
         /// The reasons why it can't be used; empty if it can.
-        public var problems: [Problem]
+        package var problems: [Problem]
 
-        /// Makes an entry of a list.
-        public init(name: String, summary: String = "", problems: [Problem] = []) {
+        package init(name: String, summary: String = "", problems: [Problem] = []) {
             self.name = name
             self.summary = summary
             self.problems = problems
@@ -29,7 +28,7 @@ public final class ProfileStore: Sendable {
     }
 
     /// Gives the source that a reference means.
-    public typealias Resolve = @Sendable (ProfileReference) -> Result<ProfileSource, ResolutionError>
+    package typealias Resolve = @Sendable (ProfileReference) -> Result<ProfileSource, ResolutionError>
 
     private struct State {
         var stored: [String: Profile] = [:]
@@ -49,7 +48,7 @@ public final class ProfileStore: Sendable {
     ///   - shipped: lists the shipped profiles; called once, when the list is wanted.
     ///   - resolve: gives the source of a shipped profile, and of the files that files name.
     ///   - changed: called when the list has changed.
-    public init(
+    package init(
         shipped: @escaping @Sendable () -> [Listed] = { [] },
         resolve: @escaping Resolve = { _ in
             .failure(ResolutionError(what: "there is no such profile", remedy: "give the profile itself"))
@@ -100,10 +99,8 @@ public final class ProfileStore: Sendable {
             else { throw .profileNotFound(name) }
             found = shipped
         }
-        do throws(ProfileProblems) {
-            return try ProfileReader.profile(from: found) { [self] in resolve($0, excluding: name) }
-        } catch {
-            throw .problems(error)
+        return try ControlError.reading { () throws(ProfileProblems) in
+            try ProfileReader.profile(from: found) { [self] in resolve($0, excluding: name) }
         }
     }
 

@@ -1,8 +1,8 @@
-public import FaultProfile
+import FaultProfile
 
 extension V1API {
     /// The most profiles of a folder: 256.
-    public static let folderLimit = 256
+    package static let folderLimit = 256
 
     /// Takes over the profiles of a folder, by their names, in the place of those before.
     ///
@@ -10,11 +10,11 @@ extension V1API {
     /// nothing; its last good text stays in use.
     ///
     /// - Returns: the first problem of each profile whose problems have changed; they are in event streams as well.
-    public func takeFolder(_ sources: [String: ProfileSource]) async -> [String] {
+    package func takeFolder(_ sources: [String: ProfileSource]) async -> [String] {
         var reports: [String] = []
         for (name, problems) in profiles.takeFolder(sources) {
             guard let problem = problems.first else { continue }
-            journal.noteProblem("profile \(name): \(problem)")
+            journal.notices.noteProblem("profile \(name): \(problem)")
             reports.append("\(problem)")
         }
         for proxy in proxies.all {
@@ -25,7 +25,7 @@ extension V1API {
             do throws(ControlError) {
                 try await proxy.setBase(profile, name)
             } catch {
-                journal.noteProblem("profile \(name), proxy \(proxy.name): \(error.text)")
+                journal.notices.noteProblem("profile \(name), proxy \(proxy.name): \(error.text)")
                 reports.append("the profile “\(name)” can't be applied to the proxy “\(proxy.name)”: \(error.text)")
             }
         }

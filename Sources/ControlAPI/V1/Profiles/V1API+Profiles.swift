@@ -38,7 +38,7 @@ extension V1API {
         do throws(ControlError) {
             _ = try profile(at: try request.document())
         } catch {
-            problems = error.listedProblems
+            problems = error.problems
             guard !problems.isEmpty else { throw error }
         }
         return .json(.object([("problems", .array(problems.map(\.json)))]))
@@ -46,13 +46,8 @@ extension V1API {
 
     /// The profile at a node of a request's body.
     func profile(at node: JSONNode, excluding name: String? = nil) throws(ControlError) -> Profile {
-        let profiles = profiles
-        do throws(ProfileProblems) {
-            return try ProfileReader.profile(at: node, in: V1Request.bodyName) {
-                profiles.resolve($0, excluding: name)
-            }
-        } catch {
-            throw .problems(error)
+        try ControlError.reading { () throws(ProfileProblems) in
+            try ProfileReader.profile(at: node, in: V1Request.bodyName) { profiles.resolve($0, excluding: name) }
         }
     }
 

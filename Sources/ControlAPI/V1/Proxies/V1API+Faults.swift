@@ -7,31 +7,27 @@ extension V1API {
     static let longestFault = Duration.seconds(86_400)
 
     func putFault(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        let proxy = try proxies.proxy(request["name"])
-        try await proxy.put(try fault(request))
-        return .json(await json(of: proxy))
+        try await changingProxy(request) { proxy throws(ControlError) in try await proxy.put(try fault(request)) }
     }
 
     func deleteFault(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        let proxy = try proxies.proxy(request["name"])
-        try await proxy.removeFault(request["fault"])
-        return .json(await json(of: proxy))
+        try await changingProxy(request) { proxy throws(ControlError) in
+            try await proxy.removeFault(request["fault"])
+        }
     }
 
     func putFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let fault = try fault(request)
-        try await proxies.changeAll { proxy throws(ControlError) in try await proxy.put(fault) }
-        return .json(await jsonOfAll())
+        return try await changingAll { proxy throws(ControlError) in try await proxy.put(fault) }
     }
 
     func deleteFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let name = request["fault"]
         let known = proxies.all.filter { $0.state.hasHadFault(name) }
         guard !known.isEmpty else { throw .faultNotFound(name) }
-        try await proxies.changeAll { proxy throws(ControlError) in
+        return try await changingAll { proxy throws(ControlError) in
             if proxy.state.hasHadFault(name) { try await proxy.removeFault(name) }
         }
-        return .json(await jsonOfAll())
     }
 
     /// The fault of a request's body, under the name in its path.
@@ -51,13 +47,11 @@ extension V1API {
             }
             until = MonotonicClock.now + time
         }
-        let (node, profiles) = (try request.document(), profiles)
-        do throws(ProfileProblems) {
-            let fault = try ProfileReader.fault(at: node, in: V1Request.bodyName, named: name) { profiles.resolve($0) }
-            return .init(fault: fault, until: until)
-        } catch {
-            throw .problems(error)
+        let node = try request.document()
+        let fault = try ControlError.reading { () throws(ProfileProblems) in
+            try ProfileReader.fault(at: node, in: V1Request.bodyName, named: name) { profiles.resolve($0) }
         }
+        return .init(fault: fault, until: until)
     }
 }
 

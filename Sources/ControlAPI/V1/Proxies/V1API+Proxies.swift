@@ -53,19 +53,14 @@ extension V1API {
             (definition.base, definition.baseReference) = (profile, reference)
             definition.seed = definition.seed ?? profile.seed
         }
-        if let node = object["faults"] { definition.extras = try faults(at: node) }
+        if let node = object["faults"] {
+            definition.extras = try ControlError.reading { () throws(ProfileProblems) in
+                try ProfileReader.faults(at: node, in: V1Request.bodyName) { profiles.resolve($0) }
+            }
+        }
         let count = (definition.base?.allFaults.count ?? 0) + definition.extras.count
         guard count <= ProfileLimits.faults else { throw .limit("a proxy has at most \(ProfileLimits.faults) faults") }
         return definition
-    }
-
-    private func faults(at node: JSONNode) throws(ControlError) -> [Fault] {
-        let profiles = profiles
-        do throws(ProfileProblems) {
-            return try ProfileReader.faults(at: node, in: V1Request.bodyName) { profiles.resolve($0) }
-        } catch {
-            throw .problems(error)
-        }
     }
 
     func populate(_ request: V1Request) async throws(ControlError) -> APIResponse {
@@ -77,14 +72,32 @@ extension V1API {
     }
 
     func changeProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+        try await changingProxy(request) { proxy throws(ControlError) in
+            let object = try request.object("enabled", "listen", "upstream")
+            try await proxy.update(
+                listen: try object.text("listen").map(V1API.listen),
+                upstream: try object.text("upstream").map(LoopbackAddress.completing),
+                isEnabled: try object.flag("enabled")
+            )
+        }
+    }
+
+    /// Changes the proxy that a request names; the response shows it then.
+    func changingProxy(
+        _ request: V1Request,
+        _ change: (ManagedProxy) async throws(ControlError) -> Void
+    ) async throws(ControlError) -> APIResponse {
         let proxy = try proxies.proxy(request["name"])
-        let object = try request.object("enabled", "listen", "upstream")
-        try await proxy.update(
-            listen: try object.text("listen").map(V1API.listen),
-            upstream: try object.text("upstream").map(LoopbackAddress.completing),
-            isEnabled: try object.flag("enabled")
-        )
+        try await change(proxy)
         return .json(await json(of: proxy))
+    }
+
+    /// Changes every proxy; the response shows them then.
+    func changingAll(
+        _ change: @escaping @Sendable (ManagedProxy) async throws(ControlError) -> Void
+    ) async throws(ControlError) -> APIResponse {
+        try await proxies.changeAll(change)
+        return .json(await jsonOfAll())
     }
 
     func deleteProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
@@ -93,29 +106,25 @@ extension V1API {
     }
 
     func putProfileOfProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        let proxy = try proxies.proxy(request["name"])
-        let (profile, reference) = try profileOrName(at: try request.document())
-        try await proxy.setBase(profile, reference, restarts: true)
-        return .json(await json(of: proxy))
+        try await changingProxy(request) { proxy throws(ControlError) in
+            let (profile, reference) = try profileOrName(at: try request.document())
+            try await proxy.setBase(profile, reference, restarts: true)
+        }
     }
 
     func deleteProfileOfProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        let proxy = try proxies.proxy(request["name"])
-        try await proxy.setBase(nil, nil)
-        return .json(await json(of: proxy))
+        try await changingProxy(request) { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
     }
 
     func putProfileOfAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let (profile, reference) = try profileOrName(at: try request.document())
-        try await proxies.changeAll { proxy throws(ControlError) in
+        return try await changingAll { proxy throws(ControlError) in
             try await proxy.setBase(profile, reference, restarts: true)
         }
-        return .json(await jsonOfAll())
     }
 
     func deleteProfileOfAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        try await proxies.changeAll { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
-        return .json(await jsonOfAll())
+        try await changingAll { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
     }
 }
 

@@ -31,30 +31,20 @@ struct V1Route: Sendable {
     }
 
     /// The route with a parameter of the query.
-    func query(_ name: String, _ text: String) -> V1Route {
-        var route = self
-        route.query.append((name, text))
-        return route
-    }
+    func query(_ name: String, _ text: String) -> V1Route { with { $0.query.append((name, text)) } }
 
     /// The route with a body of a schema.
-    func takes(_ schema: String) -> V1Route {
-        var route = self
-        route.body = schema
-        return route
-    }
+    func takes(_ schema: String) -> V1Route { with { $0.body = schema } }
 
     /// The route with a response of a schema or a media type; without one it gives a proxy.
-    func gives(_ content: String?, _ status: Int = 200) -> V1Route {
-        var route = self
-        route.success = (status, content)
-        return route
-    }
+    func gives(_ content: String?, _ status: Int = 200) -> V1Route { with { $0.success = (status, content) } }
 
     /// The route with further statuses of errors; see `errors`.
-    func fails(_ statuses: Int...) -> V1Route {
+    func fails(_ statuses: Int...) -> V1Route { with { $0.failures.formUnion(statuses) } }
+
+    private func with(_ change: (inout V1Route) -> Void) -> V1Route {
         var route = self
-        route.failures.formUnion(statuses)
+        change(&route)
         return route
     }
 

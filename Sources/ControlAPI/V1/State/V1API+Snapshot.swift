@@ -2,7 +2,7 @@ import FaultProfile
 
 extension V1API {
     /// The most bytes of a snapshot's text: 64 MiB.
-    public static let snapshotLimit = 64 << 20
+    package static let snapshotLimit = 64 << 20
 
     func readSnapshot(_ request: V1Request) async throws(ControlError) -> APIResponse { .json(snapshot) }
 
@@ -28,14 +28,14 @@ extension V1API {
     }
 
     /// The text of a snapshot, as a file; never of half a replacement of the state.
-    public var snapshotText: String {
+    package var snapshotText: String {
         get async { await proxies.replacing.withLock { snapshot.readable + "\n" } }
     }
 
     /// Makes the proxies and profiles of a snapshot's text, in a server without proxies.
     ///
     /// - Throws: a `SnapshotProblem`; there are no proxies then.
-    public func restore(_ bytes: [UInt8]) async throws(SnapshotProblem) {
+    package func restore(_ bytes: [UInt8]) async throws(SnapshotProblem) {
         let wanted: Wanted
         do throws(ControlError) {
             wanted = try snapshot(at: try V1API.document(bytes, "snapshot", limit: V1API.snapshotLimit))
@@ -76,7 +76,7 @@ extension V1API {
             let object = try V1Object(node, keys: keys)
             var definition = try definition(object)
             guard !definitions.contains(where: { $0.name == definition.name }) else {
-                throw .proxyExists(definition.name)
+                throw .proxyExists
             }
             definition.baseReference = try object.text("profileName") ?? definition.baseReference
             definition.toxics = try ToxiproxyAPI(proxies: proxies, isStrict: true)
@@ -88,11 +88,10 @@ extension V1API {
 }
 
 /// Why a snapshot can't be restored.
-public struct SnapshotProblem: Error, Sendable {
-    /// The reason.
-    public let text: String
+package struct SnapshotProblem: Error, Sendable {
+    package let text: String
     /// Whether the text itself is wrong; otherwise a proxy can't start.
-    public let isDamaged: Bool
+    package let isDamaged: Bool
 }
 
 extension ManagedProxy.State {

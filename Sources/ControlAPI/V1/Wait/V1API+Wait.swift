@@ -31,7 +31,7 @@ extension V1API {
             let name = condition.metric.rawValue
             let since = condition.baseline > 0 ? ", \(value - condition.baseline) of it since the baseline" : ""
             throw .waitedInVain("“\(text)” didn't hold within \(limit.text): \(name) is \(value)\(since)")
-        case .noProxy: throw .proxyNotFound(proxy ?? "")
+        case .noProxy: throw .proxyNotFound
         case .over: throw .stopped
         }
     }

@@ -39,28 +39,6 @@ struct WaitCondition: Hashable, Sendable {
         }
     }
 
-    /// How the counter compares with the number.
-    enum Comparison: String, CaseIterable {
-        case atLeast = ">="
-        case atMost = "<="
-        case equal = "=="
-        case unequal = "!="
-        case above = ">"
-        case below = "<"
-
-        /// Whether the comparison holds.
-        func holds(_ value: Int64, _ number: Int64) -> Bool {
-            switch self {
-            case .atLeast: value >= number
-            case .atMost: value <= number
-            case .equal: value == number
-            case .unequal: value != number
-            case .above: value > number
-            case .below: value < number
-            }
-        }
-    }
-
     let metric: Metric
     let comparison: Comparison
     let number: Int64
@@ -71,7 +49,6 @@ struct WaitCondition: Hashable, Sendable {
     init(_ text: String) throws(ControlError) {
         let word = text.trimmed.prefix { $0.isLetter }
         let rest = text.trimmed.dropFirst(word.count).trimmed
-        // Two characters first: “>=” begins like “>”.
         let comparison = Comparison.allCases.first { rest.hasPrefix($0.rawValue) }
         guard let metric = Metric(rawValue: String(word)), let comparison,
             let number = Int64(rest.dropFirst(comparison.rawValue.count).trimmed), number >= 0
