@@ -1,6 +1,6 @@
 import CPage
 import Digests
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 extension V1API {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The password that an explicit proxy asks for; any user name goes with it.
 public struct ProxyPassword: Hashable, Sendable {
