@@ -6,11 +6,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help checks system demo build test built-tests readme forward clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
-# The same flags for the tests and for what they build, so that nothing is built twice. A crash says its lines, and a third
-# of the build goes: the index, which editors make for themselves, and what only a debugger reads (`make test DEBUGGED=`
-# builds with both). The check keeps the arrows between the modules true.
-DEBUGGED := --disable-index-store -Xswiftc -gline-tables-only
-CHECKED := $(DEBUGGED) --explicit-target-dependency-import-check error
+# The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
+# arrows between the modules true.
+CHECKED := --explicit-target-dependency-import-check error
 RELEASE := .build/release/squall
 DEMO := .build/release/squall-demo
 # The build for other machines, and where make install puts it.
@@ -77,18 +75,18 @@ example: #: build and test the package of docs/examples that uses the libraries,
 	@scripts/tagged.sh .build-tagged/squall
 	@rm -f docs/examples/clients/Package.resolved
 	@$(call timed,example,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
-		swift test $(DEBUGGED) --package-path docs/examples/clients --scratch-path .build-example)
+		swift test --package-path docs/examples/clients --scratch-path .build-example)
 
 photos: #: build and test the package of docs/examples that takes uploads with Hummingbird (about 5 minutes at first)
 	@scripts/install.sh build
 	@rm -f .build-photos/debug.yaml
-	@$(call timed,photos,swift test $(DEBUGGED) --package-path docs/examples/photos --scratch-path .build-photos)
+	@$(call timed,photos,swift test --package-path docs/examples/photos --scratch-path .build-photos)
 
 docs: ## write the tables of pages and the reference of the libraries
 	@scripts/install.sh build
-	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(DEBUGGED) profile-documents
+	@SWIFT_DETERMINISTIC_HASHING=1 swift run profile-documents
 	@rm -rf .build-docs
-	@SQUALL_DOCS=1 swift package $(DEBUGGED) --allow-writing-to-directory .build-docs generate-documentation \
+	@SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs generate-documentation \
 		$(foreach target,SquallTransfer SquallProxy SquallTesting ResumableUploads,--target $(target)) \
 		--enable-experimental-combined-documentation --output-path .build-docs \
 		--warnings-as-errors --transform-for-static-hosting
