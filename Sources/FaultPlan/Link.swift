@@ -252,12 +252,12 @@ public struct Link: Sendable {
         )
         if context.isBlackholed { isBlackholed = true }
         isPaused = context.isPaused
-        let endOffset = faults[0].stop?.offset ?? (hasEnded ? arrived : nil)
+        let endOffset = context.stop ?? (hasEnded ? arrived : nil)
         isDiscarding = context.isDiscarding && endOffset == nil
         let writeOffset = min(context.progress.bytes, endOffset ?? .max, context.writeLimit)
         var readLimit = endOffset == nil ? max(0, min((context.readEnd ?? arrived) - arrived, room)) : 0
         if isDiscarding { readLimit = Link.uncounted }
-        let isOver = context.progress.hasEnded || faults[0].isClosing
+        let isOver = context.progress.hasEnded || context.isClosing
         let end = isOver && delivered == endOffset ? takeEnd() : nil
         return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: context.wake)
     }

@@ -173,6 +173,8 @@ struct LinkFaults: Sendable {
             context.wake(at: spacing.wake(for: change, now: now))
         }
         lateness.wait(until: context.wake.nanoseconds)
+        context.stop = stop?.offset
+        context.isClosing = isClosing
         return context
     }
 
