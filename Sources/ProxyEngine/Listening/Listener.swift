@@ -143,8 +143,9 @@ final class Listener: LoopHandler, LoopShutdownHandler {
 
     private func hand(_ detached: DetachedSocket, _ room: Room) {
         if case .refused(let fault) = room {
-            refuse(detached)
+            // First, so that the journal has the line when the client is refused.
             record(.refuses, fault)
+            refuse(detached)
             return
         }
         let destination = context.configuration.destination
