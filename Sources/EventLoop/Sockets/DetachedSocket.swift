@@ -8,6 +8,12 @@ public final class DetachedSocket: Sendable {
     /// Whether it is a Unix-domain socket.
     public let isUnix: Bool
 
+    /// Takes over a connected, non-blocking TCP socket.
+    package convenience init(connected descriptor: Int32) {
+        SystemSocket.setNoDelay(descriptor)
+        self.init(descriptor, SystemCalls(nil), isUnix: false)
+    }
+
     init(_ descriptor: Int32, _ system: SystemCalls, isUnix: Bool) {
         self.system = system
         self.descriptor = Atomic(descriptor)

@@ -42,7 +42,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads a `sockaddr`; `nil` for families other than IPv4 and IPv6.
-    init?(_ address: UnsafePointer<sockaddr>) {
+    package init?(_ address: UnsafePointer<sockaddr>) {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         switch Int32(address.pointee.sa_family) {
         case AF_INET:
@@ -91,10 +91,10 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    var family: Int32 { unix != nil ? AF_UNIX : isIPv6 ? AF_INET6 : AF_INET }
+    package var family: Int32 { unix != nil ? AF_UNIX : isIPv6 ? AF_INET6 : AF_INET }
 
     /// Calls `body` with the address as a `sockaddr`.
-    func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    package func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         if let unix { return SocketAddress.withSystemAddress(of: unix, body) }
         if isIPv6 {
             var six = sockaddr_in6()
@@ -123,10 +123,10 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address of a socket's peer; `nil` if the connection is over.
-    static func peer(of descriptor: Int32) -> SocketAddress? { told { getpeername(descriptor, $0, $1) } }
+    package static func peer(of descriptor: Int32) -> SocketAddress? { told { getpeername(descriptor, $0, $1) } }
 
     /// The address that a socket is bound to.
-    static func bound(to descriptor: Int32) throws(SystemError) -> SocketAddress {
+    package static func bound(to descriptor: Int32) throws(SystemError) -> SocketAddress {
         guard let address = told(by: { getsockname(descriptor, $0, $1) }) else { throw .last("getsockname") }
         return address
     }

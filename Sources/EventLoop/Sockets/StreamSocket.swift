@@ -27,6 +27,8 @@ public final class StreamSocket {
     var probeIndex: Int32 = -1
     /// The tick of the last short read.
     var probeTick: UInt32 = 0
+    /// The limit of the receive buffer; 0 for the system's.
+    private var receiveBuffer: Int32 = 0
     /// The error that broke the connection; the system reports it only once.
     private var failure: Failure?
     private var tag: UInt8 = 0
@@ -116,6 +118,23 @@ public final class StreamSocket {
             loop.giveBackPipes()
             return try loop.system.makeSocket(family: address.family)
         }
+    }
+
+    /// Closes the connection and takes over another one in its place, which the same handler watches, with the same settings.
+    ///
+    /// - Returns: `false` if the other one has been taken already.
+    public func replace(by detached: DetachedSocket) -> Bool {
+        loop.preconditionOnLoop()
+        let next = detached.take()
+        guard next >= 0, let handler else { return false }
+        close()
+        descriptor = next
+        isUnix = detached.isUnix
+        (failure, hasNews, peerEnded, isProbed) = (nil, false, false, false)
+        if receiveBuffer > 0 { setReceiveBuffer(Int(receiveBuffer)) }
+        if stampsArrivals { stampArrivals() }
+        watch(by: handler._withUnsafeGuaranteedRef { $0 }, tag: Int(tag))
+        return true
     }
 
     private init(_ descriptor: Int32, _ loop: EventLoop) {
@@ -310,6 +329,7 @@ public final class StreamSocket {
     /// Limits the kernel's receive buffer, in bytes, 1 or more (SO_RCVBUF, tcp(7)). An already advertised window stays.
     public func setReceiveBuffer(_ bytes: Int) {
         loop.preconditionOnLoop()
+        receiveBuffer = Int32(clamping: bytes)
         guard isOpen else { return }
         loop.system.setReceiveBuffer(bytes, descriptor)
     }

@@ -43,8 +43,14 @@ extension Connection {
             perform(state.connected(at: loop.now))
             return flow(at: loop.now)
         }
-        // Bytes flow after the reply.
-        preamble.handshake.succeed()
+        // Bytes flow after the reply, or on another socket.
+        if let handover = shard.context.configuration.handover, let socket = client.peerAddress.flatMap(handover) {
+            guard client.replace(by: socket) else { return abandon(reset: true) }
+            _ = preamble.handshake.takeReply()
+            preamble.unsent = []
+        } else {
+            preamble.handshake.succeed()
+        }
         perform(state.connected(at: loop.now))
     }
 
