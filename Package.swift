@@ -68,6 +68,8 @@ let package = Package(
         .target(name: "CPage", exclude: ["page.html"]),
         .target(name: "CNetlink"),
         .target(name: "CProcess"),
+        .target(name: "CSeccomp"),
+        .module("Supervisor", ["CSeccomp", "EventLoop", "OperatingSystem", "Units"], hasUnsafeCode: true),
         .module("OperatingSystem", ["CProcess", "Units"], hasUnsafeCode: true),
         .module("EventLoop", ["CLibevent", "OperatingSystem", "Units"], hasUnsafeCode: true),
         // Profiles is a symbolic link, because resources lie in the folder of their target.
@@ -175,7 +177,7 @@ let package = Package(
                 "ArgumentParser", "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan",
                 "FaultProfile", "Forecast", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOPosix",
                 "OperatingSystem", "OriginServer", "ProxyEngine", "QRCode", "Journal", "ResumableUploads",
-                "StreamReading", "SystemPackage", "TransferClient", "TransferProtocol", "Units",
+                "StreamReading", "Supervisor", "SystemPackage", "TransferClient", "TransferProtocol", "Units",
             ],
             // For `make docs` and the description of the control API.
             "ProfileDocuments": ["FaultProfile", "Units"],
@@ -202,6 +204,7 @@ let package = Package(
             "JournalTests": ["FaultPlan", "FaultProfile", "Journal", "SimulatedLink", "Units"],
             "StreamReadingTests": ["FaultPlan", "FaultProfile", "StreamReading", "TestProtocols", "Units"],
             "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
+            "SupervisorTests": ["EventLoop", "Supervisor", "Units"],
             "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
             "ProxyEngineTests": [
                 "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "StreamReading",

@@ -14,7 +14,7 @@ struct Squall: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            DemoCommand.self, RunCommand.self, TestCommand.self, ServeCommand.self, CtlCommand.self,
+            DemoCommand.self, RunCommand.self, ExecCommand.self, TestCommand.self, ServeCommand.self, CtlCommand.self,
             ReplayCommand.self, ShrinkCommand.self, JournalCommand.self, PlanCommand.self, CheckCommand.self,
             ProfilesCommand.self,
             OriginCommand.self,

@@ -15,6 +15,7 @@ import Testing
             "--journal", "--start-at", "--threads", "--watch", "--forward-proxy", "--allow-client",
             "--proxy-password-file", "--allow-local-targets", "--host", "--detach",
         ],
+        "exec": everyday + ["--only", "--except", "--unproxied", "--seed", "--journal", "--threads"],
         "plan": everyday + [
             "--journal", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until",
             "--svg", "--png",

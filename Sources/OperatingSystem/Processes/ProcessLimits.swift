@@ -56,6 +56,30 @@ public enum ProcessLimits {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// Leaves Ctrl-C and Ctrl-\ of a terminal to a command in the same process group.
+    package static func ignoreKeyboardSignals() {
+        signal(SIGINT, SIG_IGN)
+        signal(SIGQUIT, SIG_IGN)
+    }
+
+    /// Ends this process as a command of its has ended, without a second core file.
+    package static func end(like end: ChildProcess.End) -> Never {
+        guard case .signal(let number) = end else {
+            if case .exit(let code) = end { exit(code) }
+            exit(1)
+        }
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        fflush(nil)
+        signal(number, SIG_DFL)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, number)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
+        exit(128 + number)
+    }
+
     private static var openFiles: rlimit {
         get {
             var limit = rlimit()

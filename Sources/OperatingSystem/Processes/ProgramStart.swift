@@ -14,12 +14,15 @@ enum ProgramStart {
         /// The standard input of this process, `output` for both outputs, and `channel` as `DetachedProgram.channel`; in
         /// a session of its own.
         case detached(output: Int32, channel: Int32)
+        /// Those of this process, in its process group; with `channel` as `ForegroundCommand.channel`.
+        case shared(channel: Int32?)
 
         /// The flag of posix_spawn(3) for the program's group. `POSIX_SPAWN_SETSID` is a GNU extension that isn't imported.
         var groupFlag: Int32 {
             switch self {
             case .none, .descriptors, .inheritedOutputs: Int32(POSIX_SPAWN_SETPGROUP)
             case .detached: 0x80
+            case .shared: 0
             }
         }
     }
@@ -28,7 +31,7 @@ enum ProgramStart {
     /// as in execvp(3).
     static func run(
         _ arguments: [String],
-        _ environment: [String: String],
+        _ environment: [String: String]?,
         _ streams: Streams
     ) throws(SystemError) -> pid_t {
         do throws(SystemError) {
@@ -83,6 +86,8 @@ enum ProgramStart {
             posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
             posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
             posix_spawn_file_actions_adddup2(&actions, channel, DetachedProgram.channel)
+        case .shared(let channel):
+            if let channel { posix_spawn_file_actions_adddup2(&actions, channel, ForegroundCommand.channel) }
         }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -90,7 +95,7 @@ enum ProgramStart {
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        for number in [SIGCHLD, SIGINT, SIGPIPE, SIGTERM] { sigaddset(&signals, number) }
+        for number in [SIGCHLD, SIGINT, SIGPIPE, SIGQUIT, SIGTERM] { sigaddset(&signals, number) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setpgroup(&attributes, 0)
         let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | streams.groupFlag

@@ -1,18 +1,21 @@
 import ArgumentParser
 import OperatingSystem
 
-/// `squall guard`: the process that runs a command of `squall test`. Not for people.
+/// `squall guard`: the process that runs a command of `squall test` or `squall exec`. Not for people.
 struct GuardCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "guard",
-        abstract: "Run a command of squall test; standard input is a socket of it.",
+        abstract: "Run a command of squall test, whose socket is standard input, or of squall exec.",
         shouldDisplay: false
     )
 
     @Argument(help: "The folder of the run.")
-    var folder: String
+    var folder: String?
+
+    @Argument(parsing: .postTerminator, help: "The command of squall exec, behind --.")
+    var command: [String] = []
 
     func run() {
-        CommandGuard.run(folder: folder)
+        if let folder { CommandGuard.run(folder: folder) } else { ForegroundCommand.runGuard(command) }
     }
 }

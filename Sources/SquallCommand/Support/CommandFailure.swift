@@ -9,6 +9,12 @@ enum ExitStatus: Int32 {
     case wrongInput = 2
     /// Failed for now; the same command resumes.
     case resumable = 75
+    /// `squall exec`: this system doesn't let Squall supervise a command.
+    case cannotSupervise = 125
+    /// `squall exec`: the command can't be run.
+    case cannotRunCommand = 126
+    /// `squall exec`: there is no such command.
+    case noSuchCommand = 127
 }
 
 /// A failed subcommand: its message and exit code.

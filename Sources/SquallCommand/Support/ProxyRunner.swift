@@ -96,7 +96,7 @@ struct ProxyRunner {
     }
 
     /// Opens the journal. Changes nothing in an existing file before the proxies run.
-    private func openJournal() throws(CommandFailure) -> LineWriter? {
+    func openJournal() throws(CommandFailure) -> LineWriter? {
         guard let journal else { return nil }
         try inputs.check(writing: "the journal", to: journal)
         do {
@@ -171,7 +171,7 @@ struct ProxyRunner {
     }
 
     /// Flushes the journal and reports missing lines.
-    private func finish(_ journal: JournalWriter?, _ output: LineWriter?) throws(CommandFailure) {
+    func finish(_ journal: JournalWriter?, _ output: LineWriter?) throws(CommandFailure) {
         guard let journal, let output else { return }
         let omitted = journal.finish()
         if omitted > 0 {

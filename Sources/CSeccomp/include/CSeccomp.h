@@ -1,0 +1,64 @@
+// What a supervisor of other programs' connect(2) needs of Linux, where Swift can't call it: a filter of system calls whose
+// caller waits for an answer (seccomp_unotify(2)), and the descriptors and the memory of that caller.
+#ifndef CSECCOMP_H
+#define CSECCOMP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#ifdef __linux__
+// For Swift, whose Glibc leaves them out.
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#endif
+
+// The calls that wait for an answer.
+enum {
+    squall_call_other = 0,
+    squall_call_connect = 1,
+    squall_call_peer_name = 2,
+    squall_call_pending_error = 3,
+};
+
+// A thread of a supervised program that waits for an answer.
+struct squall_call {
+    uint64_t id;
+    // The thread.
+    pid_t thread;
+    // One of squall_call_….
+    int kind;
+    int descriptor;
+    // The address of the caller's memory for a socket's address or an option's value.
+    uint64_t value;
+    // For connect the length of the address, for the others the address of the length.
+    uint64_t length;
+};
+
+// Filters the calls of this thread and of everything that it starts, for ever, and sets no_new_privs (prctl(2)). Returns a
+// descriptor for squall_next_call, closed on exec, or -errno: EBUSY if another supervisor is there already.
+int squall_supervise_connects(void);
+
+// Takes the next call that waits for an answer. Returns 0 or an errno value; ENOENT if its caller doesn't wait any more.
+int squall_next_call(int supervisor, struct squall_call *call);
+
+// Whether the caller still waits.
+int squall_is_waiting(int supervisor, uint64_t id);
+
+// Ends a call: it succeeds, fails with `error`, or, with -1 for `error`, is made by the kernel as if nobody had been asked.
+// Returns 0 or an errno value.
+int squall_answer(int supervisor, uint64_t id, int error);
+
+// A descriptor of the process of `thread`, by pidfd_open(2), for squall_duplicate. Returns -errno on failure.
+int squall_open_process(pid_t thread);
+
+// Duplicates a descriptor of a process, closed on exec, see pidfd_getfd(2). Returns -errno on failure.
+int squall_duplicate(int process, int descriptor);
+
+// Copies from and to the memory of a thread's process. Return the number of bytes, or -errno.
+ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count);
+ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count);
+
+// A number that no other socket of the machine has (SO_COOKIE, socket(7)); 0 on failure.
+uint64_t squall_socket_cookie(int descriptor);
+
+#endif

@@ -1,0 +1,241 @@
+#define _GNU_SOURCE
+#include "CSeccomp.h"
+
+#include <errno.h>
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef SO_COOKIE
+#define SO_COOKIE 57
+#endif
+#ifndef MSG_FASTOPEN
+#define MSG_FASTOPEN 0x20000000
+#endif
+#ifndef __NR_pidfd_open
+#define __NR_pidfd_open 434
+#endif
+#ifndef __NR_pidfd_getfd
+#define __NR_pidfd_getfd 438
+#endif
+#ifndef __NR_io_uring_setup
+#define __NR_io_uring_setup 425
+#endif
+#define PIDFD_OF_THREAD O_EXCL
+#define TCP_LEVEL 6
+#define FASTOPEN_CONNECT 30
+
+// The system calls of a 32-bit program on this machine.
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#define ARCHITECTURE_32 AUDIT_ARCH_I386
+enum { connect_32 = 362, peer_name_32 = 368, get_option_32 = 365, set_option_32 = 366, send_to_32 = 369, send_message_32 = 370 };
+enum { io_uring_setup_32 = 425, socket_call_32 = 102 };
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#define ARCHITECTURE_32 AUDIT_ARCH_ARM
+enum { connect_32 = 283, peer_name_32 = 287, get_option_32 = 295, set_option_32 = 294, send_to_32 = 290, send_message_32 = 296 };
+enum { io_uring_setup_32 = 425, socket_call_32 = -2 };
+#endif
+
+// The calls of socketcall(2).
+enum { socket_call_connect = 3, socket_call_peer_name = 7, socket_call_get_option = 15 };
+
+#ifdef ARCHITECTURE
+#define FIELD(name) (offsetof(struct seccomp_data, name))
+// The lower half of an argument, on a little-endian machine.
+#define ARGUMENT(index) (FIELD(args) + 8 * (index))
+#define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
+// Runs the next `count` instructions if the loaded value is `value`, and skips them if not.
+#define WHEN(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, (count))
+#define WHEN_ANY_BIT(bits, count) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, (count))
+#define ASK RETURN(SECCOMP_RET_USER_NOTIF)
+#define ALLOW RETURN(SECCOMP_RET_ALLOW)
+#define FAIL(code) RETURN(SECCOMP_RET_ERRNO | (code))
+
+// For one architecture: the calls whose callers wait, and those by which a program would connect unseen. A program does
+// without TCP Fast Open and io_uring where the system hasn't got them.
+#define CALLS(connect, peer, get, set, send_to, send_message, uring)                                                             \
+    LOAD(FIELD(nr)), WHEN(connect, 1), ASK, WHEN(peer, 1), ASK, WHEN(uring, 1), FAIL(ENOSYS),                                    \
+    WHEN(get, 6), LOAD(ARGUMENT(1)), WHEN(SOL_SOCKET, 3), LOAD(ARGUMENT(2)), WHEN(SO_ERROR, 1), ASK, ALLOW,                      \
+    WHEN(set, 6), LOAD(ARGUMENT(1)), WHEN(TCP_LEVEL, 3), LOAD(ARGUMENT(2)), WHEN(FASTOPEN_CONNECT, 1), FAIL(EOPNOTSUPP), ALLOW,  \
+    WHEN(send_to, 4), LOAD(ARGUMENT(3)), WHEN_ANY_BIT(MSG_FASTOPEN, 1), FAIL(EOPNOTSUPP), ALLOW,                                 \
+    WHEN(send_message, 4), LOAD(ARGUMENT(2)), WHEN_ANY_BIT(MSG_FASTOPEN, 1), FAIL(EOPNOTSUPP), ALLOW
+
+static const struct sock_filter filter[] = {
+    LOAD(FIELD(arch)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE_32, 37, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
+    FAIL(ENOSYS),
+#if defined(__x86_64__)
+    // The calls of x32.
+    LOAD(FIELD(nr)), BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), FAIL(ENOSYS),
+#else
+    LOAD(FIELD(nr)), LOAD(FIELD(nr)), LOAD(FIELD(nr)),
+#endif
+    CALLS(__NR_connect, __NR_getpeername, __NR_getsockopt, __NR_setsockopt, __NR_sendto, __NR_sendmsg, __NR_io_uring_setup),
+    ALLOW,
+    LOAD(FIELD(nr)), WHEN(socket_call_32, 7), LOAD(ARGUMENT(0)), WHEN(socket_call_connect, 1), ASK, WHEN(socket_call_peer_name, 1), ASK,
+    WHEN(socket_call_get_option, 1), ASK,
+    CALLS(connect_32, peer_name_32, get_option_32, set_option_32, send_to_32, send_message_32, io_uring_setup_32),
+    ALLOW,
+};
+
+int squall_supervise_connects(void) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
+    struct sock_fprog program = {sizeof filter / sizeof filter[0], (struct sock_filter *)filter};
+    int supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    return supervisor < 0 ? -errno : supervisor;
+}
+
+// Reads the arguments of socketcall(2), `count` of 32 bits, from the caller's memory.
+static int read_arguments(const struct seccomp_notif *notice, uint32_t *arguments, size_t count) {
+    ssize_t size = (ssize_t)(count * sizeof *arguments);
+    return squall_read_memory((pid_t)notice->pid, notice->data.args[1], arguments, (size_t)size) == size;
+}
+
+static void decode(const struct seccomp_notif *notice, struct squall_call *call) {
+    const struct seccomp_data *data = &notice->data;
+    call->id = notice->id;
+    call->thread = (pid_t)notice->pid;
+    call->kind = squall_call_other;
+    call->descriptor = (int)data->args[0];
+    call->value = data->args[1];
+    call->length = data->args[2];
+    int is_32 = data->arch == ARCHITECTURE_32;
+    if (is_32 && data->nr == socket_call_32) {
+        uint32_t arguments[5] = {0};
+        switch (data->args[0]) {
+        case socket_call_connect:
+        case socket_call_peer_name:
+            if (!read_arguments(notice, arguments, 3)) return;
+            call->kind = data->args[0] == socket_call_connect ? squall_call_connect : squall_call_peer_name;
+            call->descriptor = (int)arguments[0];
+            call->value = arguments[1];
+            call->length = arguments[2];
+            return;
+        case socket_call_get_option:
+            if (!read_arguments(notice, arguments, 5)) return;
+            if (arguments[1] != SOL_SOCKET || arguments[2] != SO_ERROR) return;
+            call->kind = squall_call_pending_error;
+            call->descriptor = (int)arguments[0];
+            call->value = arguments[3];
+            call->length = arguments[4];
+            return;
+        default:
+            return;
+        }
+    }
+    if (data->nr == (is_32 ? connect_32 : __NR_connect)) {
+        call->kind = squall_call_connect;
+    } else if (data->nr == (is_32 ? peer_name_32 : __NR_getpeername)) {
+        call->kind = squall_call_peer_name;
+    } else if (data->nr == (is_32 ? get_option_32 : __NR_getsockopt)) {
+        call->kind = squall_call_pending_error;
+        call->value = data->args[3];
+        call->length = data->args[4];
+    }
+}
+
+int squall_next_call(int supervisor, struct squall_call *call) {
+    // Room for fields of later kernels, which the filter doesn't ask for.
+    union {
+        struct seccomp_notif notice;
+        char room[512];
+    } received;
+    memset(&received, 0, sizeof received);
+    if (ioctl(supervisor, SECCOMP_IOCTL_NOTIF_RECV, &received.notice) != 0) return errno;
+    decode(&received.notice, call);
+    return 0;
+}
+
+int squall_is_waiting(int supervisor, uint64_t id) {
+    return ioctl(supervisor, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+int squall_answer(int supervisor, uint64_t id, int error) {
+    struct seccomp_notif_resp response = {.id = id};
+    if (error < 0) {
+        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    } else {
+        response.error = -error;
+    }
+    return ioctl(supervisor, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0 ? 0 : errno;
+}
+
+// The process of a thread, by proc_pid_status(5); the thread itself where it can't be read.
+static pid_t process_of(pid_t thread) {
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return thread;
+    ssize_t count = read(file, text, sizeof text - 1);
+    close(file);
+    if (count <= 0) return thread;
+    text[count] = 0;
+    const char *line = strstr(text, "\nTgid:");
+    return line ? (pid_t)strtol(line + 6, NULL, 10) : thread;
+}
+
+int squall_open_process(pid_t thread) {
+    // A thread may have descriptors of its own; kernels before 6.9 open processes only.
+    int process = (int)syscall(__NR_pidfd_open, thread, PIDFD_OF_THREAD);
+    if (process < 0 && errno == EINVAL) process = (int)syscall(__NR_pidfd_open, process_of(thread), 0);
+    return process < 0 ? -errno : process;
+}
+
+int squall_duplicate(int process, int descriptor) {
+    int copy = (int)syscall(__NR_pidfd_getfd, process, descriptor, 0);
+    return copy < 0 ? -errno : copy;
+}
+
+ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count) {
+    struct iovec own = {bytes, count}, other = {(void *)(uintptr_t)address, count};
+    ssize_t read = process_vm_readv(thread, &own, 1, &other, 1, 0);
+    return read < 0 ? -errno : read;
+}
+
+ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count) {
+    struct iovec own = {(void *)bytes, count}, other = {(void *)(uintptr_t)address, count};
+    ssize_t written = process_vm_writev(thread, &own, 1, &other, 1, 0);
+    return written < 0 ? -errno : written;
+}
+
+uint64_t squall_socket_cookie(int descriptor) {
+    uint64_t cookie = 0;
+    socklen_t length = sizeof cookie;
+    return getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
+}
+#endif
+#endif
+
+#ifndef ARCHITECTURE
+int squall_supervise_connects(void) { return -ENOSYS; }
+int squall_next_call(int supervisor, struct squall_call *call) { (void)supervisor; (void)call; return ENOSYS; }
+int squall_is_waiting(int supervisor, uint64_t id) { (void)supervisor; (void)id; return 0; }
+int squall_answer(int supervisor, uint64_t id, int error) { (void)supervisor; (void)id; (void)error; return ENOSYS; }
+int squall_open_process(pid_t thread) { (void)thread; return -ENOSYS; }
+int squall_duplicate(int process, int descriptor) { (void)process; (void)descriptor; return -ENOSYS; }
+ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count) {
+    (void)thread; (void)address; (void)bytes; (void)count;
+    return -ENOSYS;
+}
+ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count) {
+    (void)thread; (void)address; (void)bytes; (void)count;
+    return -ENOSYS;
+}
+uint64_t squall_socket_cookie(int descriptor) { (void)descriptor; return 0; }
+#endif

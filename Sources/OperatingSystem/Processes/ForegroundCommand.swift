@@ -1,0 +1,142 @@
+import CProcess
+import Glibc
+
+/// A command that takes this process's place in front of its user: with its terminal, process group, input and outputs.
+///
+/// Its guard, this program once more, starts it, and stays as long as a process below it lives. When this process dies, the
+/// guard kills them all.
+package final class ForegroundCommand: Sendable {
+    /// What the guard tells.
+    package enum Report: Hashable, Sendable {
+        /// The guard runs. A connect to `testAddress` has failed with this errno value.
+        case tested(Int32)
+        /// The command can't be started, for this errno value.
+        case startFailed(Int32)
+        /// The command has ended; processes below it may live on.
+        case ended(ChildProcess.End)
+    }
+
+    /// The address to which the guard connects before it starts the command, of the block for documentation (RFC 5737).
+    package static let testAddress = "192.0.2.1"
+    /// The descriptor of the guard's channel.
+    static let channel: Int32 = 3
+
+    private let process: pid_t
+    private let socket: Int32
+
+    private init(process: pid_t, socket: Int32) { (self.process, self.socket) = (process, socket) }
+
+    deinit { close(socket) }
+
+    /// Starts the guard, by `guardWords` behind this program's name, as a child of the calling thread: it inherits the thread's
+    /// filter of system calls.
+    ///
+    /// - Throws: `SystemError` of socketpair or posix_spawn.
+    package static func start(guardedBy guardWords: [String]) throws(SystemError) -> ForegroundCommand {
+        var sockets: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &sockets) == 0 else { throw .last("socketpair") }
+        defer { close(sockets[1]) }
+        // With SIGCHLD ignored, waiting for children doesn't work.
+        signal(SIGCHLD, SIG_DFL)
+        // A guard that is killed leaves its processes to this one.
+        _ = squall_adopt_orphans()
+        do throws(SystemError) {
+            let process = try ProgramStart.runSelf(guardWords, .shared(channel: sockets[1]))
+            return ForegroundCommand(process: process, socket: sockets[0])
+        } catch {
+            close(sockets[0])
+            throw error
+        }
+    }
+
+    /// Waits for what the guard tells next; `nil` when it has ended, and every process below it.
+    package func next() -> Report? {
+        guard let (report, number) = GuardProtocol.report(from: socket) else {
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            // Nothing is left of one that has ended by itself.
+            if status != 0 { Descendants.killAll() }
+            return nil
+        }
+        return switch report {
+        case .ready, .folderFailed: .tested(number)
+        case .startFailed: .startFailed(number)
+        case .exit: .ended(.exit(number))
+        case .signal: .ended(.signal(number))
+        }
+    }
+
+    /// Sends a signal to the command; does nothing once it has ended.
+    package func send(_ signal: Int32) { try? GuardProtocol.write([UInt8(clamping: signal)], to: socket) }
+
+    // MARK: The guard
+
+    /// Runs the guard and the command: descriptor 3 is the channel. Returns when no process is left.
+    package static func runGuard(_ arguments: [String]) {
+        _ = fcntl(channel, F_SETFD, FD_CLOEXEC)
+        signal(SIGQUIT, SIG_IGN)
+        let children = squall_open_child_signals()
+        guard children >= 0, squall_adopt_orphans() == 0 else {
+            return GuardProtocol.write(.startFailed, children < 0 ? -children : ENOSYS, to: channel)
+        }
+        GuardProtocol.write(.ready, test(), to: channel)
+        // The other side closes the channel if the test has failed.
+        guard GuardProtocol.read(1, from: channel) != nil else { return }
+        do throws(SystemError) {
+            watch(try ProgramStart.run(arguments, nil, .shared(channel: nil)), children)
+        } catch {
+            GuardProtocol.write(.startFailed, error.code, to: channel)
+        }
+    }
+
+    /// What a connect to the test's address fails with; 0 if it doesn't.
+    private static func test() -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = Glibc.socket(AF_INET, type, 0)
+        guard descriptor >= 0 else { return errno }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(9).bigEndian
+        inet_pton(AF_INET, testAddress, &address.sin_addr)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return result == 0 ? 0 : errno
+    }
+
+    /// Stays until no process is left, or kills them when the other side has gone.
+    private static func watch(_ process: pid_t, _ children: Int32) {
+        var isRunning = true
+        while true {
+            var sources = [
+                pollfd(fd: channel, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: children, events: Int16(POLLIN), revents: 0),
+            ]
+            _ = poll(&sources, 2, -1)
+            if sources[0].revents != 0 {
+                guard let byte = GuardProtocol.read(1, from: channel) else { return Descendants.killAll() }
+                if isRunning { _ = kill(process, Int32(byte[0])) }
+            }
+            guard sources[1].revents != 0 else { continue }
+            squall_drain_child_signals(children)
+            var status: Int32 = 0
+            var child = waitpid(-1, &status, WNOHANG)
+            while child > 0 {
+                if child == process {
+                    isRunning = false
+                    switch ChildProcess.End(status: status) {
+                    case .exit(let code): GuardProtocol.write(.exit, code, to: channel)
+                    case .signal(let number): GuardProtocol.write(.signal, number, to: channel)
+                    }
+                }
+                child = waitpid(-1, &status, WNOHANG)
+            }
+            // ECHILD: none is left.
+            if child < 0, errno == ECHILD { return }
+        }
+    }
+}

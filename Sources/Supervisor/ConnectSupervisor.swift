@@ -1,0 +1,301 @@
+import EventLoop
+import Glibc
+import Units
+
+/// Decides about the calls of supervised programs: which connections go through the proxy, and how each connect ends.
+///
+/// A program's own socket connects to a listener that never answers, and the proxy dials the target. When that has succeeded,
+/// a socket of the proxy connects to the program's, which completes both connects (a simultaneous open, RFC 9293, section
+/// 3.5). A thread whose connect blocks gets no answer before the outcome is known.
+///
+/// It has no thread, clock or descriptor: calls, outcomes and the time come from outside.
+package final class ConnectSupervisor {
+    /// The most connects that are kept track of at a time: 4,096. One more fails with EAGAIN.
+    package static let limit = 4_096
+    /// How often connects are looked after whose program may be gone: every second.
+    package static let interval = Duration.seconds(1)
+
+    private struct Pending {
+        /// The call that waits; `nil` where none does.
+        var call: UInt64?
+        let process: Int32
+        let descriptor: Int32
+        let cookie: UInt64
+        let local: SocketAddress
+        /// The program's socket, while its thread waits.
+        var socket: Int32?
+        /// When the thread is told that the connect goes on without it.
+        var deadline: Moment
+    }
+
+    private let system: any SupervisorSystem
+    private let isWanted: (SocketAddress) -> Bool
+    /// Whether what can't be redirected is left to the kernel; otherwise it fails with EACCES.
+    private let allowsUnproxied: Bool
+    private var pending: [UInt64: Pending] = [:]
+    private var dials: [UInt64: UInt64] = [:]
+    /// The errors of sockets that were refused for another reason, by cookie, until the program asks.
+    private var errors: [UInt64: Int32] = [:]
+
+    /// A supervisor that redirects the connections to the targets that `isWanted`.
+    package init(_ system: any SupervisorSystem, allowsUnproxied: Bool, isWanted: @escaping (SocketAddress) -> Bool) {
+        self.system = system
+        self.allowsUnproxied = allowsUnproxied
+        self.isWanted = isWanted
+    }
+
+    /// The number of connects that aren't decided.
+    package var count: Int { pending.count }
+
+    /// When `look` is to be called next.
+    package func nextLook(after now: Moment) -> Moment {
+        guard !pending.isEmpty else { return .distantFuture }
+        return pending.values.reduce(now + ConnectSupervisor.interval) { min($0, $1.deadline) }
+    }
+
+    /// A program's thread waits.
+    package func receive(_ call: SupervisedCall, at now: Moment) {
+        switch call.kind {
+        case .connect: connect(call, at: now)
+        case .peerName: system.answer(call.id, tellTarget(of: call) ? .success : .kernel)
+        case .pendingError: system.answer(call.id, tellError(of: call) ? .success : .kernel)
+        case .other: system.answer(call.id, .kernel)
+        }
+    }
+
+    private func connect(_ call: SupervisedCall, at now: Moment) {
+        guard let target = system.address(of: call) else { return system.answer(call.id, .kernel) }
+        let process: Int32
+        let socket: Int32
+        do throws(SystemFailure) {
+            process = try system.process(of: call).get()
+        } catch {
+            return leave(call, error.code)
+        }
+        do throws(SystemFailure) {
+            socket = try system.socket(call.descriptor, of: process).get()
+        } catch {
+            system.close(process)
+            // The kernel says what is wrong with the descriptor.
+            return error.code == EBADF ? system.answer(call.id, .kernel) : leave(call, error.code)
+        }
+        if !redirect(call, process, socket, to: target, at: now) {
+            system.close(socket)
+            system.close(process)
+        }
+    }
+
+    /// Redirects a connect, or answers it; returns whether the process and the socket are kept.
+    private func redirect(
+        _ call: SupervisedCall,
+        _ process: Int32,
+        _ socket: Int32,
+        to target: SocketAddress,
+        at now: Moment
+    ) -> Bool {
+        let facts = system.facts(of: socket)
+        if facts.isUDP, target.port == 443 { system.note(.http3) }
+        guard facts.isTCP, isWanted(target) else {
+            system.answer(call.id, .kernel)
+            return false
+        }
+        if let dial = dials[facts.cookie], facts.state == .connecting {
+            return repeats(call, dial, facts, socket: socket, process: process)
+        }
+        guard facts.state == .closed else {
+            // Connected, or connecting past this supervisor: the kernel says so.
+            system.answer(call.id, .kernel)
+            return false
+        }
+        guard pending.count < ConnectSupervisor.limit else {
+            system.note(.full)
+            system.answer(call.id, .failure(EAGAIN))
+            return false
+        }
+        errors[facts.cookie] = nil
+        let local: SocketAddress
+        do throws(SystemFailure) {
+            local = try system.beginConnecting(socket, to: target).get()
+        } catch {
+            leave(call, error.code)
+            return false
+        }
+        do throws(SystemFailure) {
+            let dial = try system.dial(target, for: local).get()
+            begin(dial, call, facts, local, socket: socket, process: process, at: now)
+            return true
+        } catch {
+            system.stopConnecting(socket)
+            system.answer(call.id, .failure(error.code))
+            return false
+        }
+    }
+
+    private func begin(
+        _ dial: UInt64,
+        _ call: SupervisedCall,
+        _ facts: SocketFacts,
+        _ local: SocketAddress,
+        socket: Int32,
+        process: Int32,
+        at now: Moment
+    ) {
+        dials[facts.cookie] = dial
+        pending[dial] = Pending(
+            call: facts.isBlocking ? call.id : nil,
+            process: process,
+            descriptor: call.descriptor,
+            cookie: facts.cookie,
+            local: local,
+            socket: facts.isBlocking ? socket : nil,
+            deadline: facts.isBlocking ? facts.timeLimit.map { now + $0 } ?? .distantFuture : .distantFuture
+        )
+        guard !facts.isBlocking else { return }
+        // The program closes its socket when it likes.
+        system.close(socket)
+        system.answer(call.id, .failure(EINPROGRESS))
+    }
+
+    /// A connect of a socket that connects already: by a thread that was interrupted, or one that asks how far it is. Returns
+    /// whether the process and the socket are kept.
+    private func repeats(
+        _ call: SupervisedCall,
+        _ dial: UInt64,
+        _ facts: SocketFacts,
+        socket: Int32,
+        process: Int32
+    ) -> Bool {
+        guard facts.isBlocking, var entry = pending[dial] else {
+            system.answer(call.id, .kernel)
+            return false
+        }
+        // Of two threads that wait for one socket, the first is told that the other does.
+        if let last = entry.call, system.isWaiting(last) { system.answer(last, .failure(EALREADY)) }
+        if let old = entry.socket { system.close(old) }
+        system.close(process)
+        (entry.call, entry.socket) = (call.id, socket)
+        pending[dial] = entry
+        return true
+    }
+
+    /// Leaves a connect that can't be redirected to the kernel, or has it fail.
+    private func leave(_ call: SupervisedCall, _ code: Int32) {
+        // The thread is gone.
+        guard system.isWaiting(call.id) else { return }
+        system.note(.unproxied(code))
+        system.answer(call.id, allowsUnproxied ? .kernel : .failure(EACCES))
+    }
+
+    private func tellTarget(of call: SupervisedCall) -> Bool {
+        withSocket(of: call) { system.tellTarget(of: $0, to: call) }
+    }
+
+    private func tellError(of call: SupervisedCall) -> Bool {
+        guard !errors.isEmpty else { return false }
+        return withSocket(of: call) { socket in
+            let cookie = system.facts(of: socket).cookie
+            guard let code = errors[cookie], system.tell(code, to: call, of: socket) else { return false }
+            errors[cookie] = nil
+            return true
+        }
+    }
+
+    private func withSocket(of call: SupervisedCall, _ body: (Int32) -> Bool) -> Bool {
+        guard case .success(let process) = system.process(of: call) else { return false }
+        defer { system.close(process) }
+        guard case .success(let socket) = system.socket(call.descriptor, of: process) else { return false }
+        defer { system.close(socket) }
+        return body(socket)
+    }
+
+    /// A dial has ended.
+    package func dialEnded(_ dial: UInt64, _ outcome: DialOutcome) {
+        guard let entry = remove(dial) else { return }
+        defer { release(entry) }
+        if let call = entry.call, let socket = entry.socket, system.isWaiting(call) {
+            switch outcome {
+            case .connected:
+                system.answer(call, .success)
+            case .closed:
+                system.connectAndEnd(entry.local)
+                system.answer(call, .success)
+            case .failed(let code):
+                system.stopConnecting(socket)
+                system.answer(call, .failure(code))
+            }
+            return
+        }
+        switch outcome {
+        case .connected: break
+        case .closed: if isConnecting(entry) { system.connectAndEnd(entry.local) }
+        case .failed(let code): withConnecting(entry) { refuse($0, entry, code) }
+        }
+    }
+
+    private func refuse(_ socket: Int32, _ entry: Pending, _ code: Int32) {
+        // Before the program is woken, which asks for the error.
+        if code != ECONNREFUSED, errors.count < ConnectSupervisor.limit { errors[entry.cookie] = code }
+        system.refuse(socket)
+    }
+
+    /// Looks after the connects whose time is over, or whose program is gone.
+    package func look(at now: Moment) {
+        for (dial, entry) in pending {
+            if let call = entry.call {
+                guard system.isWaiting(call) else {
+                    // Interrupted or killed: the connect goes on, as without a supervisor.
+                    letGo(dial)
+                    continue
+                }
+                if now >= entry.deadline {
+                    system.answer(call, .failure(EINPROGRESS))
+                    letGo(dial)
+                } else if let socket = entry.socket, system.facts(of: socket).state == .closed {
+                    // The kernel has given up.
+                    system.answer(call, .failure(ETIMEDOUT))
+                    giveUp(dial)
+                }
+            } else if !isConnecting(entry) {
+                giveUp(dial)
+            }
+        }
+    }
+
+    /// No thread waits for the dial any more.
+    private func letGo(_ dial: UInt64) {
+        guard var entry = pending[dial] else { return }
+        if let socket = entry.socket { system.close(socket) }
+        (entry.call, entry.socket, entry.deadline) = (nil, nil, .distantFuture)
+        pending[dial] = entry
+    }
+
+    private func giveUp(_ dial: UInt64) {
+        system.cancel(dial)
+        if let entry = remove(dial) { release(entry) }
+    }
+
+    private func isConnecting(_ entry: Pending) -> Bool {
+        var result = false
+        withConnecting(entry) { _ in result = true }
+        return result
+    }
+
+    /// Calls `body` with the socket of a connect, if the program has it under its descriptor and it is connecting.
+    private func withConnecting(_ entry: Pending, _ body: (Int32) -> Void) {
+        guard case .success(let socket) = system.socket(entry.descriptor, of: entry.process) else { return }
+        defer { system.close(socket) }
+        let facts = system.facts(of: socket)
+        if facts.cookie == entry.cookie, facts.state == .connecting { body(socket) }
+    }
+
+    private func remove(_ dial: UInt64) -> Pending? {
+        guard let entry = pending.removeValue(forKey: dial) else { return nil }
+        if dials[entry.cookie] == dial { dials[entry.cookie] = nil }
+        return entry
+    }
+
+    private func release(_ entry: Pending) {
+        if let socket = entry.socket { system.close(socket) }
+        system.close(entry.process)
+    }
+}

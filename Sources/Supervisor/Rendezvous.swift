@@ -1,0 +1,146 @@
+import EventLoop
+import Glibc
+import OperatingSystem
+import Synchronization
+
+/// Where the proxy's loops and the supervisor meet: which socket of a program each dial of the supervisor is for.
+///
+/// A listener of each family never answers, and programs' sockets connect to it. The proxy's socket for one of them is bound
+/// to the listener's address as well, and connects to it.
+final class Rendezvous: Sendable {
+    private struct State {
+        /// The address of the program's socket, by the port of the dial.
+        var awaited: [UInt16: SocketAddress] = [:]
+        /// The dials whose program's socket is connected.
+        var connected: Set<UInt16> = []
+        /// The targets of the sockets that are connected or connecting, by family and port. As many as there are ports.
+        var targets: [SocketAddress: SocketAddress] = [:]
+    }
+
+    /// The listeners, of IPv4 and, where the machine has it, of IPv6.
+    private let listeners: [(descriptor: Int32, address: SocketAddress)]
+    /// Sockets that are bound and don't listen: connections to them are refused.
+    private let closed: [(descriptor: Int32, address: SocketAddress)]
+    private let state = Mutex(State())
+
+    init() throws(SystemError) {
+        let four = try SilentListener.open("127.0.0.1")
+        let six = try? SilentListener.open("::1")
+        listeners = [four.listener] + (six.map { [$0.listener] } ?? [])
+        closed = [four.closed] + (six.map { [$0.closed] } ?? [])
+    }
+
+    deinit {
+        for (descriptor, _) in listeners + closed { close(descriptor) }
+    }
+
+    /// The address of the listener for sockets that connect to `target`; `nil` if the machine has no loopback address of its
+    /// family.
+    func listener(for target: SocketAddress) -> SocketAddress? {
+        listeners.first { $0.address.isIPv6 == target.isIPv6 }?.address
+    }
+
+    /// An address of the family at which connections are refused.
+    func closedAddress(isIPv6: Bool) -> SocketAddress {
+        (closed.first { $0.address.isIPv6 == isIPv6 } ?? closed[0]).address
+    }
+
+    /// A dial from `port` is for the socket with the address `local`, whose program wants `target`.
+    func await(_ port: UInt16, for local: SocketAddress, to target: SocketAddress) {
+        state.withLock { state in
+            state.awaited[port] = local
+            state.targets[local] = target
+        }
+    }
+
+    /// Forgets a dial; returns whether its socket has been connected.
+    func end(_ port: UInt16) -> Bool {
+        state.withLock { state in
+            state.awaited[port] = nil
+            return state.connected.remove(port) != nil
+        }
+    }
+
+    /// The target of a socket with the address `local` whose peer is `peer`; `nil` if the proxy hasn't connected it.
+    func target(of local: SocketAddress, peer: SocketAddress) -> SocketAddress? {
+        guard listeners.contains(where: { $0.address == peer }) else { return nil }
+        return state.withLock { $0.targets[local] }
+    }
+
+    /// Whether an address is one of the listeners', or refuses on purpose.
+    func isOwn(_ address: SocketAddress) -> Bool { (listeners + closed).contains { $0.address == address } }
+
+    /// Connects the program's socket of the dial from `client`, on any thread; `nil` if it is no dial of the supervisor. A
+    /// socket that has gone meanwhile is one that is broken at once.
+    func handOver(to client: SocketAddress) -> DetachedSocket? {
+        guard client.isLoopback, let local = state.withLock({ $0.awaited[client.port] }) else { return nil }
+        let socket = connect(to: local)
+        guard socket >= 0 else { return nil }
+        state.withLock { _ = $0.connected.insert(client.port) }
+        return DetachedSocket(connected: socket)
+    }
+
+    /// A socket that is connected to that of a program, which connects to the listener; below 0 if there is none.
+    func connect(to local: SocketAddress) -> Int32 {
+        guard let listener = listener(for: local) else { return -1 }
+        let socket = SilentListener.make(for: listener, isShared: true)
+        guard socket >= 0 else { return -1 }
+        // The program's end answers during the call.
+        let result = local.withSystemAddress { Glibc.connect(socket, $0, $1) }
+        guard result == 0 || errno == EINPROGRESS else {
+            close(socket)
+            return -1
+        }
+        return socket
+    }
+}
+
+/// A listener whose queue is full for ever, so that the kernel drops the packets of everybody who connects.
+enum SilentListener {
+    /// Opens one on a free port of `host`, and a socket that doesn't listen.
+    static func open(
+        _ host: String
+    ) throws(SystemError) -> (
+        listener: (descriptor: Int32, address: SocketAddress), closed: (descriptor: Int32, address: SocketAddress)
+    ) {
+        guard let any = SocketAddress(numericHost: host, port: 0) else { preconditionFailure("a numeric host") }
+        let listener = make(for: any, isShared: true)
+        guard listener >= 0 else { throw .last("bind") }
+        let closed = make(for: any, isShared: false)
+        guard closed >= 0, listen(listener, 0) == 0 else {
+            let error = SystemError.last("listen")
+            close(listener)
+            throw error
+        }
+        let address = try SocketAddress.bound(to: listener)
+        let filler = socket(any.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(filler) }
+        guard filler >= 0, address.withSystemAddress({ Glibc.connect(filler, $0, $1) }) == 0 else {
+            let error = SystemError.last("connect")
+            close(listener)
+            close(closed)
+            throw error
+        }
+        return ((listener, address), (closed, try SocketAddress.bound(to: closed)))
+    }
+
+    /// A non-blocking socket bound to an address, which others may share; below 0 on an error.
+    static func make(for address: SocketAddress, isShared: Bool) -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.family, type, 0)
+        guard descriptor >= 0 else { return -1 }
+        if isShared {
+            var one: Int32 = 1
+            for option in [SO_REUSEADDR, SO_REUSEPORT] {
+                setsockopt(descriptor, SOL_SOCKET, option, &one, socklen_t(MemoryLayout<Int32>.size))
+            }
+        }
+        guard address.withSystemAddress({ bind(descriptor, $0, $1) }) == 0 else {
+            let code = errno
+            close(descriptor)
+            errno = code
+            return -1
+        }
+        return descriptor
+    }
+}

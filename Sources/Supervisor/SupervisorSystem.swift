@@ -1,0 +1,144 @@
+import EventLoop
+import Units
+
+/// A call of a supervised program that waits for an answer.
+package struct SupervisedCall: Hashable, Sendable {
+    /// Which call it is.
+    package enum Kind: Hashable, Sendable {
+        case connect
+        /// getpeername(2).
+        case peerName
+        /// getsockopt(2) of SO_ERROR.
+        case pendingError
+        /// One that the filter only lets through for others of its kind.
+        case other
+    }
+
+    /// The number of the call, which no other one has.
+    package let id: UInt64
+    package let kind: Kind
+    /// The thread that waits.
+    package let thread: Int32
+    /// The descriptor that it has given.
+    package let descriptor: Int32
+    /// Where the thread has an address, or wants a value.
+    let value: UInt64
+    /// The length of the address, or where the thread has the value's length.
+    let length: UInt64
+
+    package init(
+        id: UInt64,
+        _ kind: Kind,
+        thread: Int32,
+        descriptor: Int32,
+        value: UInt64 = 0,
+        length: UInt64 = 0
+    ) {
+        (self.id, self.kind, self.thread, self.descriptor) = (id, kind, thread, descriptor)
+        (self.value, self.length) = (value, length)
+    }
+}
+
+/// How a call of a supervised program ends.
+package enum CallAnswer: Hashable, Sendable {
+    case success
+    /// It fails with this errno value.
+    case failure(Int32)
+    /// The kernel makes it as if nobody had been asked.
+    case kernel
+}
+
+/// What is known of a program's socket.
+package struct SocketFacts: Hashable, Sendable {
+    /// The states of a TCP socket that matter here.
+    package enum State: Hashable, Sendable {
+        case closed
+        case connecting
+        case other
+    }
+
+    /// The number of the socket, which no other one of the machine has.
+    package var cookie: UInt64
+    /// Whether it is one of TCP.
+    package var isTCP: Bool
+    /// Whether it is one of UDP.
+    package var isUDP: Bool
+    package var state: State
+    /// Whether its calls wait.
+    package var isBlocking: Bool
+    /// The time limit of its connect (SO_SNDTIMEO, socket(7)); `nil` for none.
+    package var timeLimit: Duration?
+
+    package init(
+        cookie: UInt64,
+        isTCP: Bool = true,
+        isUDP: Bool = false,
+        state: State = .closed,
+        isBlocking: Bool = true,
+        timeLimit: Duration? = nil
+    ) {
+        (self.cookie, self.isTCP, self.isUDP, self.state) = (cookie, isTCP, isUDP, state)
+        (self.isBlocking, self.timeLimit) = (isBlocking, timeLimit)
+    }
+}
+
+/// How the proxy's connection to a target has ended up.
+package enum DialOutcome: Hashable, Sendable {
+    /// The program's socket is connected.
+    case connected
+    /// It can't be connected, for this errno value.
+    case failed(Int32)
+    /// A fault has the program see a connection that ends at once.
+    case closed
+}
+
+/// What a supervisor asks of the system: of Linux, or of a simulation.
+///
+/// Processes, sockets and dials are numbers. The supervisor gives back every socket and process with `close`.
+package protocol SupervisorSystem: AnyObject {
+    func answer(_ id: UInt64, _ answer: CallAnswer)
+    /// Whether the thread still waits for an answer.
+    func isWaiting(_ id: UInt64) -> Bool
+    /// The address of a connect; `nil` for other families than IPv4 and IPv6, or if it can't be read.
+    func address(of call: SupervisedCall) -> SocketAddress?
+    /// The process of a call.
+    func process(of call: SupervisedCall) -> Result<Int32, SystemFailure>
+    /// The socket that a process has under a descriptor.
+    func socket(_ descriptor: Int32, of process: Int32) -> Result<Int32, SystemFailure>
+    func facts(of socket: Int32) -> SocketFacts
+    /// Has a socket connect to a listener that never answers; returns the socket's own address.
+    func beginConnecting(_ socket: Int32, to target: SocketAddress) -> Result<SocketAddress, SystemFailure>
+    /// Takes a socket that is connecting back to where it was before.
+    func stopConnecting(_ socket: Int32)
+    /// Has a socket that is connecting be refused.
+    func refuse(_ socket: Int32)
+    /// Has a socket that is connecting be connected, and its connection ended.
+    func connectAndEnd(_ local: SocketAddress)
+    /// Has the proxy connect to a target for the socket with the address `local`; returns the dial's number.
+    func dial(_ target: SocketAddress, for local: SocketAddress) -> Result<UInt64, SystemFailure>
+    /// Gives up a dial whose socket is gone.
+    func cancel(_ dial: UInt64)
+    /// Writes an error, which a program has asked for, and forgets that of the socket.
+    func tell(_ error: Int32, to call: SupervisedCall, of socket: Int32) -> Bool
+    /// Writes the target of a socket that the proxy has connected; `false` if it hasn't.
+    func tellTarget(of socket: Int32, to call: SupervisedCall) -> Bool
+    func close(_ descriptor: Int32)
+    /// Tells the user, once, what isn't redirected.
+    func note(_ notice: SupervisorNotice)
+}
+
+/// An errno value.
+package struct SystemFailure: Error, Hashable, Sendable {
+    package let code: Int32
+    package init(code: Int32) { self.code = code }
+}
+
+/// What a user has to know of connections that aren't redirected.
+public enum SupervisorNotice: Hashable, Sendable {
+    /// A program has sent datagrams to port 443: HTTP/3 passes untouched.
+    case http3
+    /// A connection couldn't be redirected, for this errno value.
+    case unproxied(Int32)
+    /// As many connections are being made as are kept track of.
+    case full
+}

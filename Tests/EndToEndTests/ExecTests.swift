@@ -1,0 +1,243 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `squall exec`: programs that know of no proxy.
+@Suite(.timeLimit(.minutes(5))) struct ExecTests {
+    /// Connects to the port of the first argument in every way, and prints how each has ended.
+    private static let client = """
+        import errno, select, socket, sys, threading
+        port, found, lock = int(sys.argv[1]), [], threading.Lock()
+        shut = socket.socket()
+        shut.bind(("127.0.0.1", 0))
+        def outcome(name, way):
+            made = socket.socket(socket.AF_INET6 if way == "mapped" else socket.AF_INET)
+            target = {"open": ("127.0.0.1", port), "shut": shut.getsockname(), "silent": ("192.0.2.9", 80)}[name]
+            if way == "mapped":
+                target = ("::ffff:" + target[0], target[1])
+            if way == "waits":
+                if name == "silent":
+                    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, (0).to_bytes(8, "little") + (200000).to_bytes(8, "little"))
+                code = made.connect_ex(target)
+            else:
+                made.setblocking(False)
+                code = made.connect_ex(target)
+                if code == errno.EINPROGRESS:
+                    poll = select.poll()
+                    poll.register(made, select.POLLOUT)
+                    if not poll.poll(300 if name == "silent" else 30000):
+                        return "silence"
+                    code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code:
+                return errno.errorcode[code]
+            made.setblocking(True)
+            made.settimeout(30)
+            peer = made.getpeername()[:2] == target
+            made.sendall(b"GET /file.bin HTTP/1.1\\r\\nHost: a\\r\\nRange: bytes=0-0\\r\\n\\r\\n")
+            return "ok" if peer and made.recv(12) == b"HTTP/1.1 206" else "wrong"
+        def work(number):
+            for turn in range(8):
+                name = ["open", "shut", "open", "silent"][(number + turn) % 4]
+                way = ["waits", "polls", "mapped"][(number + turn) % 3]
+                said = f"{name} {way} {outcome(name, way)}"
+                with lock:
+                    found.append(said)
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print("\\n".join(sorted(found)))
+        """
+
+    private func exec(_ arguments: String...) async throws -> Outcome {
+        try await withChild(Programs.squall, ["exec"] + arguments) { await $0.finish() }
+    }
+
+    @Test func `connects that block and those that are polled end as without a supervisor`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            let arguments = ["-c", ExecTests.client, String(origin.split(separator: ":")[1])]
+            let plain = try await run("python3", arguments)
+            let words = ["exec", "--latency", "1ms", "--", "python3"] + arguments
+            let supervised = try await withChild(Programs.squall, words) { await $0.finish() }
+            #expect(supervised.status == 0, "\(supervised.errors)")
+            #expect(supervised.errors.isEmpty)
+            #expect(supervised.lines == plain.lines)
+            #expect(plain.lines.count == 96)
+            #expect(!plain.output.contains("wrong"))
+        }
+    }
+
+    @Test func `a fault acts on a program that knows of no proxy, and the journal has it`() async throws {
+        try await withOrigin(size: 1_000_000) { origin in
+            try await withFolder { folder in
+                let journal = folder.appendingPathComponent("journal.jsonl").path
+                let cut = try await exec(
+                    "--cut-at",
+                    "64KiB",
+                    "--journal",
+                    journal,
+                    "--seed",
+                    "3",
+                    "--",
+                    "curl",
+                    "-sS",
+                    "-o",
+                    "/dev/null",
+                    "-w",
+                    "%{remote_port}",
+                    "http://\(origin)/file.bin"
+                )
+                #expect(cut.status == 56, "\(cut.errors)")
+                // getpeername(2) tells the target.
+                #expect(cut.output == origin.split(separator: ":")[1])
+                let lines = try String(contentsOfFile: journal, encoding: .utf8).split(separator: "\n")
+                #expect(lines.contains { $0.contains("\"offset\":65536") && $0.contains("\"connection\":1") })
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("refuse", 7, 0.0), ("close", 52, 0.0), ("hang", 28, 0.9), ("delay\", \"for\": \"300 ms", 0, 0.3),
+    ])
+    func `a connect fault is what the program's connect ends with`(
+        how: String,
+        status: Int32,
+        least: Double
+    ) async throws {
+        try await withOrigin(size: 10) { origin in
+            try await withFolder { folder in
+                let profile = folder.appendingPathComponent("profile.json")
+                try Data("{\"name\":\"x\",\"faults\":[{\"kind\":\"connect\",\"how\":\"\(how)\"}]}".utf8).write(
+                    to: profile
+                )
+                let began = Date()
+                let limit = how == "hang" ? "1" : "60"
+                let outcome = try await exec(
+                    profile.path,
+                    "--",
+                    "curl",
+                    "-sS",
+                    "-m",
+                    limit,
+                    "-o",
+                    "/dev/null",
+                    "http://\(origin)/file.bin"
+                )
+                #expect(outcome.status == status, "\(outcome.errors)")
+                #expect(Date().timeIntervalSince(began) >= least)
+            }
+        }
+    }
+
+    @Test func `only the chosen targets meet the faults`() async throws {
+        try await withOrigin(size: 10) { origin in
+            let port = origin.split(separator: ":")[1]
+            for (option, target, status) in [
+                ("--only", origin, Int32(7)), ("--only", ":\(port)", 7), ("--only", "localhost", 7),
+                ("--only", "10.0.0.0/8", 0), ("--except", "127.0.0.0/8", 0), ("--except", "127.0.0.1:1", 7),
+            ] {
+                let outcome = try await exec(
+                    "--outage",
+                    "0s..1h=refuse",
+                    option,
+                    target,
+                    "--",
+                    "curl",
+                    "-sS",
+                    "-o",
+                    "/dev/null",
+                    "http://\(origin)/file.bin"
+                )
+                #expect(outcome.status == status, "\(option) \(target): \(outcome.errors)")
+            }
+        }
+    }
+
+    @Test func `it ends as the command does, and writes nothing`() async throws {
+        let written = try await exec("--latency", "1ms", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
+        #expect(written.status == 7)
+        #expect((written.output, written.errors) == ("out\n", "err\n"))
+        #expect(try await exec("--latency", "1ms", "--", "sh", "-c", "kill -9 $$").status == 128 + SIGKILL)
+        let missing = try await exec("--latency", "1ms", "--", "no-such-command")
+        #expect(missing.status == 127)
+        #expect(missing.errors.contains("can't run “no-such-command”"))
+        #expect(try await exec("--latency", "1ms", "--", "/etc/passwd").status == 126)
+        let nested = try await exec(
+            "--latency",
+            "1ms",
+            "--",
+            Programs.squall.path,
+            "exec",
+            "--loss",
+            "1%",
+            "--",
+            "true"
+        )
+        #expect(nested.status == 125)
+        #expect(nested.errors.contains("another supervisor"))
+    }
+
+    @Test(arguments: [
+        (["--latency", "1ms"], "the command is missing"), (["--", "true"], "there is no fault to inject"),
+        (["--latency", "1ms", "--only", "a b", "--", "true"], "is no target"),
+        (["--latency", "1ms", "--only", "no-such-host.invalid", "--", "true"], "can't find the address"),
+        (["--latency", "1ms", "--journal", "-", "--", "true"], "standard output is the command's"),
+        (["no-such-profile", "--", "true"], "no-such-profile"),
+    ])
+    func `wrong words are exit 2, and nothing runs`(arguments: [String], words: String) async throws {
+        let outcome = try await withChild(Programs.squall, ["exec"] + arguments) { await $0.finish() }
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains(words), "\(outcome.errors)")
+    }
+
+    @Test func `it stays while a process lives that the command has left, and takes all along when it is killed`()
+        async throws
+    {
+        try await withFolder { folder in
+            let script = "(setsid sh -c 'echo $$ > left; while [ ! -e go ]; do sleep 0.05; done' &); exit 3"
+            let words = ["exec", "--latency", "1ms", "--", "sh", "-c", script]
+            let status = try await withChild(Programs.squall, words, folder: folder) { child in
+                try await ExecTests.wait(for: folder, "left")
+                try Data().write(to: folder.appendingPathComponent("go"))
+                return await child.finish().status
+            }
+            #expect(status == 3)
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("left"))
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("go"))
+            let left = try await withChild(Programs.squall, words, folder: folder) { child in
+                let process = try await ExecTests.wait(for: folder, "left")
+                child.signal(SIGKILL)
+                _ = await child.finish()
+                return process
+            }
+            // The guard kills it as soon as it sees that the other one is gone.
+            for _ in 0..<1_000 where kill(left, 0) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(kill(left, 0) != 0)
+        }
+    }
+
+    /// Waits for the number that a process writes.
+    @discardableResult
+    private static func wait(for folder: URL, _ name: String) async throws -> pid_t {
+        for _ in 0..<3_000 {
+            let text = try? String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+            if let number = text.flatMap({ pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) }) {
+                return number
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw Complaint("nothing has written \(name)")
+    }
+
+    @Test func `SIGTERM is the command's`() async throws {
+        let words = [
+            "exec", "--latency", "1ms", "--", "sh", "-c",
+            "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done",
+        ]
+        let status = try await withChild(Programs.squall, words) { child in
+            _ = try await child.line(with: "ready")
+            child.signal(SIGTERM)
+            return await child.finish().status
+        }
+        #expect(status == 9)
+    }
+}
