@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help checks system demo build test built-tests readme forward clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
+.PHONY: help checks system demo build test built-tests readme forward exec clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -29,7 +29,7 @@ help: ## list the targets that people type
 checks: ## list the targets that check and measure
 	@grep -hE '^[a-z-]+:.*#: ' $(MAKEFILE_LIST) | awk -F ':.*#: ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
-system: action-check readme forward clusters origins tools databases stage fuzz control-fuzz live page drawn terminal ## run the built command against real programs (about an hour)
+system: action-check readme forward exec clusters origins tools databases stage fuzz control-fuzz live page drawn terminal ## run the built command against real programs (about an hour)
 
 demo: ## walk out of Wi-Fi range and back with two transfers, and prove both
 	@scripts/install.sh build
@@ -155,6 +155,10 @@ readme: build #: paste the blocks of the README: does each reader reach the goal
 forward: build #: send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (half a minute)
 	@scripts/install.sh forward page
 	@SQUALL=$(RELEASE) python3 Tests/forward/clients.py
+
+exec: build #: run 26 programs by squall exec, behind four faults each, as the user nobody (four minutes)
+	@scripts/install.sh exec
+	@SQUALL=$(RELEASE) python3 Tests/exec/programs.py
 
 clusters: build #: lead clients of a Redis Cluster and of a scripted Kafka broker through proxies (half a minute)
 	@scripts/install.sh clusters

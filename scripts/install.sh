@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test peers readme forward clusters origins page drawn terminal action
+#     scripts/install.sh PURPOSE...     the purposes: build test peers readme forward exec clusters origins page drawn terminal action
 #                                   acceptance databases stage control-fuzz transfers tools load bench allocations install deb packages image
 #                                   loss-lab
 #
@@ -107,6 +107,29 @@ for purpose in "$@"; do
         need python3-pip python3 -m pip --version
         need curl has curl
         need openssl has openssl
+        ;;
+    exec)
+        need python3 has python3
+        need python3-pip python3 -m pip --version
+        need curl has curl
+        need wget has wget
+        need busybox-static has busybox
+        need nodejs has node
+        need golang-go has go
+        need default-jdk-headless has javac
+        need musl-tools has musl-gcc
+        need gcc-multilib test -e /usr/include/gnu/stubs-32.h
+        need rclone has rclone
+        need git has git
+        need chromium has chromium
+        need postgresql compgen -G '/usr/lib/postgresql/*/bin/initdb'
+        need postgresql-client has psql
+        need redis-server has redis-server
+        need redis-tools has redis-cli
+        need python3-requests /usr/bin/python3 -c 'import requests'
+        need python3-aiohttp /usr/bin/python3 -c 'import aiohttp'
+        need python3-uvloop /usr/bin/python3 -c 'import uvloop'
+        need python3-psycopg2 /usr/bin/python3 -c 'import psycopg2'
         ;;
     clusters)
         need python3 has python3
