@@ -1,4 +1,5 @@
 import FaultProfile
+import ProfileFiles
 import Units
 
 /// Problems as a JSON list.

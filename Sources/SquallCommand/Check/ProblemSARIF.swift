@@ -1,3 +1,4 @@
+import CommandParsing
 import FaultProfile
 import Units
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FaultProfile
+import TerminalDisplay
 
 /// `squall ctl`: changes a running control server.
 struct CtlCommand: ParsableCommand {

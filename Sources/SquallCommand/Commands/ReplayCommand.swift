@@ -1,10 +1,13 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import FaultPlan
 import FaultProfile
 import Journal
 import OperatingSystem
+import ProfileFiles
 import ProxyEngine
+import TerminalDisplay
 import Units
 
 /// `squall replay`: re-injects the faults of a journal.

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CommandParsing
 import FaultProfile
+import ProfileFiles
 
 /// `squall run`: the proxy in the foreground.
 struct RunCommand: AsyncParsableCommand {

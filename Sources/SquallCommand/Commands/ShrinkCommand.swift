@@ -1,7 +1,10 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import FaultProfile
 import Journal
+import ProfileFiles
+import TerminalDisplay
 import Units
 
 /// `squall shrink`: finds the smallest list of faults with which a command still fails.

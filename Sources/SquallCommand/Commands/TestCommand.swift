@@ -1,7 +1,10 @@
 import ArgumentParser
 import ChaosStage
+import CommandParsing
 import EventLoop
 import FaultProfile
+import ProfileFiles
+import TerminalDisplay
 import Units
 
 /// `squall test`: a command behind bad networks, judged.

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CommandParsing
 import FaultProfile
+import TerminalDisplay
 import Units
 
 /// `squall ctl connections`.

@@ -1,6 +1,8 @@
+import CommandParsing
 import FaultProfile
 import FoundationEssentials
 import HTTPTransport
+import TerminalDisplay
 import Units
 
 /// Sends requests to a control server.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import TerminalDisplay
 
 /// The options of every `squall ctl` command.
 struct ControlOptions: ParsableArguments {

@@ -1,5 +1,6 @@
 import FaultProfile
 import FoundationEssentials
+import TerminalDisplay
 import Units
 
 /// Rows of cells: aligned columns with headings for a terminal, else lines with a tab after each cell but the last.

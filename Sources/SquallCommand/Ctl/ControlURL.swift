@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TerminalDisplay
 
 /// The address of a control server: `http://HOST:PORT`, with a path for a server at one.
 struct ControlURL: Equatable {

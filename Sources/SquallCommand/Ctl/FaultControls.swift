@@ -1,6 +1,9 @@
 import ArgumentParser
+import CommandParsing
 import FaultProfile
 import FoundationEssentials
+import ProfileFiles
+import TerminalDisplay
 import Units
 
 /// `squall ctl apply`.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FaultProfile
+import TerminalDisplay
 import Units
 
 /// `squall ctl journal`.

@@ -1,6 +1,8 @@
 import ArgumentParser
+import CommandParsing
 import FaultProfile
 import FoundationEssentials
+import TerminalDisplay
 import Units
 
 /// `squall ctl list`.

@@ -1,5 +1,7 @@
 import ArgumentParser
 import FaultProfile
+import ProfileFiles
+import TerminalDisplay
 
 /// `squall ctl profiles`.
 struct ProfilesControl: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FaultProfile
+import TerminalDisplay
 
 /// `squall ctl toxic`.
 struct ToxicControl: ParsableCommand {

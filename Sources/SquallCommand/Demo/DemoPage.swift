@@ -1,13 +1,16 @@
 import ControlAPI
+import Demonstration
 import EventLoop
 import FaultPlan
 import FaultProfile
 import ProxyEngine
+import ProxyRuntime
 import Synchronization
+import TerminalDisplay
 import Units
 
 /// The network of a demo with the control server's page, on which the proxy can be changed while the file is on its way.
-final class DemoPage: DemoNetwork {
+final class DemoPage: DemoPageNetwork {
     private static let name = "demo"
     private static let host = "localhost"
 
@@ -33,16 +36,13 @@ final class DemoPage: DemoNetwork {
         proxies = ProxyManager(loops: loops, seed: seed, journal: journal) { _, _ in }
     }
 
-    /// Serves the page on `port` while `body` runs, which begins once somebody has opened it.
-    ///
-    /// - Parameter ready: called once with the URL.
     func serve(
         port: Int,
         until interrupt: Interrupt,
         ready: @escaping @Sendable (String) -> Void,
         _ body: @escaping @Sendable () async throws(CommandFailure) -> Void
     ) async throws(CommandFailure) {
-        let server = try ControlRunner.server()
+        let server = try CommandServices.server()
         let (story, journal) = (story, journal)
         let handler = ControlHandler(
             requestGuard: RequestGuard(allowedHosts: [], token: nil),

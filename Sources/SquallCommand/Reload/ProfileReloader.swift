@@ -2,7 +2,10 @@ import EventLoop
 import FaultPlan
 import FaultProfile
 import Journal
+import ProfileFiles
 import ProxyEngine
+import ProxyRuntime
+import TerminalDisplay
 import Units
 
 /// Reloads the profile of `squall run` and applies it to its proxies.

@@ -1,7 +1,10 @@
+import CommandParsing
 import FaultPlan
 import FaultProfile
 import Journal
+import ProfileFiles
 import ProxyEngine
+import TerminalDisplay
 import Units
 
 extension JournalHeader {

@@ -1,6 +1,7 @@
 import FaultProfile
 import FoundationEssentials
 import Journal
+import ProfileFiles
 
 extension JournalTraces {
     /// The name in a journal of the file at `path`.

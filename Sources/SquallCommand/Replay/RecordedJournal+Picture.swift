@@ -1,6 +1,7 @@
 import FaultPlan
 import Forecast
 import Journal
+import TerminalDisplay
 import Units
 
 extension RecordedJournal {

@@ -1,6 +1,8 @@
 import FoundationEssentials
 import OperatingSystem
+import ProfileFiles
 import SystemPackage
+import TerminalDisplay
 
 /// The output files of `squall shrink`.
 struct ResultFiles {

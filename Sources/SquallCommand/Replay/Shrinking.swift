@@ -3,7 +3,10 @@ import FaultPlan
 import FaultProfile
 import Journal
 import OperatingSystem
+import ProfileFiles
 import ProxyEngine
+import ProxyRuntime
+import TerminalDisplay
 import Units
 
 /// A search for the smallest list of faults with which a command fails.
@@ -15,22 +18,9 @@ struct Shrinking {
 
     /// Searches, reports each run on a terminal, and writes the result. Stops on a signal.
     func run() async throws {
-        ProcessLimits.raiseOpenFiles()
-        let loops: EventLoopGroup
-        let interrupt: Interrupt
-        do throws(SystemError) {
-            loops = try EventLoopGroup(count: 1)
-            interrupt = try await Interrupt.watch(on: loops.loops[0])
-        } catch {
-            throw CommandFailure.failed("can't start the event loops: \(error)")
+        try await withRuntime(threads: 1) { loops, interrupt in
+            try await interrupt.cancelling { try await search(on: loops) }
         }
-        let searching = Task { try await search(on: loops) }
-        Task {
-            await interrupt.wait()
-            searching.cancel()
-        }
-        try await searching.value
-        await loops.stop()
     }
 
     private func search(on loops: EventLoopGroup) async throws {

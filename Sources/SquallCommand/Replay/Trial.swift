@@ -5,7 +5,10 @@ import FoundationEssentials
 import Glibc
 import Journal
 import OperatingSystem
+import ProfileFiles
 import ProxyEngine
+import ProxyRuntime
+import TerminalDisplay
 import Units
 
 /// Runs a command through a proxy and reports whether it fails.

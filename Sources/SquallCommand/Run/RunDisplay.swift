@@ -1,6 +1,8 @@
 import FaultPlan
 import OperatingSystem
 import ProxyEngine
+import ProxyRuntime
+import TerminalDisplay
 import Units
 
 /// The status line of `squall run` on a terminal, drawn four times a second, with a line for each phase that begins.
@@ -29,14 +31,12 @@ struct RunDisplay {
             for proxy in proxies { counts += await proxy.statistics() }
             let (up, down) = rates.add(up: counts.upstreamBytes, down: counts.downstreamBytes, at: now)
             let phases = Set(proxies.map { $0.phase(at: now)?.name })
-            let status = RunStatus(
+            var status = RunStatus(
                 time: now - (proxies.first?.schedule.start ?? now),
-                phase: phases.count == 1 ? phases.first ?? nil : nil,
-                open: counts.open,
-                upstreamRate: up,
-                downstreamRate: down,
-                faults: counts.faultEvents.values.reduce(0, +)
+                phase: phases.count == 1 ? phases.first ?? nil : nil
             )
+            (status.open, status.upstreamRate, status.downstreamRate) = (counts.open, up, down)
+            status.faults = counts.faultEvents.values.reduce(0, +)
             let glyphs: ProgressBar.Glyphs = TerminalAbilities.ofProcess.hasUnicode ? .unicode : .ascii
             live.draw(lines: [status.line(columns: TerminalAbilities.columns, glyphs)])
             try? await Task.sleep(for: Self.interval)

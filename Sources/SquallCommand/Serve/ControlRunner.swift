@@ -2,7 +2,10 @@ import ControlAPI
 import EventLoop
 import FaultProfile
 import OperatingSystem
+import ProfileFiles
 import ProxyEngine
+import ProxyRuntime
+import TerminalDisplay
 import Units
 
 /// Runs the control server and its proxies in the foreground until Ctrl-C.
@@ -29,20 +32,25 @@ struct ControlRunner {
     let threads: Int
 
     /// Runs until a signal.
-    func run() async throws(CommandFailure) {
-        let server = try ControlRunner.server()
+    func run() async throws {
+        let server = try CommandServices.server()
         // The control server has a part of the descriptors that no proxy takes.
         let connections = min(controlConnectionLimit, ProcessLimits.raiseOpenFiles() / 4)
         ProcessLimits.reserveOpenFiles(connections)
-        let loops: EventLoopGroup
-        let interrupt: Interrupt
-        do throws(SystemError) {
-            loops = try EventLoopGroup(count: threads)
-            interrupt = try await Interrupt.watch(on: loops.loops[0])
-        } catch {
-            throw .failed("can't start the event loops: \(error)")
-        }
         let warnings = Warnings()
+        try await withRuntime(threads: threads) { loops, interrupt in
+            try await run(server, on: loops, until: interrupt, connectionLimit: connections, warnings)
+        }
+        warnings.finish()
+    }
+
+    private func run(
+        _ server: any ControlServing,
+        on loops: EventLoopGroup,
+        until interrupt: Interrupt,
+        connectionLimit: Int,
+        _ warnings: Warnings
+    ) async throws(CommandFailure) {
         let journal = JournalHub()
         let policy = try forward.forwardProxy.map { _ throws(CommandFailure) in try forward.policy() }
         let proxies = ProxyManager(
@@ -66,7 +74,7 @@ struct ControlRunner {
         )
         let (host, seed) = (host, seed)
         do throws(ControlServerFailure) {
-            try await server.run(handler, host: host, port: port, connectionLimit: connections) { code in
+            try await server.run(handler, host: host, port: port, connectionLimit: connectionLimit) { code in
                 warnings.report(.cannotAccept(SystemError(call: "accept", code: code)))
             } ready: { port in
                 let shown = host.contains(":") ? "[\(host)]" : host
@@ -85,18 +93,6 @@ struct ControlRunner {
         // Before the proxies stop, which would count as disabled.
         await ControlRunner.end(work)
         await proxies.stop()
-        await loops.stop()
-        warnings.finish()
-    }
-
-    /// The HTTP server of the control API.
-    static func server() throws(CommandFailure) -> any ControlServing {
-        guard let server = CommandServices.current.controlServer else {
-            throw .wrongInput(
-                "this build has no control server: build it with the trait Control, as `swift build` does by default"
-            )
-        }
-        return server
     }
 
     /// Makes the profiles and proxies of the files; returns the file of the state, and the tasks that follow the files.

@@ -1,6 +1,8 @@
 import ControlAPI
 import FaultProfile
 import FoundationEssentials
+import ProfileFiles
+import TerminalDisplay
 
 /// The folder of profiles that `squall serve` watches.
 struct ProfileFolder {

@@ -1,5 +1,6 @@
 import ControlAPI
 import FaultProfile
+import ProfileFiles
 
 /// The profiles that the control server can give to proxies by name.
 enum ServedProfiles {

@@ -3,6 +3,7 @@ import DurableFiles
 import NIOPosix
 import OperatingSystem
 import SystemPackage
+import TerminalDisplay
 
 /// The file in which `squall serve` keeps its proxies and stored profiles. One server at a time has it.
 ///

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TerminalDisplay
 
 /// The bearer token (RFC 6750) that a control server asks for.
 enum BearerToken {

@@ -1,6 +1,8 @@
 import FoundationEssentials
 import Glibc
 import OperatingSystem
+import ProfileFiles
+import TerminalDisplay
 
 /// A picture of the command as PNG, which `rsvg-convert` draws.
 struct PNGFile {

@@ -1,9 +1,11 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import FaultPlan
 import FaultProfile
 import OperatingSystem
 import ProxyEngine
+import TerminalDisplay
 import Units
 
 /// The proxy options of `run`.

@@ -3,7 +3,10 @@ import FaultPlan
 import FaultProfile
 import Journal
 import OperatingSystem
+import ProfileFiles
 import ProxyEngine
+import ProxyRuntime
+import TerminalDisplay
 import Units
 
 /// Runs proxies in the foreground until Ctrl-C.
@@ -23,23 +26,8 @@ struct ProxyRunner {
     var watches = false
 
     /// Runs the proxies, prints their addresses, and stops on a signal.
-    func run() async throws {
-        ProcessLimits.raiseOpenFiles()
+    package func run() async throws {
         let output = try openJournal()
-        let loops: EventLoopGroup
-        let interrupt: Interrupt
-        let (reasons, reload) = AsyncStream.makeStream(
-            of: ProfileReloader.Reason.self,
-            bufferingPolicy: .bufferingNewest(64)
-        )
-        do throws(SystemError) {
-            loops = try EventLoopGroup(count: threads)
-            var requestReload: (@Sendable () -> Void)?
-            if reloader != nil { requestReload = { _ = reload.yield(.requested) } }
-            interrupt = try await Interrupt.watch(on: loops.loops[0], reload: requestReload)
-        } catch {
-            throw CommandFailure.failed("can't start the event loops: \(error)")
-        }
         let journal = output.map {
             JournalWriter($0, header: JournalHeader(of: configurations, recorded: recorded, at: MonotonicClock.now))
         }
@@ -49,29 +37,53 @@ struct ProxyRunner {
         defer { Console.share(with: nil) }
         let narrator = Console.isTerminal ? Narrator(clockStart: configurations.first?.clockStart) : nil
         let warnings = Warnings()
-        var proxies: [Proxy] = []
-        for configuration in configurations {
-            do throws(ProxyError) {
-                let proxy = try await Proxy.start(
-                    configuration,
-                    on: loops,
-                    journal: { entry in
-                        journal?.record(entry)
-                        narrator?.narrate(entry)
-                    },
-                    report: { event in warnings.report(event) }
-                )
-                proxies.append(proxy)
-            } catch {
-                for proxy in proxies { await proxy.stop() }
-                throw CommandFailure(error)
+        let (reasons, reload) = AsyncStream.makeStream(
+            of: ProfileReloader.Reason.self,
+            bufferingPolicy: .bufferingNewest(64)
+        )
+        let requestReload = reloader.map { _ -> @Sendable () -> Void in { reload.yield(.requested) } }
+        let lateness = try await withRuntime(threads: threads, reload: requestReload) { loops, interrupt in
+            var proxies: [Proxy] = []
+            for configuration in configurations {
+                do throws(ProxyError) {
+                    let proxy = try await Proxy.start(
+                        configuration,
+                        on: loops,
+                        journal: { entry in
+                            journal?.record(entry)
+                            narrator?.narrate(entry)
+                        },
+                        report: { event in warnings.report(event) }
+                    )
+                    proxies.append(proxy)
+                } catch {
+                    for proxy in proxies { await proxy.stop() }
+                    throw CommandFailure(error)
+                }
             }
+            output?.release()
+            for proxy in proxies { announce(proxy) }
+            DetachedProgram.tellReady()
+            let reloading = reloading(proxies, journal, reasons)
+            await show(proxies, on: live, reload, until: interrupt)
+            reload.finish()
+            await reloading?.value
+            return await stop(proxies)
         }
-        output?.release()
-        for proxy in proxies { announce(proxy) }
-        DetachedProgram.tellReady()
-        let reloading = reloading(proxies, journal, reasons)
-        let display = live.isOn ? Task { [proxies] in await RunDisplay(proxies: proxies, live: live).run() } : nil
+        narrator?.finish()
+        warnings.finish()
+        for line in lateness { Console.warn(line) }
+        try finish(journal, output)
+    }
+
+    /// Draws the status of the proxies and polls the profile's files, as far as that is asked for, until a signal.
+    private func show(
+        _ proxies: [Proxy],
+        on live: LiveLine,
+        _ reload: AsyncStream<ProfileReloader.Reason>.Continuation,
+        until interrupt: Interrupt
+    ) async {
+        let display = live.isOn ? Task { await RunDisplay(proxies: proxies, live: live).run() } : nil
         let polling = watches ? ProxyRunner.polling(reload) : nil
         await interrupt.wait()
         polling?.cancel()
@@ -79,8 +91,10 @@ struct ProxyRunner {
         await display?.value
         live.clear(within: Console.patience)
         Console.share(with: nil)
-        reload.finish()
-        await reloading?.value
+    }
+
+    /// Stops the proxies; returns what is to say of those that were late.
+    private func stop(_ proxies: [Proxy]) async -> [String] {
         var lateness: [String] = []
         for proxy in proxies {
             if let text = await proxy.statistics().lateness {
@@ -88,11 +102,7 @@ struct ProxyRunner {
             }
             await proxy.stop()
         }
-        await loops.stop()
-        narrator?.finish()
-        warnings.finish()
-        for line in lateness { Console.warn(line) }
-        try finish(journal, output)
+        return lateness
     }
 
     /// Opens the journal. Changes nothing in an existing file before the proxies run.
@@ -190,31 +200,5 @@ struct ProxyRunner {
             output.flush()
             throw .failed("the journal is incomplete: \(dropped) lines came too fast and were lost")
         }
-    }
-}
-
-extension Statistics {
-    /// How late faults were on a busy machine: "the machine was too busy …"; `nil` if they weren't.
-    var lateness: String? {
-        guard lateTimes > 0 else { return nil }
-        let threshold = Statistics.noticedLateness.nanoseconds / 1_000_000
-        let longest = longestLateness.nanoseconds / 1_000_000
-        let lost = lostBytes > 0 ? "; rates lost \(Formatting.size(lostBytes)) by it" : "; rates made up for all of it"
-        return
-            "the machine was too busy to keep the times of the profile \(lateTimes) time\(lateTimes == 1 ? "" : "s"), "
-            + "by \(threshold) ms or more, \(Formatting.grouped(longest)) ms at most\(lost)"
-    }
-}
-
-extension CommandFailure {
-    /// A proxy that failed to start. Counts as wrong input if another command line or profile would help regardless of
-    /// the machine's state.
-    init(_ error: ProxyError) {
-        let code: ExitStatus =
-            switch error {
-            case .unresolved, .forwardsToItself, .openToAnybody, .unknownPhase: .wrongInput
-            case .cannotListen, .stopped: .failed
-            }
-        self.init(code: code, message: error.description)
     }
 }

@@ -1,6 +1,8 @@
 import OperatingSystem
+import ProfileFiles
 import Synchronization
 import SystemPackage
+import TerminalDisplay
 
 /// The files of a run.
 struct RunFiles {

@@ -4,6 +4,7 @@ import FaultPlan
 import Journal
 import OperatingSystem
 import ProxyEngine
+import ProxyRuntime
 import Synchronization
 import Units
 

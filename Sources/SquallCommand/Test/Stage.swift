@@ -1,9 +1,12 @@
 import ChaosStage
+import CommandParsing
 import EventLoop
 import FoundationEssentials
 import OperatingSystem
 import ProxyEngine
+import ProxyRuntime
 import Synchronization
+import TerminalDisplay
 import Units
 
 /// A chaos stage: runs each case, judges it, and reports.
@@ -18,22 +21,9 @@ struct Stage {
     /// Runs the stage. After Ctrl-C the runs that haven't ended are skipped, and the reports are written. Throws if a run
     /// failed or was skipped.
     func run() async throws {
-        ProcessLimits.raiseOpenFiles()
-        let loops: EventLoopGroup
-        let interrupt: Interrupt
-        do throws(SystemError) {
-            loops = try EventLoopGroup(count: 0)
-            interrupt = try await Interrupt.watch(on: loops.loops[0])
-        } catch {
-            throw CommandFailure.failed("can't start the event loops: \(error)")
+        try await withRuntime { loops, interrupt in
+            try await interrupt.cancelling { try await perform(on: loops) }
         }
-        let work = Task { try await perform(on: loops) }
-        Task {
-            await interrupt.wait()
-            work.cancel()
-        }
-        try await work.value
-        await loops.stop()
     }
 
     private func perform(on loops: EventLoopGroup) async throws {

@@ -1,4 +1,5 @@
 import ChaosStage
+import TerminalDisplay
 import Units
 
 /// What `squall test` prints.

@@ -1,4 +1,5 @@
 import ChaosStage
+import CommandParsing
 import Digests
 import EventLoop
 import FaultPlan
@@ -7,8 +8,11 @@ import FoundationEssentials
 import Glibc
 import Journal
 import OperatingSystem
+import ProfileFiles
 import ProxyEngine
+import ProxyRuntime
 import Synchronization
+import TerminalDisplay
 import Units
 
 /// Runs the command of a stage once, through proxies of its own.
@@ -238,7 +242,7 @@ struct StageRun {
         return Dictionary(
             uniqueKeysWithValues: paths.map { path in
                 do throws(CommandFailure) {
-                    return (path, .success(try DemoFiles.digest(ofFile: environment.filled(path)).hexadecimal))
+                    return (path, .success(try FileDigest.sha256(ofFile: environment.filled(path)).hexadecimal))
                 } catch {
                     let reason = error.lines.trimmingPrefix("squall: ")
                     return (path, .failure(Expectation.DigestFailure(reason: String(reason))))

@@ -1,6 +1,9 @@
 import ChaosStage
+import CommandParsing
 import EventLoop
 import FaultProfile
+import ProfileFiles
+import TerminalDisplay
 import Units
 
 /// Reads what `squall test` runs.

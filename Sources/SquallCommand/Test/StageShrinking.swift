@@ -3,7 +3,9 @@ import EventLoop
 import FaultPlan
 import FaultProfile
 import Journal
+import ProfileFiles
 import ProxyEngine
+import TerminalDisplay
 import Units
 
 /// A search for the fewest faults with which a run of a stage still fails.

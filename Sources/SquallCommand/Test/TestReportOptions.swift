@@ -2,7 +2,9 @@ import ArgumentParser
 import ChaosStage
 import EventLoop
 import FoundationEssentials
+import ProfileFiles
 import SystemPackage
+import TerminalDisplay
 import Units
 
 /// The reports of `squall test`.
