@@ -27,6 +27,13 @@ let products = [
     "swift-system": ["SystemPackage"],
 ]
 
+// What clients and servers of HTTP use, and what commands that run proxies use.
+let web = ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix"]
+let proxies = [
+    "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProfileFiles", "ProxyEngine", "ProxyRuntime",
+    "SystemPackage", "TerminalDisplay", "Units",
+]
+
 /// The modules of `Sources` that use the same in every build, with what each uses.
 let modules: KeyValuePairs<String, [String]> = [
     "Digests": ["CLibcrypto"],
@@ -51,21 +58,18 @@ let modules: KeyValuePairs<String, [String]> = [
     "TransferProtocol": ["HTTPSemantics", "HTTPTypes", "RawStructuredFieldValues", "Units"],
     "HTTPTransport": ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypesHTTP1", "NIOPosix"],
     "LocalAuthority": ["Crypto", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
-    "TransferClient": [
-        "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOCore", "NIOHTTP1",
-        "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "SystemPackage", "TransferProtocol", "Units",
+    "TransferClient": web + [
+        "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "SystemPackage", "TransferProtocol",
+        "Units",
     ],
     "SquallTransfer": [
         "HTTPTransport", "HTTPTypes", "SystemPackage", "TLSTransport", "TransferClient", "TransferProtocol",
     ],
     "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage"],
-    "ResumableUploads": [
-        "Digests", "DurableFiles", "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
-        "NIOHTTPTypesHTTP1", "NIOPosix", "SystemPackage", "TransferProtocol",
-    ],
-    "OriginServer": [
-        "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
-        "NIOHTTPTypesHTTP1", "NIOPosix", "ResumableUploads", "SystemPackage", "TransferProtocol", "Units",
+    "ResumableUploads": web + ["Digests", "DurableFiles", "HTTPSemantics", "SystemPackage", "TransferProtocol"],
+    "OriginServer": web + [
+        "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "ResumableUploads", "SystemPackage",
+        "TransferProtocol", "Units",
     ],
     "ChaosStage": ["FaultPlan", "FaultProfile", "Units"],
     "TerminalDisplay": ["FaultProfile", "OperatingSystem", "SystemPackage", "Units"],
@@ -81,21 +85,55 @@ let modules: KeyValuePairs<String, [String]> = [
     "CommandParsing": [
         "ArgumentParser", "EventLoop", "FaultProfile", "OperatingSystem", "ProfileFiles", "TerminalDisplay", "Units",
     ],
-    "Demonstration": [
-        "ArgumentParser", "CommandParsing", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast",
-        "OperatingSystem", "OriginServer", "ProfileFiles", "ProxyEngine", "ProxyRuntime", "SystemPackage",
-        "TerminalDisplay", "TransferClient", "TransferProtocol", "TransferReports", "Units",
+    "Demonstration": proxies + [
+        "ArgumentParser", "CommandParsing", "Digests", "Forecast", "OriginServer", "TransferClient", "TransferProtocol",
+        "TransferReports",
+    ],
+    "ProxyRunners": proxies + ["ChaosStage", "CommandParsing", "Digests", "Forecast", "Journal", "QRCode"],
+    "ControlService": proxies + [
+        "CommandParsing", "ControlAPI", "Demonstration", "DurableFiles", "HTTPTransport", "NIOPosix",
     ],
     // The command but for TLS and the control server, which the executables give to it.
-    "SquallCommand": [
-        "ArgumentParser", "ChaosStage", "CommandParsing", "ControlAPI", "Demonstration", "Digests", "DurableFiles",
-        "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "Journal",
-        "NIOPosix", "OperatingSystem", "OriginServer", "ProfileFiles", "ProxyEngine", "ProxyRuntime", "QRCode",
-        "ResumableUploads", "StreamReading", "SystemPackage", "TerminalDisplay", "TransferClient", "TransferProtocol",
-        "TransferReports", "Units",
+    "SquallCommand": proxies + [
+        "ArgumentParser", "ChaosStage", "CommandParsing", "ControlAPI", "ControlService", "Demonstration", "Forecast",
+        "HTTPSemantics", "HTTPTransport", "HTTPTypes", "Journal", "OriginServer", "ProxyRunners", "ResumableUploads",
+        "StreamReading", "TransferClient", "TransferProtocol", "TransferReports",
     ],
     // For `make docs` and the description of the control API.
     "ProfileDocuments": ["FaultProfile", "Units"],
+]
+
+/// Tests, with what each uses besides the module of the same name and what that uses.
+let suites: KeyValuePairs<String, [String]> = [
+    "SimulationTests": ["FaultProfile", "SimulatedWorld"],
+    "FaultProfileTests": ["ProfileDocuments"],
+    "FaultPlanTests": ["SimulatedLink"],
+    "ForecastTests": ["SimulatedLink"],
+    "JournalTests": ["SimulatedLink"],
+    "StreamReadingTests": ["TestProtocols"],
+    "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
+    "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
+    "ProxyEngineTests": ["TestProtocols", "TestSockets"],
+    "SquallProxyTests": ["TestSockets"],
+    "SquallTestingTests": ["OperatingSystem", "OriginServer", "SquallTransfer", "TestSockets"],
+    "ControlAPITests": ["TestSockets"],
+    "HTTPTransportTests": ["LocalAuthority", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport"],
+    "TransferClientTests": [
+        "LocalAuthority", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers", "TLSTransport",
+    ],
+    "SquallTransferTests": [
+        "EventLoop", "FaultPlan", "FaultProfile", "LocalAuthority", "OriginServer", "ProxyEngine", "TestSockets",
+        "Units",
+    ],
+    "DurableFilesTests": ["SimulatedDisk", "Units"],
+    "ResumableUploadsTests": ["NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk", "Units"],
+    "OriginServerTests": ["LocalAuthority", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TLSTransport"],
+    "TerminalDisplayTests": ["TestStreams"],
+    "ProxyRuntimeTests": ["FaultProfile"],
+    "EndToEndTests": [
+        "Digests", "EventLoop", "FaultPlan", "FaultProfile", "squall", "SquallProxy", "TestProtocols", "TestSockets",
+        "TestStreams", "TestUploadServers", "TransferClient", "Units",
+    ],
 ]
 
 let package = Package(
@@ -203,51 +241,17 @@ let package = Package(
             "TestProtocols": [],
             "TestStreams": [],
             "TestSockets": ["CLibevent", "EventLoop", "Units"],
-            "TestUploadServers": [
-                "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
-                "NIOHTTPTypesHTTP2", "NIOPosix", "NIOResumableUpload", "NIOSSL", "ResumableUploads", "TransferProtocol",
+            "TestUploadServers": web + [
+                "HTTPSemantics", "NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOResumableUpload", "NIOSSL", "ResumableUploads",
+                "TransferProtocol",
             ],
             "SimulatedDisk": ["DurableFiles", "SystemPackage", "Units"],
         ])
         + [
             "Digests", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol", "Demonstration",
-            "TransferReports", "ProfileFiles", "SquallCommand",
+            "TransferReports", "ProfileFiles", "ControlService", "SquallCommand",
         ].map { Target.suite("\($0)Tests", []) }
-        + Target.suites([
-            "SimulationTests": ["FaultProfile", "SimulatedWorld"],
-            "FaultProfileTests": ["ProfileDocuments"],
-            "FaultPlanTests": ["SimulatedLink"],
-            "ForecastTests": ["SimulatedLink"],
-            "JournalTests": ["SimulatedLink"],
-            "StreamReadingTests": ["TestProtocols"],
-            "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
-            "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
-            "ProxyEngineTests": ["TestProtocols", "TestSockets"],
-            "SquallProxyTests": ["TestSockets"],
-            "SquallTestingTests": ["OperatingSystem", "OriginServer", "SquallTransfer", "TestSockets"],
-            "ControlAPITests": ["TestSockets"],
-            "HTTPTransportTests": [
-                "LocalAuthority", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport",
-            ],
-            "TransferClientTests": [
-                "LocalAuthority", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers",
-                "TLSTransport",
-            ],
-            "SquallTransferTests": [
-                "EventLoop", "FaultPlan", "FaultProfile", "LocalAuthority", "OriginServer", "ProxyEngine",
-                "TestSockets", "Units",
-            ],
-            "DurableFilesTests": ["SimulatedDisk", "Units"],
-            "ResumableUploadsTests": ["NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk", "Units"],
-            "OriginServerTests": ["LocalAuthority", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TLSTransport"],
-            "TerminalDisplayTests": ["TestStreams"],
-            "ProxyRuntimeTests": ["FaultProfile"],
-            "EndToEndTests": [
-                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "ProxyEngine", "squall", "SquallProxy",
-                "TestProtocols", "TestSockets", "TestStreams", "TestUploadServers", "TransferClient",
-                "TransferProtocol", "Units",
-            ],
-        ]),
+        + suites.map { Target.suite($0, $1) },
     swiftLanguageModes: [.v6]
 )
 
@@ -280,9 +284,7 @@ extension Target {
         uses.map { target(name: $0, dependencies: $1.map { use($0) }, path: "Tests/\($0)", swiftSettings: .strict) }
     }
 
-    /// Tests, with what each uses besides the module of the same name and what that uses.
-    fileprivate static func suites(_ uses: KeyValuePairs<String, [String]>) -> [Target] { uses.map { suite($0, $1) } }
-
+    /// Tests of the module of the same name, if there is one.
     fileprivate static func suite(_ name: String, _ uses: [String]) -> Target {
         let own = modules.first { "\($0.key)Tests" == name }.map { [$0.key] + $0.value } ?? []
         return testTarget(name: name, dependencies: (own + uses).map { use($0) }, swiftSettings: .strict)

@@ -34,15 +34,9 @@ struct DemoResult {
     var connections: Int
     var resumptions: Int
     var duration: Duration
+}
 
-    init(bytes: Int64, bytesRepeated: Int64, connections: Int, resumptions: Int, duration: Duration) {
-        self.bytes = bytes
-        self.bytesRepeated = bytesRepeated
-        self.connections = connections
-        self.resumptions = resumptions
-        self.duration = duration
-    }
-
+extension DemoResult {
     init(_ summary: DownloadSummary) {
         bytes = summary.bytes
         bytesRepeated = summary.bytesRepeated

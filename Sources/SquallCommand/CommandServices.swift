@@ -1,4 +1,5 @@
 import ControlAPI
+import ControlService
 import Demonstration
 import HTTPTransport
 import TerminalDisplay
@@ -24,7 +25,9 @@ package struct CommandServices: Sendable {
     /// - Parameter arguments: The name of the program and its arguments.
     @MainActor package func run(_ arguments: [String]) async {
         await CommandServices.$current.withValue(self) {
-            await DemoCommand.$makePage.withValue({ DemoPage(profile: $0, seed: $1, loops: $2) }) {
+            await DemoCommand.$makePage.withValue({
+                DemoPage(profile: $0, seed: $1, loops: $2, server: CommandServices.server)
+            }) {
                 await Squall.run(arguments)
             }
         }

@@ -4,6 +4,7 @@ import FaultPlan
 import FaultProfile
 import Forecast
 import ProfileFiles
+import ProxyRunners
 import TerminalDisplay
 import TransferClient
 import TransferProtocol

@@ -4,6 +4,7 @@ import EventLoop
 import FaultProfile
 import Journal
 import ProfileFiles
+import ProxyRunners
 import TerminalDisplay
 import Units
 
@@ -84,8 +85,8 @@ struct ShrinkCommand: AsyncParsableCommand {
             patience: patience,
             upstream: upstream,
             proxy: proxy,
-            limits: limits,
-            files: files
+            files: files,
+            limit: limits.apply
         )
         try await Shrinking(plan: plan, trial: trial, runs: runs).run()
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandParsing
+import ControlService
 import FaultProfile
 import TerminalDisplay
 import Units

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlService
 import FaultProfile
 import TerminalDisplay
 

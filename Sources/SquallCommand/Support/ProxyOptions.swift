@@ -5,6 +5,7 @@ import FaultPlan
 import FaultProfile
 import OperatingSystem
 import ProxyEngine
+import ProxyRunners
 import TerminalDisplay
 import Units
 

@@ -3,6 +3,7 @@ import CommandParsing
 import EventLoop
 import FaultProfile
 import ProfileFiles
+import ProxyRunners
 import TerminalDisplay
 import Units
 

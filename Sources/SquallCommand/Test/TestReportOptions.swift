@@ -3,6 +3,7 @@ import ChaosStage
 import EventLoop
 import FoundationEssentials
 import ProfileFiles
+import ProxyRunners
 import SystemPackage
 import TerminalDisplay
 import Units
