@@ -27,6 +27,117 @@ let products = [
     "swift-system": ["SystemPackage"],
 ]
 
+// What clients and servers of HTTP use, and what commands that run proxies use.
+let web = ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix"]
+let proxies = [
+    "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProfileFiles", "ProxyEngine", "ProxyRuntime",
+    "SystemPackage", "TerminalDisplay", "Units",
+]
+
+/// The modules of `Sources` that use the same in every build, with what each uses.
+let modules: KeyValuePairs<String, [String]> = [
+    "Digests": ["CLibcrypto"],
+    "Units": [],
+    "QRCode": [],
+    "FaultProfile": ["Units"],
+    "FaultPlan": ["DequeModule", "FaultProfile", "Units"],
+    "Forecast": ["FaultPlan", "FaultProfile", "Units"],
+    "Journal": ["Digests", "FaultPlan", "FaultProfile", "Units"],
+    "StreamReading": ["FaultPlan", "FaultProfile", "Units"],
+    "ProxyEngine": ["EventLoop", "FaultPlan", "FaultProfile", "Journal", "OperatingSystem", "StreamReading", "Units"],
+    "SquallProxy": [
+        "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "Journal", "ShippedProfiles",
+        "SystemPackage", "Units",
+    ],
+    "SquallTesting": ["SquallProxy"],
+    "ControlAPI": [
+        "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "HTTPSemantics", "HTTPTypes", "OperatingSystem",
+        "ProfileDocuments", "ProxyEngine", "StreamReading", "Units",
+    ],
+    "HTTPSemantics": ["HTTPTypes", "RawStructuredFieldValues"],
+    "TransferProtocol": ["HTTPSemantics", "HTTPTypes", "RawStructuredFieldValues", "Units"],
+    "HTTPTransport": ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypesHTTP1", "NIOPosix"],
+    "LocalAuthority": ["Crypto", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
+    "TransferClient": web + [
+        "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "SystemPackage", "TransferProtocol",
+        "Units",
+    ],
+    "SquallTransfer": [
+        "HTTPTransport", "HTTPTypes", "SystemPackage", "TLSTransport", "TransferClient", "TransferProtocol",
+    ],
+    "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage"],
+    "ResumableUploads": web + ["Digests", "DurableFiles", "HTTPSemantics", "SystemPackage", "TransferProtocol"],
+    "OriginServer": web + [
+        "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "ResumableUploads", "SystemPackage",
+        "TransferProtocol", "Units",
+    ],
+    "ChaosStage": ["FaultPlan", "FaultProfile", "Units"],
+    "TerminalDisplay": ["FaultProfile", "OperatingSystem", "SystemPackage", "Units"],
+    "ProfileFiles": ["Digests", "FaultProfile", "OperatingSystem", "SystemPackage", "TerminalDisplay", "Units"],
+    "ProxyRuntime": [
+        "EventLoop", "FaultPlan", "Journal", "OperatingSystem", "ProxyEngine", "SystemPackage", "TerminalDisplay",
+        "Units",
+    ],
+    "TransferReports": [
+        "Forecast", "HTTPTransport", "OperatingSystem", "TerminalDisplay", "TransferClient", "TransferProtocol",
+        "Units",
+    ],
+    "CommandParsing": [
+        "ArgumentParser", "EventLoop", "FaultProfile", "OperatingSystem", "ProfileFiles", "TerminalDisplay", "Units",
+    ],
+    "Demonstration": proxies + [
+        "ArgumentParser", "CommandParsing", "Digests", "Forecast", "OriginServer", "TransferClient", "TransferProtocol",
+        "TransferReports",
+    ],
+    "ProxyRunners": proxies + [
+        "ChaosStage", "CommandParsing", "Digests", "Forecast", "Journal", "QRCode", "Supervisor",
+    ],
+    "ControlService": proxies + [
+        "CommandParsing", "ControlAPI", "Demonstration", "DurableFiles", "HTTPTransport", "NIOPosix",
+    ],
+    // The command but for TLS and the control server, which the executables give to it.
+    "SquallCommand": proxies + [
+        "ArgumentParser", "ChaosStage", "CommandParsing", "ControlAPI", "ControlService", "Demonstration", "Forecast",
+        "HTTPSemantics", "HTTPTransport", "HTTPTypes", "Journal", "OriginServer", "ProxyRunners", "ResumableUploads",
+        "StreamReading", "TransferClient", "TransferProtocol", "TransferReports",
+    ],
+    // For `make docs` and the description of the control API.
+    "ProfileDocuments": ["FaultProfile", "Units"],
+]
+
+/// Tests, with what each uses besides the module of the same name and what that uses.
+let suites: KeyValuePairs<String, [String]> = [
+    "SimulationTests": ["FaultProfile", "SimulatedWorld"],
+    "FaultProfileTests": ["ProfileDocuments"],
+    "FaultPlanTests": ["SimulatedLink"],
+    "ForecastTests": ["SimulatedLink"],
+    "JournalTests": ["SimulatedLink"],
+    "StreamReadingTests": ["TestProtocols"],
+    "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
+    "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
+    "ProxyEngineTests": ["TestProtocols", "TestSockets"],
+    "SquallProxyTests": ["TestSockets"],
+    "SquallTestingTests": ["OperatingSystem", "OriginServer", "SquallTransfer", "TestSockets"],
+    "ControlAPITests": ["TestSockets"],
+    "HTTPTransportTests": ["LocalAuthority", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport"],
+    "TransferClientTests": [
+        "LocalAuthority", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers", "TLSTransport",
+    ],
+    "SquallTransferTests": [
+        "EventLoop", "FaultPlan", "FaultProfile", "LocalAuthority", "OriginServer", "ProxyEngine", "TestSockets",
+        "Units",
+    ],
+    "DurableFilesTests": ["SimulatedDisk", "Units"],
+    "ResumableUploadsTests": ["NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk", "Units"],
+    "OriginServerTests": ["LocalAuthority", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TLSTransport"],
+    "TerminalDisplayTests": ["TestStreams"],
+    "ProxyRuntimeTests": ["FaultProfile"],
+    "EndToEndTests": [
+        "Digests", "EventLoop", "FaultPlan", "FaultProfile", "squall", "SquallProxy", "TestProtocols", "TestSockets",
+        "TestStreams", "TestUploadServers", "TransferClient", "Units",
+    ],
+]
+
 let package = Package(
     name: "squall",
     products: [
@@ -102,7 +213,7 @@ let package = Package(
             with: ["Control": ["ControlServer"], "TLS": ["LocalAuthority", "TLSTransport"]],
             isProgram: true
         ),
-        .module("squall-demo", ["SquallCommand"], isProgram: true),
+        .module("squall-demo", ["ArgumentParser", "CommandParsing", "Demonstration"], isProgram: true),
         .module("profile-documents", ["ProfileDocuments"], isProgram: true),
         // Not products: `make loss-table`, `make loss-lab`, `make simulate` and `make bench` run them.
         .module(
@@ -128,128 +239,23 @@ let package = Package(
             isProgram: true
         ),
     ]
-        + Target.modules([
-            "Digests": ["CLibcrypto"],
-            "Units": [],
-            "QRCode": [],
-            "FaultProfile": ["Units"],
-            "FaultPlan": ["DequeModule", "FaultProfile", "Units"],
-            "Forecast": ["FaultPlan", "FaultProfile", "Units"],
-            "Journal": ["Digests", "FaultPlan", "FaultProfile", "Units"],
-            "StreamReading": ["FaultPlan", "FaultProfile", "Units"],
-            "ProxyEngine": [
-                "EventLoop", "FaultPlan", "FaultProfile", "Journal", "OperatingSystem", "StreamReading", "Units",
-            ],
-            "SquallProxy": [
-                "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "Journal",
-                "ShippedProfiles", "SystemPackage", "Units",
-            ],
-            "SquallTesting": ["SquallProxy"],
-            "ControlAPI": [
-                "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "HTTPSemantics", "HTTPTypes",
-                "OperatingSystem", "ProfileDocuments", "ProxyEngine", "StreamReading", "Units",
-            ],
-            "HTTPSemantics": ["HTTPTypes", "RawStructuredFieldValues"],
-            "TransferProtocol": ["HTTPSemantics", "HTTPTypes", "RawStructuredFieldValues", "Units"],
-            "HTTPTransport": ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypesHTTP1", "NIOPosix"],
-            "LocalAuthority": ["Crypto", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
-            "TransferClient": [
-                "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOCore",
-                "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "SystemPackage", "TransferProtocol",
-                "Units",
-            ],
-            "SquallTransfer": [
-                "HTTPTransport", "HTTPTypes", "SystemPackage", "TLSTransport", "TransferClient", "TransferProtocol",
-            ],
-            "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage"],
-            "ResumableUploads": [
-                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
-                "NIOHTTPTypesHTTP1", "NIOPosix", "SystemPackage", "TransferProtocol",
-            ],
-            "OriginServer": [
-                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOCore", "NIOHTTP1",
-                "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "ResumableUploads", "SystemPackage",
-                "TransferProtocol", "Units",
-            ],
-            "ChaosStage": ["FaultPlan", "FaultProfile", "Units"],
-            // The command but for TLS and the control server, which the executables give to it.
-            "SquallCommand": [
-                "ArgumentParser", "ChaosStage", "ControlAPI", "Digests", "DurableFiles", "EventLoop", "FaultPlan",
-                "FaultProfile", "Forecast", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOPosix",
-                "OperatingSystem", "OriginServer", "ProxyEngine", "QRCode", "Journal", "ResumableUploads",
-                "StreamReading", "Supervisor", "SystemPackage", "TransferClient", "TransferProtocol", "Units",
-            ],
-            // For `make docs` and the description of the control API.
-            "ProfileDocuments": ["FaultProfile", "Units"],
-        ])
+        + modules.map { Target.module($0, $1) }
         + Target.fixtures([
             "SimulatedWorld": ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
             "TestProtocols": [],
+            "TestStreams": [],
             "TestSockets": ["CLibevent", "EventLoop", "Units"],
-            "TestUploadServers": [
-                "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
-                "NIOHTTPTypesHTTP2", "NIOPosix", "NIOResumableUpload", "NIOSSL", "ResumableUploads", "TransferProtocol",
+            "TestUploadServers": web + [
+                "HTTPSemantics", "NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOResumableUpload", "NIOSSL", "ResumableUploads",
+                "TransferProtocol",
             ],
             "SimulatedDisk": ["DurableFiles", "SystemPackage", "Units"],
         ])
-        + Target.suites([
-            "SimulationTests": ["FaultProfile", "SimulatedWorld"],
-            "DigestsTests": ["Digests"],
-            "UnitsTests": ["Units"],
-            "QRCodeTests": ["QRCode"],
-            "FaultProfileTests": ["FaultProfile", "ProfileDocuments", "Units"],
-            "FaultPlanTests": ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
-            "ForecastTests": ["FaultPlan", "FaultProfile", "Forecast", "SimulatedLink", "Units"],
-            "ChaosStageTests": ["ChaosStage", "FaultPlan", "FaultProfile", "Units"],
-            "JournalTests": ["FaultPlan", "FaultProfile", "Journal", "SimulatedLink", "Units"],
-            "StreamReadingTests": ["FaultPlan", "FaultProfile", "StreamReading", "TestProtocols", "Units"],
-            "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
-            "SupervisorTests": ["EventLoop", "Supervisor", "Units"],
-            "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
-            "ProxyEngineTests": [
-                "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "StreamReading",
-                "TestProtocols", "TestSockets", "Units",
-            ],
-            "SquallProxyTests": ["FaultProfile", "ShippedProfiles", "SquallProxy", "TestSockets", "Units"],
-            "SquallTestingTests": [
-                "OperatingSystem", "OriginServer", "SquallTesting", "SquallTransfer", "TestSockets",
-            ],
-            "ControlAPITests": [
-                "ControlAPI", "EventLoop", "FaultPlan", "FaultProfile", "HTTPTypes", "ProxyEngine", "TestSockets",
-                "Units",
-            ],
-            "HTTPSemanticsTests": ["HTTPSemantics", "HTTPTypes"],
-            "TransferProtocolTests": ["HTTPSemantics", "HTTPTypes", "TransferProtocol", "Units"],
-            "HTTPTransportTests": [
-                "HTTPTransport", "LocalAuthority", "NIOCore", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets",
-                "TLSTransport",
-            ],
-            "TransferClientTests": [
-                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "LocalAuthority", "NIOCore",
-                "NIOHPACK", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOPosix", "NIOSSL", "SimulatedDisk",
-                "SystemPackage", "TestUploadServers", "TLSTransport", "TransferClient", "TransferProtocol", "Units",
-            ],
-            "SquallTransferTests": [
-                "EventLoop", "FaultPlan", "FaultProfile", "HTTPTransport", "LocalAuthority", "OriginServer",
-                "ProxyEngine", "SquallTransfer", "TestSockets", "TLSTransport", "Units",
-            ],
-            "DurableFilesTests": ["DurableFiles", "SimulatedDisk", "SystemPackage", "Units"],
-            "ResumableUploadsTests": [
-                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOEmbedded", "NIOHTTP1",
-                "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOHTTPTypesHTTP2", "NIOPosix", "ResumableUploads",
-                "SimulatedDisk", "SystemPackage", "TransferProtocol", "Units",
-            ],
-            "OriginServerTests": [
-                "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "LocalAuthority", "NIOCore",
-                "NIOEmbedded", "NIOHPACK", "NIOHTTP1", "NIOHTTPTypes", "NIOPosix", "NIOSSL", "OriginServer",
-                "ResumableUploads", "TLSTransport", "TransferProtocol", "Units",
-            ],
-            "EndToEndTests": [
-                "Digests", "EventLoop", "FaultPlan", "FaultProfile", "Forecast", "ProxyEngine", "squall",
-                "SquallCommand", "SquallProxy", "TestProtocols", "TestSockets", "TestUploadServers", "TransferClient",
-                "TransferProtocol", "Units",
-            ],
-        ]),
+        + [
+            "Digests", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol", "Demonstration",
+            "TransferReports", "ProfileFiles", "ControlService", "SquallCommand", "Supervisor",
+        ].map { Target.suite("\($0)Tests", []) }
+        + suites.map { Target.suite($0, $1) },
     swiftLanguageModes: [.v6]
 )
 
@@ -277,19 +283,15 @@ extension Target {
             : target(name: name, dependencies: uses, path: path, swiftSettings: settings)
     }
 
-    /// Modules of `Sources`, with what each uses.
-    fileprivate static func modules(_ uses: KeyValuePairs<String, [String]>) -> [Target] {
-        uses.map { module($0, $1) }
-    }
-
     /// What tests share, in `Tests`.
     fileprivate static func fixtures(_ uses: KeyValuePairs<String, [String]>) -> [Target] {
         uses.map { target(name: $0, dependencies: $1.map { use($0) }, path: "Tests/\($0)", swiftSettings: .strict) }
     }
 
-    /// Tests.
-    fileprivate static func suites(_ uses: KeyValuePairs<String, [String]>) -> [Target] {
-        uses.map { testTarget(name: $0, dependencies: $1.map { use($0) }, swiftSettings: .strict) }
+    /// Tests of the module of the same name, if there is one.
+    fileprivate static func suite(_ name: String, _ uses: [String]) -> Target {
+        let own = modules.first { "\($0.key)Tests" == name }.map { [$0.key] + $0.value } ?? []
+        return testTarget(name: name, dependencies: (own + uses).map { use($0) }, swiftSettings: .strict)
     }
 
     private static func use(_ name: String, with trait: String? = nil) -> Dependency {

@@ -1,5 +1,8 @@
 import ControlAPI
+import ControlService
+import Demonstration
 import HTTPTransport
+import TerminalDisplay
 
 /// What the command takes from libraries that not every program with it links.
 package struct CommandServices: Sendable {
@@ -21,7 +24,23 @@ package struct CommandServices: Sendable {
     ///
     /// - Parameter arguments: The name of the program and its arguments.
     @MainActor package func run(_ arguments: [String]) async {
-        await CommandServices.$current.withValue(self) { await Squall.run(arguments) }
+        await CommandServices.$current.withValue(self) {
+            await DemoCommand.$makePage.withValue({
+                DemoPage(profile: $0, seed: $1, loops: $2, server: CommandServices.server)
+            }) {
+                await Squall.run(arguments)
+            }
+        }
+    }
+
+    /// The HTTP server of the control API.
+    static func server() throws(CommandFailure) -> any ControlServing {
+        guard let server = current.controlServer else {
+            throw .wrongInput(
+                "this build has no control server: build it with the trait Control, as `swift build` does by default"
+            )
+        }
+        return server
     }
 }
 

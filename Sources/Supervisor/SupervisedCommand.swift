@@ -43,7 +43,6 @@ public final class SupervisedCommand: Sendable {
     ///   - allowsUnproxied: whether a connection that can't be redirected is made past the proxy.
     ///   - isWanted: whether connections to an address are redirected; called on another thread.
     ///   - note: called for each thing that isn't redirected, once; on another thread.
-    ///   - ended: called when the command has ended and processes below it go on.
     /// - Returns: how the command has ended; `nil` if its guard was killed.
     /// - Throws: `Problem` if it can't be run; nothing is left then.
     public func run(
@@ -51,14 +50,13 @@ public final class SupervisedCommand: Sendable {
         through proxy: SocketAddress,
         allowsUnproxied: Bool,
         isWanted: @escaping @Sendable (SocketAddress) -> Bool,
-        note: @escaping @Sendable (SupervisorNotice) -> Void,
-        ended: @escaping @Sendable () -> Void
+        note: @escaping @Sendable (SupervisorNotice) -> Void
     ) async throws(Problem) -> ChildProcess.End? {
         let result: Result<ChildProcess.End?, Problem> = await withCheckedContinuation { continuation in
             Threads.run { [self] in
                 continuation.resume(
                     returning: Result { () throws(Problem) in
-                        try runWaiting(words, proxy, allowsUnproxied, isWanted, note, ended)
+                        try runWaiting(words, proxy, allowsUnproxied, isWanted, note)
                     }
                 )
             }
@@ -74,8 +72,7 @@ public final class SupervisedCommand: Sendable {
         _ proxy: SocketAddress,
         _ allowsUnproxied: Bool,
         _ isWanted: @escaping @Sendable (SocketAddress) -> Bool,
-        _ note: @escaping @Sendable (SupervisorNotice) -> Void,
-        _ ended: @escaping @Sendable () -> Void
+        _ note: @escaping @Sendable (SupervisorNotice) -> Void
     ) throws(Problem) -> ChildProcess.End? {
         let (command, supervisor) = try start(words, proxy, note)
         let rendezvous = rendezvous
@@ -95,14 +92,11 @@ public final class SupervisedCommand: Sendable {
             supervisor.stop()
             finished.wait()
         }
-        return try follow(command, ended)
+        return try follow(command)
     }
 
     /// Follows the guard's reports to its end.
-    private func follow(
-        _ command: ForegroundCommand,
-        _ ended: @escaping @Sendable () -> Void
-    ) throws(Problem) -> ChildProcess.End? {
+    private func follow(_ command: ForegroundCommand) throws(Problem) -> ChildProcess.End? {
         guard case .tested(let code)? = command.next() else { return nil }
         guard code == LinuxSupervisor.works else {
             throw .forbidden(SystemError(call: "pidfd_getfd", code: code))
@@ -114,9 +108,7 @@ public final class SupervisedCommand: Sendable {
             switch report {
             case .tested: break
             case .startFailed(let code): throw .notStarted(SystemError(call: "posix_spawn", code: code))
-            case .ended(let found):
-                end = found
-                ended()
+            case .ended(let found): end = found
             }
         }
         return end

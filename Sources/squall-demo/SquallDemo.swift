@@ -1,9 +1,19 @@
-import SquallCommand
+import ArgumentParser
+import CommandParsing
+import Demonstration
 
 /// `squall demo` as a program of its own, without TLS and the control server, which take half of the first build.
 @main
-enum SquallDemo {
+struct SquallDemo: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "squall",
+        version: Version.current,
+        subcommands: [DemoCommand.self]
+    )
+
     @MainActor static func main() async {
-        await CommandServices().run(["squall", "demo"] + CommandLine.arguments.dropFirst())
+        Program.prepare()
+        let arguments = ["demo"] + CommandLine.arguments.dropFirst()
+        await Program.run(SquallDemo.self, arguments) { _ in DemoCommand.openFiles }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestStreams
 import Testing
 
 /// A client that behaves like Apple's URLSession: raw requests to `squall origin --uploads`.

@@ -141,7 +141,7 @@ import Testing
     @Test func `text is printed through Console, or through LiveLine where a line is redrawn`() throws {
         // A test of XCTest has no other way to say how to repeat it.
         let doors = [
-            "Sources/SquallCommand/Support/Console.swift", "Sources/SquallCommand/Support/LiveLine.swift",
+            "Sources/TerminalDisplay/Console.swift", "Sources/TerminalDisplay/LiveLine.swift",
             "Sources/SquallTesting/WithNetwork.swift",
         ]
         let pattern = try Regex(

@@ -71,7 +71,7 @@ import Testing
         ]
         let files = libraries.flatMap { Repository.files(in: "Sources/\($0)", ending: ".swift") }
         #expect(try places(of: "[\"( “]--[a-z]", in: files).isEmpty)
-        #expect(try !places(of: "[\"( “]--[a-z]", in: ["Sources/SquallCommand/Support/TransferAdvice.swift"]).isEmpty)
+        #expect(try !places(of: "[\"( “]--[a-z]", in: ["Sources/TransferReports/TransferAdvice.swift"]).isEmpty)
     }
 
     @Test func `the command does without the part of Foundation that brings 40 MB of ICU`() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestStreams
 import Testing
 
 /// The file of `squall serve --state`.

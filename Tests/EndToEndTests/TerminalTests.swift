@@ -209,4 +209,33 @@ import Testing
             }
         }
     }
+
+    @Test func `a demo with a stopped terminal continues, and prints everything once it resumes`() async throws {
+        let terminal = try PseudoTerminal()
+        terminal.stop()
+        // At this rate the live line is drawn a few times.
+        let profile = """
+            {"name": "stands-still", "faults": [
+              {"kind": "bandwidth", "rate": "2 Mbit/s"},
+              {"kind": "cut", "stream": "downstream", "at": "64 KiB", "how": "reset", "when": {"connection": 1}}]}
+            """
+        try await withFolder { folder in
+            try profile.write(to: folder.appendingPathComponent("profile.json"), atomically: true, encoding: .utf8)
+            let script = "exec \"$0\" \"$@\" 2>\(terminal.path)"
+            let arguments = ["demo", "profile.json", "--size", "200KiB", "--events", "json"]
+            let command = ["-c", script, Programs.squall.path] + arguments
+            let environment = ["TERM": "xterm"]
+            try await withChild(Programs.find("sh"), command, environment: environment, folder: folder) { demo in
+                _ = try await demo.line(with: "\"event\":\"finished\"")
+                terminal.start()
+                let outcome = await demo.finish()
+                #expect(outcome.status == 0)
+                #expect(outcome.lines.last?.contains("\"event\":\"proved\"") == true)
+            }
+        }
+        terminal.hangUp()
+        let shown = await terminal.shown.text()
+        #expect(shown.contains("client: resumed at "))
+        #expect(shown.contains(" of 200.0 KiB"))
+    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestStreams
 import Testing
 
 /// `squall origin --uploads`.

@@ -37,7 +37,7 @@ import Testing
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let command = try String(
-            contentsOf: root.appendingPathComponent("Sources/SquallCommand/Squall.swift"),
+            contentsOf: root.appendingPathComponent("Sources/CommandParsing/Program.swift"),
             encoding: .utf8
         )
         #expect(command.contains("static let current = \"\(header.version)\""))

@@ -1,5 +1,8 @@
 import ArgumentParser
+import CommandParsing
 import FaultProfile
+import ProfileFiles
+import TerminalDisplay
 
 /// `squall check`: reports every problem of a profile before anything runs.
 struct CheckCommand: ParsableCommand {

@@ -1,5 +1,7 @@
 import ArgumentParser
+import ControlService
 import FaultProfile
+import TerminalDisplay
 
 /// `squall ctl`: changes a running control server.
 struct CtlCommand: ParsableCommand {

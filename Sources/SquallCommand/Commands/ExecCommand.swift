@@ -1,11 +1,10 @@
 import ArgumentParser
-import EventLoop
+import CommandParsing
 import FaultProfile
-import Glibc
-import Journal
 import OperatingSystem
-import ProxyEngine
-import Supervisor
+import ProfileFiles
+import ProxyRunners
+import TerminalDisplay
 import Units
 
 /// `squall exec`: a program behind a bad network, unchanged.
@@ -43,6 +42,10 @@ struct ExecCommand: AsyncParsableCommand {
         case refuse, allow
     }
 
+    private static func target(_ argument: String) throws -> TargetPattern {
+        try ArgumentReading.value(argument) { text throws(UnitError) in try TargetPattern(parsing: text) }
+    }
+
     @Argument(
         help: "The profile: a path, the name of a shipped one, or - for standard input.",
         completion: ProfileCompletion.kind
@@ -56,13 +59,13 @@ struct ExecCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("Redirect connections to this target only. Can be given again.", valueName: "target"),
-        transform: TargetPattern.init(argument:)
+        transform: ExecCommand.target
     )
     var only: [TargetPattern] = []
 
     @Option(
         help: ArgumentHelp("Leave connections to this target alone. Can be given again.", valueName: "target"),
-        transform: TargetPattern.init(argument:)
+        transform: ExecCommand.target
     )
     var except: [TargetPattern] = []
 
@@ -89,7 +92,7 @@ struct ExecCommand: AsyncParsableCommand {
         guard faults.printProfile || !command.isEmpty else {
             throw ValidationError("the command is missing: put it behind --")
         }
-        if journal == StandardInput.reference {
+        if journal == "-" {
             throw ValidationError("--journal: standard output is the command's: name a file")
         }
         for (option, patterns) in [("--only", only), ("--except", except)]
@@ -102,162 +105,17 @@ struct ExecCommand: AsyncParsableCommand {
         let inputs = InputFiles()
         let read = try faults.chosen(profile).read(noting: inputs)
         if faults.printProfile { return faults.write(read, seed: seed) }
-        let targets = try await TargetSelection(only: only, except: except)
-        let supervised: SupervisedCommand
-        do throws(SystemError) {
-            supervised = try SupervisedCommand()
-        } catch {
-            throw CommandFailure(code: .cannotSupervise, message: "can't open sockets on loopback: \(error)")
-        }
-        var configuration = ProxyConfiguration(
-            name: "exec",
-            listen: Endpoint(host: "127.0.0.1", port: 0),
-            destination: .requested(ForwardPolicy(allowsLocalTargets: true)),
-            profile: read.narrowed(to: "exec"),
-            seed: seed ?? read.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
-        )
-        // As long as the kernel's own, with the usual net.ipv4.tcp_syn_retries.
-        configuration.connectTimeout = .seconds(127)
-        configuration.handover = { supervised.handOver(to: $0) }
-        let end = try await run(supervised, configuration, targets, read, inputs)
-        if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
-        ProcessLimits.end(like: end)
-    }
-
-    private func run(
-        _ supervised: SupervisedCommand,
-        _ configuration: ProxyConfiguration,
-        _ targets: TargetSelection,
-        _ read: Profile,
-        _ inputs: InputFiles
-    ) async throws -> ChildProcess.End {
-        ProcessLimits.raiseOpenFiles()
-        ProcessLimits.ignoreKeyboardSignals()
-        let runner = ProxyRunner(
-            configurations: [configuration],
+        let runner = ExecRunner(
+            read,
+            seed: seed,
+            targets: try await TargetSelection(only: only, except: except),
+            allowsUnproxied: unproxied == .allow,
             journal: journal,
             threads: threads,
-            inputs: inputs,
-            recorded: read
+            inputs: inputs
         )
-        let output = try runner.openJournal()
-        let loops: EventLoopGroup
-        let signals: LoopBound<[SignalSource]>
-        do throws(SystemError) {
-            loops = try EventLoopGroup(count: threads)
-            signals = try await ExecCommand.passSignals(to: supervised, on: loops.loops[0])
-        } catch {
-            throw CommandFailure.failed("can't start the event loops: \(error)")
-        }
-        let journal = output.map {
-            JournalWriter($0, header: JournalHeader(of: [configuration], recorded: read, at: MonotonicClock.now))
-        }
-        let warnings = Warnings()
-        let proxy: Proxy
-        do throws(ProxyError) {
-            proxy = try await Proxy.start(
-                configuration,
-                on: loops,
-                journal: { journal?.record($0) },
-                report: { event in if !ExecCommand.isCommandsOwn(event) { warnings.report(event) } }
-            )
-        } catch {
-            throw CommandFailure(error)
-        }
-        output?.release()
-        let result: Result<ChildProcess.End?, SupervisedCommand.Problem>
-        do throws(SupervisedCommand.Problem) {
-            result = .success(
-                try await supervised.run(
-                    guardedBy: ["guard", "--"] + command,
-                    through: proxy.address,
-                    allowsUnproxied: unproxied == .allow,
-                    isWanted: { targets.contains($0) },
-                    note: { Console.warn(ExecCommand.line(about: $0, isAllowed: unproxied == .allow)) },
-                    ended: {}
-                )
-            )
-        } catch {
-            result = .failure(error)
-        }
-        await proxy.stop()
-        _ = try? await loops.loops[0].run { for source in signals.value { source.cancel() } }
-        await loops.stop()
-        warnings.finish()
-        try runner.finish(journal, output)
-        switch result {
-        case .success(let end?): return end
-        case .success(nil): throw CommandFailure.failed("the guard of “\(command[0])” was killed")
-        case .failure(let problem): throw CommandFailure(problem, command[0])
-        }
-    }
-
-    /// Passes SIGTERM and SIGHUP on to the command; the second of them ends this process, and the guard all others.
-    private static func passSignals(
-        to supervised: SupervisedCommand,
-        on loop: EventLoop
-    ) async throws(SystemError) -> LoopBound<[SignalSource]> {
-        try await loop.run {
-            var wasPassed = false
-            let sources = [SIGTERM, SIGHUP].map { number in
-                SignalSource(number, on: loop) {
-                    if wasPassed { Glibc.exit(128 + number) }
-                    wasPassed = true
-                    supervised.send(number)
-                }
-            }
-            return LoopBound(sources, on: loop)
-        }
-    }
-
-    /// Whether an event is one that the command sees itself.
-    private static func isCommandsOwn(_ event: ProxyEvent) -> Bool {
-        if case .targetUnreachable = event { true } else { false }
-    }
-
-    private static func line(about notice: SupervisorNotice, isAllowed: Bool) -> String {
-        switch notice {
-        case .http3:
-            "the command uses UDP to port 443 (HTTP/3), which passes untouched"
-        case .unproxied(let code):
-            "a connection couldn't be redirected (\(SystemError(call: "pidfd_getfd", code: code))) and was "
-                + (isAllowed ? "made without faults" : "refused: --unproxied allow makes it without faults")
-        case .full:
-            "more than \(SupervisedCommand.connectLimit) connections are being opened: some fail with EAGAIN"
-        }
-    }
-}
-
-extension CommandFailure {
-    /// A command that can't be run behind a supervisor.
-    init(_ problem: SupervisedCommand.Problem, _ command: String) {
-        switch problem {
-        case .unsupported(let error):
-            self.init(
-                code: .cannotSupervise,
-                message:
-                    "this system doesn't let Squall supervise programs: \(error): it needs Linux 5.6 or newer with "
-                    + "seccomp; use squall run and point the program at it"
-            )
-        case .forbidden(let error):
-            self.init(
-                code: .cannotSupervise,
-                message: "Squall may not have the sockets of other programs: \(error): in a container add "
-                    + "--cap-add SYS_PTRACE; elsewhere set kernel.yama.ptrace_scope to 0 or 1"
-            )
-        case .alreadySupervised:
-            self.init(
-                code: .cannotSupervise,
-                message:
-                    "this process is under another supervisor of system calls, such as squall exec, and the kernel "
-                    + "allows one: run one of them only"
-            )
-        case .notStarted(let error):
-            let isMissing = error.code == ENOENT
-            self.init(
-                code: isMissing ? .noSuchCommand : .cannotRunCommand,
-                message: "can't run “\(command)”: \(error)"
-            )
-        }
+        let end = try await runner.run(command)
+        if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
+        ProcessLimits.end(like: end)
     }
 }

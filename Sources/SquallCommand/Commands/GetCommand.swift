@@ -1,10 +1,14 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import HTTPSemantics
 import OperatingSystem
+import ProxyRuntime
 import SystemPackage
+import TerminalDisplay
 import TransferClient
 import TransferProtocol
+import TransferReports
 import Units
 
 /// `squall get`: the resumable download.

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Journal
+import ProxyRunners
+import TerminalDisplay
 
 /// `squall journal`: prints a journal so that runs compare by `diff`.
 struct JournalCommand: ParsableCommand {

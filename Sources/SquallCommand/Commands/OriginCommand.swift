@@ -1,10 +1,13 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import HTTPTransport
 import OperatingSystem
 import OriginServer
+import ProxyRuntime
 import ResumableUploads
 import Synchronization
+import TerminalDisplay
 import Units
 
 /// `squall origin`: an HTTP server for resumable transfers.

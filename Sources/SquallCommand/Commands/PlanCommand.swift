@@ -1,9 +1,14 @@
 import ArgumentParser
+import CommandParsing
 import FaultPlan
 import FaultProfile
 import Forecast
+import ProfileFiles
+import ProxyRunners
+import TerminalDisplay
 import TransferClient
 import TransferProtocol
+import TransferReports
 import Units
 
 /// `squall plan`: draws a profile over time and predicts a transfer, without opening a socket.
@@ -233,35 +238,6 @@ struct PlanCommand: AsyncParsableCommand {
         guard !names.contains(proxy) else { return proxy }
         guard !names.isEmpty else { throw .wrongInput("the profile defines no proxy: leave --proxy out") }
         throw .wrongInput("the profile has no proxy “\(proxy)” (it has \(list))")
-    }
-}
-
-extension ClientModel {
-    /// A model of Squall's own client, with its limits.
-    init(_ configuration: TransferClientConfiguration) {
-        self.init()
-        connectLimit = configuration.connectLimit
-        firstByteLimit = configuration.firstByteLimit
-        stallWindow = configuration.stall.window
-        stallBytes = configuration.stall.minimumBytes
-    }
-}
-
-/// The backoff of Squall's own client.
-struct ClientRetries: RetryModel {
-    private var schedule: RetrySchedule
-
-    init(seed: UInt64) {
-        schedule = RetrySchedule(policy: RetryPolicy(), generator: SeededGenerator(seed: seed), startedAt: .zero)
-    }
-
-    mutating func reached(_ offset: Int64) { schedule.reached(offset) }
-
-    mutating func failed(at now: Moment) -> Duration? {
-        switch schedule.failed(at: now) {
-        case .wait(let delay, _): delay
-        case .giveUp: nil
-        }
     }
 }
 

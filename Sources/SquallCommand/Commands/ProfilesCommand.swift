@@ -1,5 +1,8 @@
 import ArgumentParser
+import CommandParsing
 import FaultProfile
+import ProfileFiles
+import TerminalDisplay
 import Units
 
 /// `squall profiles`: lists the shipped profiles.

@@ -1,10 +1,14 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import FaultPlan
 import FaultProfile
 import Journal
 import OperatingSystem
+import ProfileFiles
 import ProxyEngine
+import ProxyRunners
+import TerminalDisplay
 import Units
 
 /// `squall replay`: re-injects the faults of a journal.
@@ -89,14 +93,8 @@ struct ReplayCommand: AsyncParsableCommand {
         limits.apply(to: &configuration)
         configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
         // The lines name faults of the replayed journal, so its profile explains them.
-        let runner = ProxyRunner(
-            configurations: [configuration],
-            journal: journal,
-            threads: threads,
-            inputs: inputs,
-            recorded: file.header.profile
-        )
-        try await runner.run()
+        let recorded = file.header.profile
+        try await ProxyRunner([configuration], of: recorded, journal: journal, threads: threads, inputs: inputs).run()
     }
 
     /// Where the replay of a proxy forwards to: as the options say, or else where the proxy did.

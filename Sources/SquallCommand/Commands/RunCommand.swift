@@ -1,5 +1,8 @@
 import ArgumentParser
+import CommandParsing
 import FaultProfile
+import ProfileFiles
+import ProxyRunners
 
 /// `squall run`: the proxy in the foreground.
 struct RunCommand: AsyncParsableCommand {
@@ -85,9 +88,8 @@ struct RunCommand: AsyncParsableCommand {
         let read = try chosen.read(noting: inputs)
         if faults.printProfile { return faults.write(read, seed: proxy.seed) }
         let configurations = try proxy.configurations(for: read, clockStart: start.moment)
-        var runner = ProxyRunner(configurations: configurations, journal: journal, threads: threads, inputs: inputs)
         // Each proxy runs its own part of the profile.
-        runner.recorded = read
+        var runner = ProxyRunner(configurations, of: read, journal: journal, threads: threads, inputs: inputs)
         runner.watches = watch
         runner.reloader = ProfileReloader(
             chosen,

@@ -90,20 +90,6 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         if try background.hasStarted("serve") { return }
-        try await ControlRunner(
-            host: host,
-            port: port,
-            config: config,
-            startsAnyway: startsAnyway,
-            state: state,
-            profiles: profiles,
-            seed: seed ?? UInt64.random(in: 0...0xFFFF_FFFF),
-            clockStart: start.moment,
-            forward: forward,
-            isStrict: strictCompat,
-            allowedHosts: allowHost,
-            token: try BearerToken.read(from: tokenFile),
-            threads: threads
-        ).run()
+        try await serve()
     }
 }

@@ -1,7 +1,11 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import FaultProfile
 import Journal
+import ProfileFiles
+import ProxyRunners
+import TerminalDisplay
 import Units
 
 /// `squall shrink`: finds the smallest list of faults with which a command still fails.
@@ -81,8 +85,8 @@ struct ShrinkCommand: AsyncParsableCommand {
             patience: patience,
             upstream: upstream,
             proxy: proxy,
-            limits: limits,
-            files: files
+            files: files,
+            limit: limits.apply
         )
         try await Shrinking(plan: plan, trial: trial, runs: runs).run()
     }

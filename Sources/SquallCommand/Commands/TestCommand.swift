@@ -1,7 +1,11 @@
 import ArgumentParser
 import ChaosStage
+import CommandParsing
 import EventLoop
 import FaultProfile
+import ProfileFiles
+import ProxyRunners
+import TerminalDisplay
 import Units
 
 /// `squall test`: a command behind bad networks, judged.
@@ -143,14 +147,16 @@ struct TestCommand: AsyncParsableCommand {
         try setup.check(stage)
         try reports.check(reading: inputs)
         let repetition = StageRepetition(command: self, scenario: stage)
-        try await Stage(
-            scenario: stage,
-            repetition: repetition,
-            limits: limits,
-            reports: reports,
+        let report = try await Stage(
+            stage,
+            artifacts: reports.artifacts,
             shrinks: shrink,
-            showsOutput: showOutput
+            showsOutput: showOutput,
+            limit: limits.apply,
+            repetition: repetition.line
         ).run()
+        try reports.write(report)
+        guard report.hasPassed else { throw CommandFailure.failed(report.verdict) }
     }
 
     /// The profiles of the options.

@@ -1,5 +1,8 @@
 import ArgumentParser
+import CommandParsing
+import ControlService
 import FaultProfile
+import TerminalDisplay
 import Units
 
 /// `squall ctl connections`.

@@ -1,5 +1,7 @@
 import ArgumentParser
+import ControlService
 import FoundationEssentials
+import TerminalDisplay
 
 /// The options of every `squall ctl` command.
 struct ControlOptions: ParsableArguments {

@@ -1,6 +1,10 @@
 import ArgumentParser
+import CommandParsing
+import ControlService
 import FaultProfile
 import FoundationEssentials
+import ProfileFiles
+import TerminalDisplay
 import Units
 
 /// `squall ctl apply`.

@@ -1,5 +1,7 @@
 import ArgumentParser
+import ControlService
 import FaultProfile
+import TerminalDisplay
 import Units
 
 /// `squall ctl journal`.

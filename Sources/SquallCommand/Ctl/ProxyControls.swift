@@ -1,6 +1,9 @@
 import ArgumentParser
+import CommandParsing
+import ControlService
 import FaultProfile
 import FoundationEssentials
+import TerminalDisplay
 import Units
 
 /// `squall ctl list`.

@@ -1,5 +1,8 @@
 import ArgumentParser
+import ControlService
 import FaultProfile
+import ProfileFiles
+import TerminalDisplay
 
 /// `squall ctl profiles`.
 struct ProfilesControl: AsyncParsableCommand {

@@ -1,6 +1,8 @@
 import FoundationEssentials
 import HTTPTransport
+import ProfileFiles
 import SystemPackage
+import TerminalDisplay
 
 /// A certificate authority for this run, with its certificate in a file for clients to trust.
 struct AuthorityFile {

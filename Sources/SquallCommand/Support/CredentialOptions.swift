@@ -1,7 +1,9 @@
 import ArgumentParser
 import FoundationEssentials
 import OperatingSystem
+import ProfileFiles
 import SystemPackage
+import TerminalDisplay
 import TransferProtocol
 import Units
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import OperatingSystem
+import TerminalDisplay
 
 /// The option of the commands that can go on in the background.
 struct DetachOptions: ParsableArguments {

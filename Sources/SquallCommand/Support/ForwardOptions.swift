@@ -1,9 +1,11 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import FaultProfile
 import FoundationEssentials
 import ProxyEngine
 import StreamReading
+import TerminalDisplay
 import Units
 
 /// The options of the explicit proxy of `run` and `serve`.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandParsing
 import ProxyEngine
 import Units
 

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CommandParsing
 import FoundationEssentials
+import TerminalDisplay
 import TransferClient
 import TransferProtocol
 import Units

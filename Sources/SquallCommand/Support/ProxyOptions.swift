@@ -1,9 +1,12 @@
 import ArgumentParser
+import CommandParsing
 import EventLoop
 import FaultPlan
 import FaultProfile
 import OperatingSystem
 import ProxyEngine
+import ProxyRunners
+import TerminalDisplay
 import Units
 
 /// The proxy options of `run`.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import SystemPackage
+import TerminalDisplay
 
 /// The folder for the command's persistent state.
 enum StateFolder {

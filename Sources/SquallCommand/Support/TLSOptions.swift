@@ -1,5 +1,7 @@
 import ArgumentParser
 import HTTPTransport
+import ProfileFiles
+import TerminalDisplay
 import TransferClient
 
 /// The TLS options of a transfer: trusted authorities and client certificate.
@@ -104,22 +106,6 @@ struct TLSOptions: ParsableArguments {
             return try RegularFile.bytes(of: path, limit: PEMIdentity.maximumTextSize + 1)
         } catch {
             throw .wrongInput("can't read “\(path)” (\(option)): \(error.reason) (\(error.remedy))")
-        }
-    }
-}
-
-extension TLSFailure {
-    /// The remedy for a build without TLS.
-    static let buildAdvice = "make build builds one that has it"
-
-    /// The remedy on the command line, if any.
-    var advice: String? {
-        switch kind {
-        case .untrusted: "name the authority that has signed it with --ca-file"
-        case .hostnameMismatch: "use the name that the certificate is for in the URL"
-        case .clientCertificate: "give the right one with --client-cert and --client-key"
-        case .unavailable: TLSFailure.buildAdvice
-        case .handshakeRefused, .truncated, .protocolError: nil
         }
     }
 }

@@ -1,6 +1,10 @@
 import ChaosStage
+import CommandParsing
 import EventLoop
 import FaultProfile
+import ProfileFiles
+import ProxyRunners
+import TerminalDisplay
 import Units
 
 /// Reads what `squall test` runs.

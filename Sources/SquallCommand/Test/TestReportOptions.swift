@@ -2,7 +2,10 @@ import ArgumentParser
 import ChaosStage
 import EventLoop
 import FoundationEssentials
+import ProfileFiles
+import ProxyRunners
 import SystemPackage
+import TerminalDisplay
 import Units
 
 /// The reports of `squall test`.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FaultProfile
+import ProfileFiles
 import Units
 
 /// Leads words that aren't subcommands, such as those of other tools, to the right command line.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestStreams
 
 /// The exit status and output of a process.
 struct Outcome: Sendable {
@@ -17,15 +18,6 @@ struct Outcome: Sendable {
     var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
     /// The lines of standard error, without warnings about a busy machine.
     var complaints: [String] { errorLines.filter { !$0.contains("too busy to keep the times of the profile") } }
-}
-
-/// Why a test can't continue.
-struct Complaint: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
 }
 
 /// A program that runs concurrently with the test, with its outputs in pipes and no input.

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import TestStreams
 
 /// An object of a JSON Lines output.
 struct Event: Decodable, Equatable {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestStreams
 
 /// A pseudo-terminal that can be stopped, as by Ctrl-S.
 final class PseudoTerminal: Sendable {

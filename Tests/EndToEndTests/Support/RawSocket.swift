@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestStreams
 
 /// A blocking connection to a loopback server, for requests that no program sends.
 final class RawSocket {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestStreams
 
 /// A loopback HTTP server that records requests and responds with given bytes.
 final class RecordingServer: Sendable {

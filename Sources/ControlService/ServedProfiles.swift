@@ -1,0 +1,68 @@
+import ControlAPI
+import FaultProfile
+import ProfileFiles
+
+/// The profiles that the control server can give to proxies by name.
+package enum ServedProfiles {
+    /// A store of the shipped profiles.
+    ///
+    /// - Parameters:
+    ///   - folder: the watched folder, whose files profiles may name.
+    ///   - changed: called when the list of profiles has changed.
+    package static func store(folder: String?, changed: @escaping @Sendable () -> Void) -> ProfileStore {
+        ProfileStore(shipped: { shipped() }, resolve: { resolve($0, folder) }, changed: changed)
+    }
+
+    /// Every shipped profile and preset. Each file is read once.
+    private static func shipped() -> [ProfileStore.Listed] {
+        guard let folder = ProfileLibrary.folder else { return [] }
+        var list = ProfileLibrary.scenarios.map { name in
+            listed(name) { () throws(ProfileProblems) in
+                guard case .success(let source) = ProfileLibrary.resolve(.shipped(name)) else { return nil }
+                return try ProfileReader.profile(from: source, resolving: ProfileLibrary.resolve)
+            }
+        }
+        for file in ProfileLibrary.presetFileNames {
+            guard let source = try? ProfileLibrary.read("\(folder)/presets/\(file).json").get() else { continue }
+            for name in PresetFile(source)?.names ?? [file] {
+                var source = source
+                source.preset = PresetFile(source) == nil ? nil : name
+                list.append(
+                    listed(name) { () throws(ProfileProblems) in
+                        try ProfileReader.profile(from: source, resolving: ProfileLibrary.resolve)
+                    }
+                )
+            }
+        }
+        return list
+    }
+
+    private static func listed(
+        _ name: String,
+        _ read: () throws(ProfileProblems) -> Profile?
+    ) -> ProfileStore.Listed {
+        do throws(ProfileProblems) {
+            return ProfileStore.Listed(name: name, summary: try read()?.summary ?? "")
+        } catch {
+            return ProfileStore.Listed(name: name, summary: "", problems: error.problems)
+        }
+    }
+
+    /// A shipped profile, or a file in its folder or the watched one. Other files stay closed to clients.
+    private static func resolve(
+        _ reference: ProfileReference,
+        _ folder: String?
+    ) -> Result<ProfileSource, ResolutionError> {
+        switch reference {
+        case .shipped: return ProfileLibrary.resolve(reference)
+        case .path(let path), .trace(let path):
+            let isPlain = !path.split(separator: "/").contains("..")
+            let folders = [ProfileLibrary.folder, folder].compactMap { $0 }
+            if isPlain, folders.contains(where: { path.hasPrefix("\($0)/") }) {
+                return ProfileLibrary.resolve(reference)
+            }
+            let what = "a profile that comes by HTTP can't name the file \(path.quoted)"
+            return .failure(ResolutionError(what: what, remedy: "name a shipped profile, or copy what it needs"))
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import FoundationEssentials
+import OperatingSystem
+import SystemPackage
+
+/// File errors in the system's words.
+package enum FileProblem {
+    /// "No space left on device (errno 28)" for a system error wrapped by Foundation, else Foundation's description.
+    package static func reason(_ error: any Error) -> String {
+        guard let number = errno(of: error) else { return "\(error)" }
+        return "\(number) (errno \(number.rawValue))"
+    }
+
+    /// Whether two paths refer to the same existing file.
+    package static func isSameFile(_ path: String, _ other: String) -> Bool {
+        guard let first = try? FilePath(path).stat(), let second = try? FilePath(other).stat() else { return false }
+        return first.deviceID == second.deviceID && first.inode == second.inode
+    }
+
+    /// The error number of an error of the system, or of Foundation's.
+    private static func errno(of error: any Error) -> Errno? {
+        switch error {
+        case let number as Errno: return number
+        case let error as SystemError: return Errno(rawValue: error.code)
+        case let error as POSIXError: return Errno(rawValue: error.code.rawValue)
+        case let error as CocoaError: return error.underlying.flatMap { errno(of: $0) } ?? errno(of: error.code)
+        default: return nil
+        }
+    }
+
+    /// Whether two paths name one place, at which there may be no file.
+    package static func isSamePlace(_ path: String, _ other: String) -> Bool {
+        let places = [path, other].map { URL(fileURLWithPath: $0).standardizedFileURL.resolvingSymlinksInPath().path }
+        return places[0] == places[1] || isSameFile(path, other)
+    }
+
+    /// The error number for a Foundation code without an underlying system error.
+    private static func errno(of code: CocoaError.Code) -> Errno? {
+        switch code {
+        case .fileNoSuchFile, .fileReadNoSuchFile: return .noSuchFileOrDirectory
+        case .fileReadNoPermission, .fileWriteNoPermission: return .permissionDenied
+        case .fileWriteOutOfSpace: return .noSpace
+        case .fileWriteVolumeReadOnly: return .readOnlyFileSystem
+        case .fileWriteFileExists: return .fileExists
+        default: return nil
+        }
+    }
+}

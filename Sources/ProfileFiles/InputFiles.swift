@@ -1,0 +1,39 @@
+import FaultProfile
+import TerminalDisplay
+
+/// The files that a command has read and must not overwrite.
+package final class InputFiles {
+    private var paths: [String]
+    /// The requested files, readable or not.
+    package private(set) var wanted: [String] = []
+
+    package init(_ paths: String...) { self.paths = paths }
+
+    /// Notes the file of a reference, and that of its source if it was read.
+    package func noted<Problem>(
+        _ reference: ProfileReference,
+        _ source: Result<ProfileSource, Problem>
+    ) -> Result<ProfileSource, Problem> {
+        switch (reference, source) {
+        case (_, .success(let source)): wanted.append(source.file)
+        case (.path(let path), .failure), (.trace(let path), .failure): wanted.append(path)
+        case (.shipped, .failure): break
+        }
+        return noted(source)
+    }
+
+    /// Notes a file that was read.
+    package func note(_ path: String) { paths.append(path) }
+
+    /// Notes the file of a source that was read.
+    package func noted<Problem>(_ source: Result<ProfileSource, Problem>) -> Result<ProfileSource, Problem> {
+        if case .success(let source) = source { paths.append(source.file) }
+        return source
+    }
+
+    /// Checks that writing `what` to `path` overwrites none of them, whatever path is used.
+    package func check(writing what: String, to path: String) throws(CommandFailure) {
+        guard let input = paths.first(where: { FileProblem.isSameFile(path, $0) }) else { return }
+        throw .wrongInput("\(what) would be written over “\(input)”, which is read: name another file")
+    }
+}

@@ -1,0 +1,69 @@
+import OperatingSystem
+import SystemPackage
+
+/// Reads input files without blocking.
+///
+/// A FIFO may block and a device may never end, so only regular files are read. Symbolic links are followed.
+package enum RegularFile {
+    /// The bytes of the file at `path`, at most `limit`.
+    package static func bytes(of path: String, limit: Int) throws(RegularFileProblem) -> [UInt8] {
+        let path = FilePath(path)
+        // Opening a device may have side effects.
+        try check(path) { try path.stat() }
+        let descriptor: FileDescriptor
+        do {
+            // Non-blocking, in case the file was replaced since the check.
+            descriptor = try .open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
+        } catch {
+            throw .system(FileProblem.reason(error))
+        }
+        defer { try? descriptor.close() }
+        try check(path) { try descriptor.stat() }
+        do throws(SystemError) {
+            return try DescriptorReading.bytes(of: descriptor.rawValue, limit: limit)
+        } catch {
+            throw .system(FileProblem.reason(error))
+        }
+    }
+
+    private static func check(_ path: FilePath, _ facts: () throws -> Stat) throws(RegularFileProblem) {
+        let type: FileType
+        do {
+            type = try facts().type
+        } catch {
+            throw .system(FileProblem.reason(error))
+        }
+        guard type == .regular else { throw .notRegular(type) }
+    }
+}
+
+/// Why a file can't be read.
+package enum RegularFileProblem: Error {
+    /// A system call failed, for this reason.
+    case system(String)
+    /// Not a regular file.
+    case notRegular(FileType)
+
+    /// The problem as a clause.
+    package var reason: String {
+        switch self {
+        case .system(let reason): reason
+        case .notRegular(.directory): "it is a directory"
+        case .notRegular(.fifo): "it is a FIFO, and only a regular file is read"
+        case .notRegular(.socket): "it is a socket, and only a regular file is read"
+        case .notRegular(.characterSpecial), .notRegular(.blockSpecial):
+            "it is a device, and only a regular file is read"
+        case .notRegular: "it is no regular file"
+        }
+    }
+
+    /// The remedy as an instruction.
+    package var remedy: String {
+        switch self {
+        case .system: "check the path"
+        case .notRegular(.directory): "name a file in it"
+        case .notRegular(.fifo): "write what it gives to a file, and name that"
+        case .notRegular: "name a regular file"
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import EventLoop
+import ProxyEngine
+import QRCode
+
+/// The line that has a shell's programs use an explicit proxy.
+package enum ForwardAnnouncement {
+    /// What follows the ready line of a proxy on `address`; nothing for proxies without a policy.
+    ///
+    /// - Parameter hasCode: whether a QR code of the URL for a phone may be among the lines.
+    package static func lines(for address: SocketAddress, _ policy: ForwardPolicy?, hasCode: Bool) -> [String] {
+        [line(for: address, policy)].compactMap(\.self) + invitation(for: address, policy, hasCode: hasCode)
+    }
+
+    /// "export HTTPS_PROXY=http://127.0.0.1:8888 http_proxy=http://127.0.0.1:8888"; `nil` for other proxies, and on a Unix
+    /// socket, which those variables can't name.
+    ///
+    /// curl and others read `http_proxy` in lower case only, because a web server passes a field “Proxy” of its client as
+    /// HTTP_PROXY to CGI programs.
+    private static func line(for address: SocketAddress, _ policy: ForwardPolicy?) -> String? {
+        guard let policy, address.unix == nil else { return nil }
+        let credentials = policy.password == nil ? "" : "any:PASSWORD@"
+        let url = "http://\(credentials)\(reachable(address))"
+        return "export HTTPS_PROXY=\(url) http_proxy=\(url)"
+    }
+
+    /// The lines that lead a phone to a proxy that other machines reach: the URL of its configuration, and with `hasCode`
+    /// its QR code; none for other proxies.
+    private static func invitation(for address: SocketAddress, _ policy: ForwardPolicy?, hasCode: Bool) -> [String] {
+        let reachable = reachable(address)
+        guard policy != nil, address.unix == nil, !reachable.isLoopback else { return [] }
+        let url = "http://\(reachable)/proxy.pac"
+        return ["phone: use \(url) as the automatic configuration of the proxy"]
+            + (hasCode ? QRCode(url)?.lines() ?? [] : [])
+    }
+
+    /// An address of the machine that other machines reach, in place of the one that stands for every address.
+    private static func reachable(_ address: SocketAddress) -> SocketAddress {
+        guard address.host == "0.0.0.0" || address.host == "::" else { return address }
+        let hosts = SocketAddress.ownHosts().compactMap { SocketAddress(numericHost: $0, port: address.port) }
+            .filter { !$0.isLoopback && !$0.isIPv6 && !$0.host.hasPrefix("169.254.") }
+        return hosts.min { $0.host < $1.host } ?? address.destination
+    }
+}

@@ -1,0 +1,244 @@
+import ChaosStage
+import CommandParsing
+import EventLoop
+import FoundationEssentials
+import OperatingSystem
+import ProxyEngine
+import ProxyRuntime
+import Synchronization
+import TerminalDisplay
+import Units
+
+/// A chaos stage: runs each case, judges it, and reports.
+package struct Stage {
+    private let scenario: Scenario
+    /// The command line that repeats a case.
+    private let repetition: @Sendable (StageCase) -> String
+    /// Applies the limits of the proxies.
+    private let limit: @Sendable (inout ProxyConfiguration) -> Void
+    /// The folder of the runs' journals and outputs, if they are kept.
+    private let artifacts: String?
+    private let shrinks: Bool
+    private let showsOutput: Bool
+
+    /// A stage of `scenario`.
+    package init(
+        _ scenario: Scenario,
+        artifacts: String?,
+        shrinks: Bool,
+        showsOutput: Bool,
+        limit: @escaping @Sendable (inout ProxyConfiguration) -> Void,
+        repetition: @escaping @Sendable (StageCase) -> String
+    ) {
+        (self.scenario, self.artifacts) = (scenario, artifacts)
+        (self.shrinks, self.showsOutput) = (shrinks, showsOutput)
+        (self.limit, self.repetition) = (limit, repetition)
+    }
+
+    /// Runs the stage. After Ctrl-C the runs that haven't ended are skipped.
+    package func run() async throws -> StageReport {
+        try await withRuntime { loops, interrupt in
+            try await interrupt.cancelling { try await perform(on: loops) }
+        }
+    }
+
+    private func perform(on loops: EventLoopGroup) async throws -> StageReport {
+        let began = MonotonicClock.now
+        let date = Date()
+        let cases = scenario.cases
+        let reference = try await neededReference(on: loops)
+        var runs = try await runAll(cases, reference, began: began, on: loops)
+        scenario.judgeEmptiness(of: &runs)
+        do {
+            if runs.contains(where: Stage.isUnexplained) { try await explain(&runs, cases, reference, on: loops) }
+        } catch is CancellationError {
+            // The runs have been judged: their reports don't wait for an explanation.
+        }
+        let report = StageReport(
+            name: scenario.name,
+            command: scenario.command,
+            version: Version.current,
+            began: date.formatted(.iso8601),
+            duration: MonotonicClock.now - began,
+            runs: runs,
+            expectations: scenario.expectations.map(\.text)
+        )
+        StageOutput.tellSummary(of: report)
+        return report
+    }
+
+    // MARK: Runs
+
+    private func runAll(
+        _ cases: [StageCase],
+        _ reference: Reference?,
+        began: Moment,
+        on loops: EventLoopGroup
+    ) async throws -> [RunReport] {
+        try await withThrowingTaskGroup(of: (Int, RunReport).self) { group in
+            var results = cases.map(skipped)
+            var (next, told) = (0, Set<String>())
+            func add() {
+                guard next < cases.count, !Task.isCancelled else { return }
+                let index = next
+                next += 1
+                group.addTask { (index, try await runOrSkip(cases[index], reference, began: began, on: loops)) }
+            }
+            for _ in 0..<scenario.jobs { add() }
+            while let (index, report) = try await group.next() {
+                results[index] = report
+                if report.result == .skipped { continue }
+                StageOutput.tell(report, &told)
+                if report.isFailure { tellOutput((report.output, report.droppedOutput)) }
+                add()
+            }
+            return results
+        }
+    }
+
+    private func skipped(_ stageCase: StageCase) -> RunReport {
+        RunReport.skipped(stageCase, proxies: scenario.proxies, replay: repetition(stageCase))
+    }
+
+    private func runOrSkip(
+        _ stageCase: StageCase,
+        _ reference: Reference?,
+        began: Moment,
+        on loops: EventLoopGroup
+    ) async throws -> RunReport {
+        do {
+            return try await runOne(stageCase, reference, began: began, on: loops)
+        } catch is CancellationError {
+            return skipped(stageCase)
+        }
+    }
+
+    private func runOne(
+        _ stageCase: StageCase,
+        _ reference: Reference?,
+        began: Moment,
+        on loops: EventLoopGroup
+    ) async throws -> RunReport {
+        let start = MonotonicClock.now
+        let outcome = try await stageRun(
+            stageCase,
+            artifacts: artifacts.map { artifactPath(of: stageCase, in: $0) }
+        )
+        .run(on: loops)
+        var measurements = outcome.measurements
+        measurements.reference = reference?.figures
+        return RunReport(
+            profile: stageCase.name,
+            seed: stageCase.seed,
+            began: start - began,
+            ending: outcome.ending,
+            measurements: measurements,
+            reasons: scenario.failures(
+                outcome.ending,
+                measurements,
+                coverage: outcome.coverage,
+                digests: outcome.digests
+            ),
+            emptiness: scenario.emptiness(measurements, of: stageCase, time: outcome.timeline.duration),
+            coverage: outcome.coverage,
+            replay: repetition(stageCase),
+            output: outcome.output.text,
+            droppedOutput: outcome.output.dropped,
+            timeline: outcome.timeline
+        )
+    }
+
+    private func stageRun(_ stageCase: StageCase, artifacts: String? = nil) -> StageRun {
+        StageRun(
+            scenario: scenario,
+            stageCase: stageCase,
+            limit: limit,
+            artifacts: artifacts,
+            showsOutput: showsOutput
+        )
+    }
+
+    /// The path of a run's files without their endings. A profile's name may be any text.
+    private func artifactPath(of stageCase: StageCase, in folder: String) -> String {
+        let plain = stageCase.name.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? $0 : "_" }
+        return "\(folder)/\(String(plain.prefix(100)))-seed-\(stageCase.seed)"
+    }
+
+    // MARK: The run without faults
+
+    /// What a run without faults has shown.
+    private struct Reference {
+        let figures: Measurements.Reference
+        let failures: [String]
+        let output: (text: String, dropped: Int64)
+    }
+
+    /// The run without faults if the scenario compares with one; `nil` after Ctrl-C as well. Throws if that run fails.
+    private func neededReference(on loops: EventLoopGroup) async throws -> Reference? {
+        guard scenario.needsReference else { return nil }
+        let found: Reference
+        do {
+            found = try await measureReference(on: loops)
+        } catch is CancellationError {
+            return nil
+        }
+        if found.failures.isEmpty { return found }
+        tellOutput(found.output)
+        let reasons = found.failures.joined(separator: "; ")
+        throw CommandFailure.failed("the command fails without faults as well, so nothing is judged: \(reasons)")
+    }
+
+    private func measureReference(on loops: EventLoopGroup) async throws -> Reference {
+        var scenario = scenario
+        // There is nothing to compare with.
+        scenario.expectations.removeAll { $0.needsReference || $0.isAboutFaults }
+        let stageCase = self.scenario.cases[0].withoutFaults
+        let outcome = try await stageRun(stageCase).run(on: loops)
+        return Reference(
+            figures: Measurements.Reference(
+                time: outcome.measurements.time,
+                bytes: outcome.measurements.proxies.map(\.bytes)
+            ),
+            failures: scenario.failures(outcome.ending, outcome.measurements, digests: outcome.digests),
+            output: outcome.output
+        )
+    }
+
+    // MARK: Failures
+
+    /// Whether a run without faults may explain a failure. A command that stops its guard does so again.
+    private static func isUnexplained(_ run: RunReport) -> Bool {
+        if case .guardLost = run.ending { return false }
+        return run.result == .failed
+    }
+
+    /// Adds to the failed runs whether the command passes without faults, and which faults it takes.
+    private func explain(
+        _ runs: inout [RunReport],
+        _ cases: [StageCase],
+        _ reference: Reference?,
+        on loops: EventLoopGroup
+    ) async throws {
+        let found: Reference
+        if let reference { found = reference } else { found = try await measureReference(on: loops) }
+        let note =
+            found.failures.isEmpty
+            ? "The command passes without faults."
+            : "The command fails without faults as well: \(found.failures.joined(separator: "; "))."
+        for index in runs.indices where Stage.isUnexplained(runs[index]) { runs[index].notes.append(note) }
+        guard shrinks, found.failures.isEmpty, let index = runs.firstIndex(where: Stage.isUnexplained) else { return }
+        let path = artifacts.map { artifactPath(of: cases[index], in: $0) + "-shrunk" } ?? "shrunk"
+        let shrinking = StageShrinking(
+            scenario: scenario,
+            stageCase: cases[index],
+            limit: limit,
+            reference: found.figures,
+            path: path
+        )
+        runs[index].notes += try await shrinking.run(on: loops)
+    }
+
+    private func tellOutput(_ output: (text: String, dropped: Int64)) {
+        if !showsOutput { StageOutput.tellOutput(output.text, dropped: output.dropped) }
+    }
+}

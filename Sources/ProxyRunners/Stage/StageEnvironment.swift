@@ -1,0 +1,70 @@
+import ChaosStage
+import EventLoop
+import FoundationEssentials
+import ProxyEngine
+
+/// What a command of `squall test` is told of its run: environment variables, and words in braces in its arguments.
+package struct StageEnvironment {
+    /// A proxy as the command sees it.
+    struct Entry {
+        let name: String
+        let address: String
+        let host: String
+        let port: String
+        let url: String
+    }
+
+    let entries: [Entry]
+    let seed: UInt64
+    let profile: String
+    let folder: String
+
+    init(_ proxies: [(Scenario.Proxy, SocketAddress)], seed: UInt64, profile: String, folder: String) {
+        (self.seed, self.profile, self.folder) = (seed, profile, folder)
+        entries = proxies.map { proxy, address in
+            // The path of a Unix-domain socket is its address, and it has neither host nor port.
+            let path = address.unix?.text
+            let (host, port) = path == nil ? (address.host, "\(address.port)") : ("", "")
+            let text = path ?? "\(address)"
+            let url = proxy.url.replacing("{address}", with: text).replacing("{host}", with: host)
+                .replacing("{port}", with: port)
+            return Entry(name: proxy.name, address: text, host: host, port: port, url: url)
+        }
+    }
+
+    /// The beginning of a proxy's variables: “SQUALL_DB” for “db”. Other characters than letters and digits become “_”.
+    package static func variable(of name: String) -> String {
+        let letters = name.uppercased().unicodeScalars.map { scalar in
+            scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) ? Character(scalar) : "_"
+        }
+        return "SQUALL_\(String(letters))"
+    }
+
+    /// The environment of the command.
+    var variables: [String: String] {
+        var variables = ProcessInfo.processInfo.environment
+        for entry in entries {
+            let name = StageEnvironment.variable(of: entry.name)
+            variables["\(name)_ADDRESS"] = entry.address
+            variables["\(name)_HOST"] = entry.host
+            variables["\(name)_PORT"] = entry.port
+            variables["\(name)_URL"] = entry.url
+        }
+        variables["SQUALL_SEED"] = "\(seed)"
+        variables["SQUALL_PROFILE"] = profile
+        variables["SQUALL_FOLDER"] = folder
+        return variables
+    }
+
+    /// A text with the words in braces replaced; others stay.
+    func filled(_ text: String) -> String {
+        var text = text
+        for entry in entries {
+            text = text.replacing("{\(entry.name)}", with: entry.address)
+                .replacing("{\(entry.name).host}", with: entry.host)
+                .replacing("{\(entry.name).port}", with: entry.port)
+                .replacing("{\(entry.name).url}", with: entry.url)
+        }
+        return text.replacing("{seed}", with: "\(seed)").replacing("{folder}", with: folder)
+    }
+}

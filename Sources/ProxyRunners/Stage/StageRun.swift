@@ -1,0 +1,305 @@
+import ChaosStage
+import CommandParsing
+import Digests
+import EventLoop
+import FaultPlan
+import FaultProfile
+import FoundationEssentials
+import Glibc
+import Journal
+import OperatingSystem
+import ProfileFiles
+import ProxyEngine
+import ProxyRuntime
+import Synchronization
+import TerminalDisplay
+import Units
+
+/// Runs the command of a stage once, through proxies of its own.
+struct StageRun {
+    let scenario: Scenario
+    let stageCase: StageCase
+    /// Applies the limits of a proxy.
+    let limit: @Sendable (inout ProxyConfiguration) -> Void
+    /// The path in front of the endings of the run's journal and output; `nil` to write neither.
+    let artifacts: String?
+    let showsOutput: Bool
+
+    /// What a run has shown.
+    struct Outcome {
+        var ending: RunReport.Ending
+        var measurements: Measurements
+        var digests: [String: Result<String, Expectation.DigestFailure>]
+        var coverage: [Coverage]
+        var timeline: Timeline
+        var output: (text: String, dropped: Int64)
+        /// The events of the faults of each proxy.
+        var events: [[RecordedFaultEvent]]
+    }
+
+    /// How often the bytes are counted: every 100 ms.
+    private static let sampleInterval = Duration.milliseconds(100)
+
+    /// Runs the command to its end or the time limit. Nothing is left of it afterwards: no process, no socket, no folder.
+    ///
+    /// - Throws: `CommandFailure` if the command, a proxy or a file can't be had; `CancellationError` if the task was
+    ///   cancelled.
+    func run(on loops: EventLoopGroup) async throws -> Outcome {
+        let folder = StageRun.newFolder()
+        let command: GuardedCommand
+        do throws(SystemError) {
+            command = try await GuardedCommand.start(folder: folder, guardedBy: ["guard", folder])
+        } catch {
+            throw CommandFailure.failed("can't make the folder “\(folder)” of a run: \(error)")
+        }
+        let result: Result<Outcome, any Error>
+        do {
+            result = .success(try await run(command, folder, on: loops))
+        } catch {
+            result = .failure(error)
+        }
+        await command.release()
+        return try result.get()
+    }
+
+    private func run(_ command: GuardedCommand, _ folder: String, on loops: EventLoopGroup) async throws -> Outcome {
+        let files = try RunFiles(artifacts)
+        let began = MonotonicClock.now
+        let configurations = configurations(in: folder, at: began)
+        let journal = files.journal.map {
+            JournalWriter($0.writer, header: JournalHeader(of: configurations, recorded: recorded, at: began))
+        }
+        let log = files.log
+        let showsOutput = showsOutput
+        let recorder = RunRecorder(scenario.proxies.map(\.name), began: began, journal: journal) { bytes in
+            log?.write(bytes)
+            if showsOutput { Console.pass(bytes) }
+        }
+        var proxies: [Proxy] = []
+        do {
+            for (index, configuration) in configurations.enumerated() {
+                var configuration = configuration
+                if scenario.needsMessages || artifacts != nil {
+                    configuration.resumed = { recorder.record($0, proxy: index) }
+                }
+                proxies.append(try await StageRun.start(configuration, on: loops, recorder, index))
+            }
+            let outcome = try await run(command, folder, proxies, recorder)
+            for proxy in proxies { await proxy.stop() }
+            journal?.finish()
+            try files.finish()
+            return outcome
+        } catch {
+            for proxy in proxies { await proxy.stop() }
+            files.discard()
+            throw error
+        }
+    }
+
+    private static func start(
+        _ configuration: ProxyConfiguration,
+        on loops: EventLoopGroup,
+        _ recorder: RunRecorder,
+        _ index: Int
+    ) async throws(CommandFailure) -> Proxy {
+        do throws(ProxyError) {
+            return try await Proxy.start(
+                configuration,
+                on: loops,
+                journal: { recorder.record($0) },
+                report: { recorder.note($0, proxy: index) }
+            )
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func run(
+        _ command: GuardedCommand,
+        _ folder: String,
+        _ proxies: [Proxy],
+        _ recorder: RunRecorder
+    ) async throws -> Outcome {
+        let environment = StageEnvironment(
+            zip(scenario.proxies, proxies.map(\.address)).map { ($0, $1) },
+            seed: stageCase.seed,
+            profile: stageCase.name,
+            folder: folder
+        )
+        let sampling = Task {
+            while (try? await Task.sleep(for: StageRun.sampleInterval)) != nil {
+                await StageRun.sample(proxies, recorder)
+            }
+        }
+        let isLate = Mutex(false)
+        let limit = scenario.timeLimit
+        let watch = Task {
+            try await Task.sleep(for: limit)
+            isLate.withLock { $0 = true }
+            command.stop()
+        }
+        defer {
+            sampling.cancel()
+            watch.cancel()
+        }
+        let started = MonotonicClock.now
+        let arguments = scenario.command.map(environment.filled)
+        let result = await withTaskCancellationHandler {
+            await StageRun.result { () async throws(SystemError) in
+                try await command.run(arguments, environment: environment.variables) { recorder.take($0) }
+            }
+        } onCancel: {
+            command.stop()
+        }
+        let end: GuardedCommand.End
+        do throws(SystemError) {
+            end = try result.get()
+        } catch {
+            let message = "can't run “\(arguments[0])”: \(error)"
+            let isWrong = [ENOENT, EACCES, ENOTDIR, ENOEXEC, E2BIG, ELOOP, ENAMETOOLONG].contains(error.code)
+            throw isWrong ? CommandFailure.wrongInput(message) : .failed(message)
+        }
+        let ended = MonotonicClock.now
+        try Task.checkCancellation()
+        sampling.cancel()
+        await sampling.value
+        await StageRun.sample(proxies, recorder)
+        return Outcome(
+            ending: StageRun.ending(end, isLate: isLate.withLock { $0 }, limit),
+            measurements: await measurements(end, ended - started, proxies, recorder),
+            digests: digests(environment),
+            coverage: zip(scenario.proxies, stageCase.profiles).map { proxy, profile in
+                Coverage(
+                    of: profile,
+                    seed: stageCase.seed,
+                    proxy: proxy.name,
+                    time: ended - recorder.began,
+                    acted: recorder.actedFaults(of: proxy.name)
+                )
+            },
+            timeline: recorder.timeline(proxies, end: ended),
+            output: recorder.output,
+            events: scenario.proxies.map { recorder.events(of: $0.name) }
+        )
+    }
+
+    private static func result<Success>(
+        _ body: () async throws(SystemError) -> Success
+    ) async -> Result<Success, SystemError> {
+        do throws(SystemError) {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func sample(_ proxies: [Proxy], _ recorder: RunRecorder) async {
+        var statistics: [Statistics] = []
+        for proxy in proxies { statistics.append(await proxy.statistics()) }
+        recorder.sample(statistics, at: MonotonicClock.now)
+    }
+
+    private static func ending(_ end: GuardedCommand.End, isLate: Bool, _ limit: Duration) -> RunReport.Ending {
+        switch end {
+        case .exit(let code): isLate ? .timeLimit(limit) : .exit(code)
+        case .signal(let number): isLate ? .timeLimit(limit) : .signal(number)
+        case .guardLost(let wasStopped): .guardLost(wasStopped: wasStopped)
+        }
+    }
+
+    private func measurements(
+        _ end: GuardedCommand.End,
+        _ time: Duration,
+        _ proxies: [Proxy],
+        _ recorder: RunRecorder
+    ) async -> Measurements {
+        let exit: Int64
+        switch end {
+        case .exit(let code): exit = Int64(code)
+        case .signal(let number): exit = 128 + Int64(number)
+        case .guardLost: exit = 128 + Int64(SIGKILL)
+        }
+        var figures: [Measurements.Proxy] = []
+        for (index, (proxy, resumptions)) in zip(proxies, recorder.resumptions).enumerated() {
+            let statistics = await proxy.statistics()
+            var figure = Measurements.Proxy(name: proxy.configuration.name)
+            figure.upstream = statistics.upstreamBytes
+            figure.downstream = statistics.downstreamBytes
+            figure.connections = Int64(clamping: statistics.accepted)
+            figure.resumptions = resumptions
+            for (kind, count) in statistics.faultEvents { figure.faults[kind.rawValue] = Int64(clamping: count) }
+            figure.unreadStreams = recorder.unreadStreams(ofProxyAt: index)
+            if statistics.failed == statistics.accepted {
+                figure.upstreamFailure = recorder.upstreamFailure(ofProxyAt: index, hasFaults: figure.faultCount > 0)
+            }
+            figures.append(figure)
+        }
+        return Measurements(exit: exit, time: time, proxies: figures)
+    }
+
+    /// The SHA-256 of each file that an expectation is about. `{folder}` and `{seed}` count in a path.
+    private func digests(_ environment: StageEnvironment) -> [String: Result<String, Expectation.DigestFailure>] {
+        let paths = Set(scenario.expectations.flatMap(\.files))
+        return Dictionary(
+            uniqueKeysWithValues: paths.map { path in
+                do throws(CommandFailure) {
+                    return (path, .success(try FileDigest.sha256(ofFile: environment.filled(path)).hexadecimal))
+                } catch {
+                    let reason = error.lines.trimmingPrefix("squall: ")
+                    return (path, .failure(Expectation.DigestFailure(reason: String(reason))))
+                }
+            }
+        )
+    }
+
+    /// The profile for the journal's header: the only one, or all proxies with theirs.
+    private var recorded: Profile? {
+        guard scenario.proxies.count > 1 else { return nil }
+        var profile = Profile(name: stageCase.name)
+        profile.proxies = zip(scenario.proxies, stageCase.profiles).map { proxy, own in
+            var definition = ProxyDefinition(
+                name: proxy.name,
+                listen: "127.0.0.1:0",
+                upstream: proxy.upstream
+            )
+            definition.profile = ProxyProfile(
+                name: own.name,
+                faults: own.faults,
+                phases: own.phases,
+                repeats: own.repeats
+            )
+            return definition
+        }
+        return profile
+    }
+
+    private func configurations(in folder: String, at moment: Moment) -> [ProxyConfiguration] {
+        let buckets = GlobalBuckets(stageCase.profiles, start: moment)
+        return zip(scenario.proxies, stageCase.profiles).map { proxy, profile in
+            let socket = try? UnixSocketName(
+                parsing: "unix:\(folder)/\(StageEnvironment.variable(of: proxy.name)).sock"
+            )
+            let place = proxy.isUnix ? socket.map { Endpoint(unix: $0) } : nil
+            guard let upstream = try? ArgumentReading.endpoint(proxy.upstream) else {
+                preconditionFailure("The upstreams of a scenario have been checked.")
+            }
+            var configuration = ProxyConfiguration(
+                name: proxy.name,
+                listen: place ?? Endpoint(host: "127.0.0.1", port: 0),
+                upstream: upstream,
+                profile: profile,
+                seed: stageCase.seed
+            )
+            limit(&configuration)
+            configuration.globalBuckets = buckets
+            return configuration
+        }
+    }
+
+    /// A path at which nothing is, for the folder of a run. Short, because the path of a Unix-domain socket in it has at most
+    /// 107 bytes.
+    private static func newFolder() -> String {
+        let number = String(UInt64.random(in: 0...(.max)), radix: 36)
+        return FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(number)").path
+    }
+}

@@ -1,0 +1,37 @@
+import Testing
+import TransferClient
+import TransferProtocol
+import Units
+
+@testable import Demonstration
+
+/// The captions of the demo's page.
+@Suite struct DemoCaptionTests {
+    @Test(
+        arguments: [
+            (
+                .connectFailed("connect: Connection refused (errno 111)"), .milliseconds(1_800),
+                "No network. Trying again in 2 s"
+            ),
+            (.stalled, .zero, "No network. Trying again at once"),
+            (
+                .connectionLost("recv: Connection reset (errno 104)"), .seconds(1),
+                "The connection is lost. Trying again in 1 s"
+            ),
+            (.status(503), .milliseconds(400), "The server answers 503. Trying again at once"),
+        ] as [(TransientDownloadFailure, Duration, String)]
+    )
+    func `a client that tries again is told without the system's words`(
+        cause: TransientDownloadFailure,
+        delay: Duration,
+        caption: String
+    ) {
+        #expect(DemoCaption.text(of: UploadEvent.retrying(in: delay, .transport(cause))) == caption)
+    }
+
+    @Test func `an upload that resumes says where, in a unit`() {
+        #expect(DemoCaption.text(of: UploadEvent.resumed(offset: 3 << 20)) == "Resumed at 3 MiB")
+        #expect(DemoCaption.text(of: DownloadEvent.resumed(offset: 3 << 19)) == "Resumed at 1.5 MiB")
+        #expect(DemoCaption.text(of: DownloadEvent.started(received: 0)) == nil)
+    }
+}

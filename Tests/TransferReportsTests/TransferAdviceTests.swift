@@ -1,0 +1,41 @@
+import Testing
+import TransferClient
+import TransferProtocol
+
+@testable import TransferReports
+
+struct TransferAdviceTests {
+    @Test(
+        arguments: [
+            (.gaveUp(.attempts(10), .stalled), "run it again to continue"),
+            (.digestMissing(file: "/x"), "--sha256"),
+            (.unproved(.lengthUnknown), "leave --require-proof out"),
+            (.locked("/x"), "choose another destination"),
+            (.refused(.contentEncoding("gzip")), "curl --compressed"),
+            (.invalidURL("http://a@b/", .userInformation), "--user"),
+            (.fileSystem(call: "pwrite", path: "/x", .noSpace), "make room and run it again"),
+            (.tooManyRestarts(10, .rangeIgnored), "run it again later"),
+            (.invalidTLSSettings(.unavailable), "make build"),
+        ] as [(DownloadError, String)]
+    )
+    func `a download that fails says what to do on the command line`(error: DownloadError, advice: String) {
+        #expect(error.sentence.hasPrefix(error.description + "; "))
+        #expect(error.sentence.contains(advice))
+        #expect(!error.description.contains(advice))
+    }
+
+    @Test(
+        arguments: [
+            (.gaveUp(.attempts(10), .noProgress), "run it again to continue"),
+            (.refused(.dialectRefused(6)), "use --dialect 6 or auto"),
+            (.refused(.dialectRefused(nil)), "use --dialect auto"),
+            (.refused(.notRepeatable(.noProgress)), "--repeatable"),
+            (.sourceChanged("/x"), "run it again to upload it anew"),
+        ] as [(UploadError, String)]
+    )
+    func `an upload that fails says what to do on the command line`(error: UploadError, advice: String) {
+        #expect(error.sentence.hasPrefix(error.description + "; "))
+        #expect(error.sentence.contains(advice))
+        #expect(!error.description.contains("--"))
+    }
+}
