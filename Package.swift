@@ -114,6 +114,7 @@ let suites: KeyValuePairs<String, [String]> = [
     "JournalTests": ["SimulatedLink"],
     "StreamReadingTests": ["TestProtocols"],
     "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
+    "SupervisorTests": ["EventLoop", "Supervisor", "Units"],
     "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
     "ProxyEngineTests": ["TestProtocols", "TestSockets"],
     "SquallProxyTests": ["TestSockets"],
@@ -253,7 +254,7 @@ let package = Package(
         ])
         + [
             "Digests", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol", "Demonstration",
-            "TransferReports", "ProfileFiles", "ControlService", "SquallCommand", "Supervisor",
+            "TransferReports", "ProfileFiles", "ControlService", "SquallCommand",
         ].map { Target.suite("\($0)Tests", []) }
         + suites.map { Target.suite($0, $1) },
     swiftLanguageModes: [.v6]
