@@ -28,7 +28,6 @@ public struct Plan: Sendable {
     /// Whether a fault is for some hosts only, which a client may name after it was accepted.
     public let asksForHost: Bool
 
-    /// The identities of the faults across generations.
     let identities: FaultIdentities
     let phaseOfFault: [Int?]
     /// The faults, by their index.
@@ -40,7 +39,6 @@ public struct Plan: Sendable {
     let clientStore: (any ClientRateStore)?
     /// The faults that have acted and trigger others. Shared by all copies of the plan.
     let triggers: TriggerFlags
-    /// The faults on every new connection.
     let gates: [Gate]
     /// The number of connections that each fault has met, by its index, and of all that were accepted.
     var turns: [Int]
@@ -176,7 +174,6 @@ public struct Plan: Sendable {
         }
     }
 
-    /// The key of a connection's draws.
     func connectionKey(_ ordinal: UInt64) -> RandomKey { proxyKey.adding(ordinal) }
 
     /// Notes an event of a fault: faults that come after it are on for connections accepted from now on. Must be called

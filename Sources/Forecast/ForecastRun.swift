@@ -34,14 +34,11 @@ struct ForecastRun {
     private let stepLimit: Int
     var plan: Plan
     var now: Moment
-    /// The cost so far.
     private var steps = 0
     private let cost: ForecastCost
     /// The calls to links after which their cost is counted: 32, because looking for it has a cost of its own.
     private static let uncountedQuestions = 32
-    /// When the connection was opened.
     private var opened = Moment.zero
-    /// When the last byte arrived.
     private var lastArrival: Moment
     /// When the links were due; bytes that a late call finds have arrived since.
     private var due: Moment
@@ -70,7 +67,6 @@ struct ForecastRun {
         nextMeasurement = start
     }
 
-    /// Whether time and steps are left.
     var hasTime: Bool { now < end && steps < stepLimit }
 
     /// The most lateness of a call: a thousandth of the connection's age, and 200 ms, which is less than a rate catches up

@@ -26,7 +26,6 @@ final class ManagedProxy: Sendable {
         var base: Profile?
         /// The name by which a client chose `base`; `nil` if it gave the profile itself.
         var baseReference: String?
-        /// Faults that were added one by one.
         var extras: [ExtraFault] = []
         /// The names of the added faults that are gone, the latest last.
         var formerFaults: [String] = []
@@ -61,7 +60,6 @@ final class ManagedProxy: Sendable {
         current = Mutex(state)
     }
 
-    /// The state now.
     var state: State { current.withLock { $0 } }
 
     /// Starts, stops or moves the proxy, so that it is as `listen`, `upstream` and `isEnabled` say; `nil` keeps the present

@@ -22,7 +22,6 @@ private struct Replacement {
     private let manager: ProxyManager
     private var kept: [(proxy: ManagedProxy, definition: ProxyManager.Definition)] = []
     private var next: [String: ManagedProxy] = [:]
-    /// The new proxies to start.
     private var starting: [ManagedProxy] = []
     /// The leaving proxies whose ports are wanted.
     private var yielding: [ManagedProxy] = []
@@ -126,7 +125,6 @@ extension ManagedProxy {
 }
 
 extension ProxyManager.Definition {
-    /// The state of the proxy before it runs.
     func state(seed general: UInt64) -> ManagedProxy.State {
         ManagedProxy.State(
             listen: listen,

@@ -66,7 +66,6 @@ package final class ProxyManager: Sendable {
     /// The proxies in the order of their names.
     var all: [ManagedProxy] { proxies.withLock { $0.values.sorted { $0.name < $1.name } } }
 
-    /// The proxy of a name.
     func proxy(_ name: String) throws(ControlError) -> ManagedProxy {
         guard let proxy = proxies.withLock({ $0[name] }) else { throw .proxyNotFound }
         return proxy

@@ -13,7 +13,6 @@ extension ToxiproxyAPI {
         )
     }
 
-    /// The toxic to create.
     func toxic(of object: GoJSON) throws(ControlError) -> Toxic {
         let (name, word) = (try object.text("name") ?? "", try object.text("type") ?? "")
         let (stream, toxicity) = (try object.text("stream") ?? "", try object.decimal("toxicity") ?? 1)
@@ -69,10 +68,10 @@ extension ToxiproxyAPI {
 extension ToxiproxyAPI {
     /// Makes or replaces each proxy of a list, in order, up to the first failure. A proxy that is there already, with the
     /// same addresses, is left alone.
-    func populate(_ body: [UInt8]) async throws(ControlError) -> APIResponse {
+    func populate(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let definitions: [ProxyManager.Definition]
         do throws(ControlError) {
-            definitions = try ToxiproxyAPI.definitions(try ToxiproxyAPI.objects(body))
+            definitions = try ToxiproxyAPI.definitions(try ToxiproxyAPI.objects(request.request.body))
         } catch {
             return populated([], error)
         }
@@ -190,7 +189,6 @@ extension ToxiproxyAPI {
         return list
     }
 
-    /// The toxics of one proxy.
     func toxics(_ items: [JSONNode]) throws(ControlError) -> [Toxic] {
         guard items.count <= ProxyManager.toxicLimit else {
             throw .limit("a proxy has at most \(ProxyManager.toxicLimit) toxics")

@@ -93,7 +93,6 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     var family: Int32 { unix != nil ? AF_UNIX : isIPv6 ? AF_INET6 : AF_INET }
 
-    /// Calls `body` with the address as a `sockaddr`.
     func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         if let unix { return SocketAddress.withSystemAddress(of: unix, body) }
         if isIPv6 {
@@ -125,7 +124,6 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// The address of a socket's peer; `nil` if the connection is over.
     static func peer(of descriptor: Int32) -> SocketAddress? { told { getpeername(descriptor, $0, $1) } }
 
-    /// The address that a socket is bound to.
     static func bound(to descriptor: Int32) throws(SystemError) -> SocketAddress {
         guard let address = told(by: { getsockname(descriptor, $0, $1) }) else { throw .last("getsockname") }
         return address

@@ -17,7 +17,6 @@ public struct PlanChange: Sendable {
     public let asksForClient: Bool
     /// The indices of the faults that are new in the plan.
     let beginning: [Int]
-    /// The identities of the faults in `removed`.
     private let removedIdentities: Set<Int>
     /// The cuts by a limit whose count goes on from a fault of the same name: the identity of each, and of that fault.
     let counting: [Int: Int]
@@ -115,7 +114,6 @@ extension Plan {
         identities.contains(identity) ? triggers.flag(identities.index(of: identity)) : nil
     }
 
-    /// When the fault with an identity is on.
     func window(ofIdentity identity: Int) -> Window { prepared[identities.index(of: identity)].window }
 
     /// The rate shared by all connections that is the fault with an identity; `nil` if it is none.

@@ -49,6 +49,5 @@ package struct Trigger: Sendable {
         (self.scope, self.fact, self.copy, self.sentence) = (scope, fact, copy, sentence)
     }
 
-    /// Whether a condition has the trigger.
     func isSet(in condition: Condition) -> Bool { field.write(condition) != nil }
 }

@@ -43,7 +43,6 @@ extension Connection {
         return true
     }
 
-    /// Has the links and the reader go on with `update`.
     func follow(_ update: ConnectionUpdate, at now: Moment) {
         let wasBlackholed = up.link.isBlackholed || down.link.isBlackholed || up.link.isPaused || down.link.isPaused
         let stamped = (up.link.countsFromArrival, down.link.countsFromArrival)

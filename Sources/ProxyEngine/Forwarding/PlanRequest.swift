@@ -5,7 +5,6 @@ import Units
 
 /// A connection whose client has named a host, so that the listener, which owns the plan, can make its faults.
 struct PlanRequest: Sendable {
-    /// The connection's loop.
     let loop: EventLoop
     /// Makes the faults. What it returns is called on the connection's loop, in order with the changes of the profile.
     let make: @Sendable (inout Plan) -> @Sendable () -> Void
@@ -22,7 +21,6 @@ extension Listener {
 }
 
 extension ProxyConfiguration.Destination {
-    /// The facts about a connection to it that are known.
     func facts(client: String?, target: HostName? = nil, name: HostName? = nil) -> ConnectionFacts {
         let port = upstream.flatMap { $0.unix == nil ? $0.port : nil }
         return ConnectionFacts(client: client, target: target, name: name, port: port)

@@ -3,13 +3,13 @@ import ProxyEngine
 import Units
 
 extension V1API {
-    func listProxies(_ request: V1Request) async throws(ControlError) -> APIResponse { .json(await jsonOfAll()) }
+    func listProxies(_ request: RoutedRequest) async throws(ControlError) -> APIResponse { .json(await jsonOfAll()) }
 
-    func readProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func readProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         .json(await json(of: try proxies.proxy(request["name"])))
     }
 
-    func createProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func createProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let keys = ["name", "listen", "upstream", "enabled", "seed", "mode", "unreachable", "profile", "faults"]
         let object = try V1Object(try request.document(), keys: keys)
         var definition = try definition(object)
@@ -55,7 +55,7 @@ extension V1API {
         }
         if let node = object["faults"] {
             definition.extras = try ControlError.reading { () throws(ProfileProblems) in
-                try ProfileReader.faults(at: node, in: V1Request.bodyName) { profiles.resolve($0) }
+                try ProfileReader.faults(at: node, in: RoutedRequest.bodyName) { profiles.resolve($0) }
             }
         }
         let count = (definition.base?.allFaults.count ?? 0) + definition.extras.count
@@ -63,7 +63,7 @@ extension V1API {
         return definition
     }
 
-    func populate(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func populate(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         var list: [JSONText] = []
         for proxy in try await ToxiproxyAPI(proxies: proxies).populate(request.request.body, with: self) {
             list.append(await json(of: proxy))
@@ -71,7 +71,7 @@ extension V1API {
         return .json(.object([("proxies", .array(list))]), status: 201)
     }
 
-    func changeProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func changeProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingProxy(request) { proxy throws(ControlError) in
             let object = try request.object("enabled", "listen", "upstream")
             try await proxy.update(
@@ -84,7 +84,7 @@ extension V1API {
 
     /// Changes the proxy that a request names; the response shows it then.
     func changingProxy(
-        _ request: V1Request,
+        _ request: RoutedRequest,
         _ change: (ManagedProxy) async throws(ControlError) -> Void
     ) async throws(ControlError) -> APIResponse {
         let proxy = try proxies.proxy(request["name"])
@@ -100,30 +100,30 @@ extension V1API {
         return .json(await jsonOfAll())
     }
 
-    func deleteProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await proxies.remove(request["name"])
         return APIResponse(204)
     }
 
-    func putProfileOfProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func putProfileOfProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingProxy(request) { proxy throws(ControlError) in
             let (profile, reference) = try profileOrName(at: try request.document())
             try await proxy.setBase(profile, reference, restarts: true)
         }
     }
 
-    func deleteProfileOfProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteProfileOfProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingProxy(request) { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
     }
 
-    func putProfileOfAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func putProfileOfAll(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let (profile, reference) = try profileOrName(at: try request.document())
         return try await changingAll { proxy throws(ControlError) in
             try await proxy.setBase(profile, reference, restarts: true)
         }
     }
 
-    func deleteProfileOfAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteProfileOfAll(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingAll { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
     }
 }
