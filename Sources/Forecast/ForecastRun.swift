@@ -2,7 +2,7 @@ import FaultPlan
 import Units
 
 extension TransferForecast {
-    /// Makes the forecast of `transfer` by a resuming client through the proxy of `plan`, which has accepted no connection.
+    /// Makes the forecast of `transfer` by a resuming client through the proxy of `plan`.
     ///
     /// The client connects when the proxy's clock starts. After a lost connection it waits as `retries` says and requests
     /// the rest. Machines and the real network take no time.
@@ -32,7 +32,8 @@ struct ForecastRun {
     let start: Moment
     let end: Moment
     private let stepLimit: Int
-    var plan: Plan
+    private var admitter: Admitter
+    private var plan: Plan { admitter.plan }
     var now: Moment
     private var steps = 0
     private let cost: ForecastCost
@@ -55,7 +56,7 @@ struct ForecastRun {
 
     init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
         self.transfer = transfer
-        self.plan = plan
+        admitter = Admitter(plan)
         self.client = client
         self.stepLimit = stepLimit
         cost = ForecastCost(plan)
@@ -103,7 +104,7 @@ struct ForecastRun {
         due = now
         steps += cost.acceptance
         var run = ConnectionRun(
-            plan.accept(at: now, client.facts),
+            admitter.accept(at: now, client.facts),
             of: plan.faults,
             transfer,
             client,

@@ -128,7 +128,7 @@ final class ProxyContext: Sendable {
 
 extension Plan {
     /// The plan of a proxy that is about to start. Its clock starts now by default.
-    init(_ configuration: ProxyConfiguration) {
+    convenience init(_ configuration: ProxyConfiguration) {
         self.init(
             profile: configuration.profile,
             seed: configuration.seed,
