@@ -13,10 +13,10 @@ final class ManagedProxy: Sendable {
     /// The state, as of the last change that succeeded.
     struct State: Sendable {
         /// The address as written; once it has been bound, the address that it got.
-        var listen: String
+        var listen = ""
         var listenPermissions: SocketPermissions?
         var upstream: String
-        var isEnabled: Bool
+        var isEnabled = true
         /// Whether clients get the end of the stream, and not a reset, when the upstream can't be reached.
         var closesUnreached = false
         var seed: UInt64

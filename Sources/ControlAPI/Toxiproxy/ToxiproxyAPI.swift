@@ -61,7 +61,7 @@ package struct ToxiproxyAPI: Sendable {
     }
 
     private func createProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
-        let definition = try ToxiproxyAPI.definition(try GoJSON(request.request.body))
+        let definition = try definition(try GoJSON(request.request.body))
         return .json(json(of: try await proxies.create(definition)), status: 201)
     }
 

@@ -14,8 +14,8 @@ extension V1API {
         let object = try V1Object(try request.document(), keys: keys)
         var definition = try definition(object)
         // A snapshot may hold addresses of Toxiproxy's API, where no host means every interface.
-        definition.listen = V1API.listen(definition.listen)
-        definition.upstream = LoopbackAddress.completing(definition.upstream)
+        definition.state.listen = V1API.listen(definition.state.listen)
+        definition.state.upstream = LoopbackAddress.completing(definition.state.upstream)
         // Toxiproxy's API has no such limit, so that a snapshot has none either.
         guard definition.name.unicodeScalars.count <= ProfileLimits.nameLength else {
             throw .invalid("the name has more than \(ProfileLimits.nameLength) characters")
@@ -29,36 +29,37 @@ extension V1API {
 
     /// The proxy that an object of a request's body describes.
     func definition(_ object: V1Object) throws(ControlError) -> ProxyManager.Definition {
-        var definition = ProxyManager.Definition(
-            name: try object.text("name") ?? "",
-            listen: try object.text("listen") ?? "127.0.0.1:0",
+        var definition = proxies.definition(
+            try object.text("name") ?? "",
             upstream: try object.text("upstream") ?? ""
         )
-        definition.isEnabled = try object.flag("enabled") ?? true
-        definition.seed = try object.number("seed")
+        definition.state.listen = try object.text("listen") ?? "127.0.0.1:0"
+        definition.state.isEnabled = try object.flag("enabled") ?? true
+        let seed = try object.number("seed")
         switch try object.text("unreachable") {
         case nil, "reset": break
-        case "close": definition.closesUnreached = true
+        case "close": definition.state.closesUnreached = true
         default: throw .invalid("unreachable is reset or close: the end of a client when the upstream can't be reached")
         }
         if let mode = try object.text("mode") {
             do throws(UnitError) {
-                definition.listenPermissions = try SocketPermissions(parsing: mode)
+                definition.state.listenPermissions = try SocketPermissions(parsing: mode)
             } catch {
                 throw .invalid("mode: \(error.problem): \(error.remedy)")
             }
         }
         if let node = object["profile"] {
             let (profile, reference) = try profileOrName(at: node)
-            (definition.base, definition.baseReference) = (profile, reference)
-            definition.seed = definition.seed ?? profile.seed
+            (definition.state.base, definition.state.baseReference) = (profile, reference)
         }
+        definition.state.seed = seed ?? definition.state.base?.seed ?? proxies.seed
         if let node = object["faults"] {
-            definition.extras = try ControlError.reading { () throws(ProfileProblems) in
+            let faults = try ControlError.reading { () throws(ProfileProblems) in
                 try ProfileReader.faults(at: node, in: RoutedRequest.bodyName) { profiles.resolve($0) }
             }
+            definition.state.extras = faults.map { .init(fault: $0) }
         }
-        let count = (definition.base?.allFaults.count ?? 0) + definition.extras.count
+        let count = (definition.state.base?.allFaults.count ?? 0) + definition.state.extras.count
         guard count <= ProfileLimits.faults else { throw .limit("a proxy has at most \(ProfileLimits.faults) faults") }
         return definition
     }

@@ -78,8 +78,8 @@ extension V1API {
             guard !definitions.contains(where: { $0.name == definition.name }) else {
                 throw .proxyExists
             }
-            definition.baseReference = try object.text("profileName") ?? definition.baseReference
-            definition.toxics = try ToxiproxyAPI(proxies: proxies, isStrict: true)
+            definition.state.baseReference = try object.text("profileName") ?? definition.state.baseReference
+            definition.state.toxics = try ToxiproxyAPI(proxies: proxies, isStrict: true)
                 .toxics(try object.list("toxics", limit: ProxyManager.toxicLimit))
             definitions.append(definition)
         }
