@@ -103,8 +103,10 @@ private struct Exchange {
     private var now = Moment.zero
 
     init(_ fault: Fault) {
-        var plan = Plan(profile: Profile(name: "heads", faults: [fault]), seed: 1, proxy: "proxy", start: .zero)
-        self.plan = plan.accept(at: .zero)
+        var admitter = Admitter(
+            Plan(profile: Profile(name: "heads", faults: [fault]), seed: 1, proxy: "proxy", start: .zero)
+        )
+        self.plan = admitter.accept(at: .zero)
         reader = StreamReader(self.plan.reading)
     }
 

@@ -49,8 +49,11 @@ struct Deliveries {
     private func deliveries(_ bytes: Int64, _ seed: UInt64, until end: Moment) -> [LinkSimulation.Delivery] {
         let fault = Fault(name: "loss", stream: .downstream, kind: .loss(loss))
         let profile = Profile(name: "comparison", faults: [fault], phases: [])
-        var plan = Plan(profile: profile, seed: seed, proxy: "comparison", start: .zero)
-        var simulation = LinkSimulation(plan.accept(at: .zero).downstream, arrivals: [.init(at: .zero, bytes: bytes)])
+        var admitter = Admitter(Plan(profile: profile, seed: seed, proxy: "comparison", start: .zero))
+        var simulation = LinkSimulation(
+            admitter.accept(at: .zero).downstream,
+            arrivals: [.init(at: .zero, bytes: bytes)]
+        )
         simulation.run(until: end)
         return simulation.deliveries
     }

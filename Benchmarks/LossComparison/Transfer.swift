@@ -15,8 +15,8 @@ struct Transfer {
     /// Runs `faults` and `phases` for `seconds`, after `begin` seconds that don't count.
     init(_ faults: [Fault], phases: [Phase] = [], seed: UInt64, begin: Double = 0, seconds: Double, roundTrip: Double) {
         let profile = Profile(name: "comparison", faults: faults, phases: phases)
-        var plan = Plan(profile: profile, seed: seed, proxy: "comparison", start: .zero)
-        let link = plan.accept(at: .zero).downstream
+        var admitter = Admitter(Plan(profile: profile, seed: seed, proxy: "comparison", start: .zero))
+        let link = admitter.accept(at: .zero).downstream
         var simulation = LinkSimulation(link, arrivals: [.init(at: .zero, bytes: 1 << 50)])
         simulation.run(until: Moment(nanoseconds: Int64((begin + seconds) * 1e9)))
         var last = begin

@@ -100,7 +100,6 @@
     }
 
     extension APIRequest {
-        /// The head of a request.
         init(_ head: HTTPRequest) {
             let target = head.path ?? "/"
             let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)

@@ -62,7 +62,6 @@ struct Altered {
         var place: MessageAim.Target?
         /// The request whose response was changed, for a change without an offset.
         var request: MessagePlace?
-        /// Whether the offset is reported.
         var hasOffset = true
     }
 }

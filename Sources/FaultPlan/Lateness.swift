@@ -16,7 +16,6 @@ struct Lateness: Sendable {
     private var since = Int64.max
     private var until = Int64.min
 
-    /// Notes a call at `now`.
     mutating func ask(at now: Int64) -> CatchUp {
         let allowance = now.subtractingSaturated(BandwidthStage.latenessAllowance)
         let isLate = now > due
@@ -32,7 +31,6 @@ struct Lateness: Sendable {
         return CatchUp(from: from, until: until, isLate: isLate)
     }
 
-    /// Sets the wake time.
     mutating func wait(until wake: Int64) { due = wake }
 
     /// No call is due until the sink takes bytes again.
@@ -45,6 +43,5 @@ struct CatchUp {
     var from = Int64.min
     /// Until when the source may still be catching up after a late call; `Int64.min` if there was none.
     var until = Int64.min
-    /// Whether this call is late.
     var isLate = false
 }

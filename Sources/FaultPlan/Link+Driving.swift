@@ -25,7 +25,6 @@ extension Link {
         step(after: decide(available: available ?? 0, now: now), available: available, canSend: canSend, now: now)
     }
 
-    /// The step that a decision comes to.
     mutating func step(after decision: Decision, available: Int64?, canSend: Bool, now: Moment) -> LinkStep {
         if let end = decision.end { return .end(end) }
         let due = decision.writeOffset - delivered

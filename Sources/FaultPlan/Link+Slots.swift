@@ -4,20 +4,16 @@ import Units
 extension Link {
     /// The stage of one fault, and when it is on.
     struct Slot: Sendable {
-        /// The fault's identity.
         let fault: Int
         /// The order among the stages, see `StageRank`.
         let rank: Int
-        /// Whether the window is open at all times.
         private(set) var isAlwaysOpen: Bool
-        /// The traits of the stage.
         let traits: StageTraits
         /// Whether the stage has passed everything, and does nothing until more comes.
         private var isResting = false
         /// How far the stream has entered and left the stage.
         var entered: Int64 = 0
         private(set) var passed: Int64 = 0
-        /// The number of positions that the stage remembers.
         private var rememberedPositions = 0
         var stage: Stage
         /// The messages that the fault is narrowed to.
@@ -34,7 +30,6 @@ extension Link {
             traits = self.stage.traits()
         }
 
-        /// Whether the stage holds bytes.
         var holds: Bool { traits.holds }
 
         /// Whether the stage is a delay that may fall while bytes are in it. That of a fault narrowed to messages falls with
@@ -53,7 +48,6 @@ extension Link {
             isAlwaysOpen || window.contains(at: now, age: time.age, currentPhase: phase)
         }
 
-        /// The number of positions and messages that the stage and its gate remember.
         var remembered: Int { rememberedPositions + (gate?.count ?? 0) }
 
         /// Passes a position to the gate and the stage.
@@ -103,7 +97,6 @@ extension Link {
 
     /// A fault that changes bytes, and when it is on.
     struct AlterSlot: Sendable {
-        /// The fault's identity.
         let fault: Int
         private(set) var window: Window
         var alterer: Alterer
@@ -112,11 +105,9 @@ extension Link {
         /// Whether the fault removes or inserts bytes.
         let drops: Bool
         let inserts: Bool
-        /// Whether the fault acts at a rate.
         let hasRate: Bool
         /// Whether the fault acts at a rate and is off at times.
         private(set) var spares: Bool
-        /// Whether it is off now.
         private(set) var isSparing = false
         /// The offset of the next byte to change; `Int64.max` while the fault is off.
         private(set) var next = Int64.max

@@ -112,7 +112,6 @@ public struct Link: Sendable {
         ]
     }
 
-    /// Takes the traits of other stages.
     mutating func follow(_ traits: LinkTraits, hasStages: Bool, altersBytes: Bool, remembersPositions: Bool) {
         self.remembersPositions = remembersPositions
         self.hasStages = hasStages

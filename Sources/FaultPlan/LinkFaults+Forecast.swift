@@ -2,7 +2,6 @@ import Units
 
 /// What a forecast asks of the faults of a link.
 extension LinkFaults {
-    /// See `Link.simplify`.
     mutating func simplify() {
         let paced = slots.count { $0.traits.isPaced }
         steadyAllowance = .max
@@ -24,7 +23,6 @@ extension LinkFaults {
         return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.rateConstantFor(after: now, time)) }
     }
 
-    /// See `Link.work`.
     mutating func work() -> Int {
         let sought = alterSlots.indices.reduce(alterationsSought) { $0 + alterSlots[$1].alterer.work() }
         return slots.indices.reduce(sought) { $0 + slots[$1].stage.work() }

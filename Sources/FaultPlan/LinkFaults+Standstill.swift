@@ -6,7 +6,6 @@ import Units
 /// them, faster than any rate in front of the delay. So the link stands still until they have left: bytes wait where their
 /// sender is, and then pass at the rate of the link (docs/decisions/0004-stage-order.md).
 extension LinkFaults {
-    /// The time on the clocks of the link.
     func time(at now: Moment) -> LinkTime {
         LinkTime(
             age: now.nanoseconds.subtractingSaturated(opened.nanoseconds),

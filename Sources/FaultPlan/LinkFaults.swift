@@ -9,10 +9,8 @@ struct LinkFaults: Sendable {
     struct Stop {
         let offset: Int64
         let ending: Ending
-        /// The fault's identity.
         let fault: Int
         let place: MessageAim.Target?
-        /// Whether the offset is reported.
         var hasOffset = true
     }
 
@@ -248,7 +246,6 @@ struct LinkFaults: Sendable {
         }
     }
 
-    /// Records what a stage did.
     private mutating func take(_ context: inout StageContext, of fault: Int, _ events: inout [FaultEvent]) {
         if context.closes {
             isClosing = true

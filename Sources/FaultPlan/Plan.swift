@@ -1,14 +1,12 @@
 import FaultProfile
 import Units
 
-/// A profile applied to one proxy. The seed, the proxy's name and the connection's number decide which faults a
+/// A profile applied to one proxy. Immutable: the seed, the proxy's name and the connection's number decide which faults a
 /// connection gets.
 ///
-/// A plan is a snapshot: only its counts of accepted connections change. `apply` replaces it by the next generation, in
-/// which an unchanged fault keeps its identity. The proxy's acceptor owns the plan and calls `accept` once for each
-/// connection, in order; copies of it resolve the faults of events.
-public struct Plan: Sendable {
-    /// The generation of the snapshot, from 1.
+/// `Admitter` plans the connections, and makes the next generation, in which an unchanged fault keeps its identity.
+public final class Plan: Sendable {
+    /// The generation, from 1.
     public let generation: Int
     /// The profile that the plan carries out.
     public let profile: Profile
@@ -23,35 +21,29 @@ public struct Plan: Sendable {
     /// The most bytes that one link holds in memory.
     public let holdLimit: ByteCount
 
-    /// Whether `accept` needs the client's address.
+    /// Whether `Admitter.accept` needs the client's address.
     public let asksForClient: Bool
     /// Whether a fault is for some hosts only, which a client may name after it was accepted.
     public let asksForHost: Bool
 
-    /// The identities of the faults across generations.
     let identities: FaultIdentities
     let phaseOfFault: [Int?]
     /// The faults, by their index.
     let prepared: [PreparedFault]
     /// The part of all keys that is the proxy's.
     private let proxyKey: RandomKey
-    /// The rates shared by the connections of a client, if there is no `clientStore`.
-    var clientRates: ClientBuckets
+    /// The rates shared by the connections of a client, if the plan stores them.
     let clientStore: (any ClientRateStore)?
-    /// The faults that have acted and trigger others. Shared by all copies of the plan.
+    /// The faults that have acted and trigger others.
     let triggers: TriggerFlags
-    /// The faults on every new connection.
     let gates: [Gate]
-    /// The number of connections that each fault has met, by its index, and of all that were accepted.
-    var turns: [Int]
-    var accepted: UInt64
 
     /// Makes the first generation of a plan for the proxy called `proxy`, whose clock starts at `start`.
     ///
     /// - Parameters:
     ///   - global: the global rates shared with other proxies; without it they are the proxy's own.
     ///   - clients: stores the rates of clients; without it they are the plan's own.
-    public init(
+    public convenience init(
         profile: Profile,
         seed: UInt64,
         proxy: String,
@@ -60,30 +52,25 @@ public struct Plan: Sendable {
         global: GlobalBuckets? = nil,
         clients: (any ClientRateStore)? = nil
     ) {
-        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start, seed: seed)
-        self.init(
-            profile,
-            seed: seed,
-            proxy: proxy,
-            schedule: schedule,
-            holdLimit: holdLimit,
-            global: global,
-            clients: clients,
-            after: nil
-        )
+        self.init(profile, seed, proxy, PhaseClock(start: start), holdLimit, global, clients, after: nil)
     }
 
-    /// Makes the plan of `profile`, the first generation or the one after `last`.
-    init(
+    /// Makes the generation after `last`.
+    convenience init(_ profile: Profile, _ clock: PhaseClock, _ global: GlobalBuckets?, after last: Plan) {
+        self.init(profile, last.seed, last.proxy, clock, last.holdLimit, global, last.clientStore, after: last)
+    }
+
+    private init(
         _ profile: Profile,
-        seed: UInt64,
-        proxy: String,
-        schedule: Schedule,
-        holdLimit: ByteCount,
-        global: GlobalBuckets?,
-        clients: (any ClientRateStore)?,
+        _ seed: UInt64,
+        _ proxy: String,
+        _ clock: PhaseClock,
+        _ holdLimit: ByteCount,
+        _ global: GlobalBuckets?,
+        _ clients: (any ClientRateStore)?,
         after last: Plan?
     ) {
+        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, clock: clock, seed: seed)
         let start = schedule.start
         self.profile = profile
         self.seed = seed
@@ -91,7 +78,6 @@ public struct Plan: Sendable {
         self.holdLimit = holdLimit
         self.schedule = schedule
         generation = last.map { $0.generation + 1 } ?? 1
-        accepted = last?.accepted ?? 0
         var faults = profile.faults
         var phaseOfFault = [Int?](repeating: nil, count: faults.count)
         for (index, phase) in profile.phases.enumerated() {
@@ -125,7 +111,6 @@ public struct Plan: Sendable {
         self.phaseOfFault = phaseOfFault
         self.prepared = prepared
         self.proxyKey = proxyKey
-        clientRates = last?.clientRates ?? ClientBuckets()
         clientStore = clients
         triggers = TriggerFlags(faults, identities, after: last)
         gates = faults.indices.compactMap { index in
@@ -138,49 +123,21 @@ public struct Plan: Sendable {
                 window: prepared[index].window
             )
         }
-        turns = identities.map { last?.turn(of: $0) ?? 0 }
     }
 
     /// The fault with an identity, as events carry it.
     public func fault(_ identity: Int) -> Fault { faults[identities.index(of: identity)] }
 
-    /// The plan of the next connection, accepted at `now`. Its client's address is needed if `asksForClient`.
-    public mutating func accept(at now: Moment, _ facts: ConnectionFacts = ConnectionFacts()) -> ConnectionPlan {
-        accepted += 1
-        var draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.interval(at: now).phase)
-        let (ordinal, key) = (accepted, connectionKey(accepted))
-        add(prepared.indices, to: &draft, facts) { $0.isHit(ordinal: ordinal, facts, key: key) }
-        return draft.plan(schedule: schedule, holdLimit: holdLimit)
-    }
-
-    /// A connection accepted at `now` whose client hasn't named its target: it has no faults and no number until `accept`.
+    /// A connection accepted at `now` whose client hasn't named its target: it has no faults and no number until
+    /// `Admitter.accept`.
     public func unnumbered(at now: Moment) -> ConnectionPlan {
         ConnectionDraft(ordinal: 0, opened: now, phase: nil).plan(schedule: schedule, holdLimit: holdLimit)
     }
 
-    /// Adds the faults of these indices that `isOn` picks, and that wait for no event, to a connection. A live connection takes
-    /// no turns of lists.
-    mutating func add(
-        _ indices: some Sequence<Int>,
-        to draft: inout ConnectionDraft,
-        _ facts: ConnectionFacts,
-        takesTurns: Bool = true,
-        where isOn: (PreparedFault) -> Bool
-    ) {
-        for index in indices where isOn(prepared[index]) && triggers.allow(index) {
-            let fault = prepared[index]
-            let rate = clientRate(of: fault, client: facts.client)
-            let turn = takesTurns ? turns[index] : nil
-            let acts = fault.add(to: &draft, key: connectionKey(draft.ordinal), clientRate: rate, turn: turn)
-            if acts, takesTurns { turns[index] += 1 }
-        }
-    }
-
-    /// The key of a connection's draws.
     func connectionKey(_ ordinal: UInt64) -> RandomKey { proxyKey.adding(ordinal) }
 
     /// Notes an event of a fault: faults that come after it are on for connections accepted from now on. Must be called
-    /// for every event; from any thread and on any copy of the plan.
+    /// for every event; from any thread.
     ///
     /// - Returns: whether the result of `admission` may change.
     @discardableResult
@@ -228,17 +185,5 @@ public struct Plan: Sendable {
             place: event.place,
             effect: event.effect
         )
-    }
-
-    /// The rate that the connections of `client` share; `nil` if the fault is no such rate.
-    mutating func clientRate(of prepared: PreparedFault, client: String?) -> BucketPair? {
-        guard case .bandwidth(let bandwidth) = prepared.fault.kind, bandwidth.scope == .client else { return nil }
-        let (start, identity) = (schedule.start, prepared.identity)
-        if let clientStore {
-            return clientStore.withRates { rates in
-                rates.pair(of: client, fault: identity) { BucketPair(bandwidth, start: start) }
-            }
-        }
-        return clientRates.pair(of: client, fault: identity) { BucketPair(bandwidth, start: start) }
     }
 }

@@ -7,13 +7,10 @@ import Units
 final class PreparedFault: Sendable {
     let fault: Fault
     let identity: Int
-    /// When the fault is on.
     let window: Window
     /// The rate shared by all connections, if the fault is one.
     let sharedRate: BucketPair?
-    /// The key of its draws for all connections.
     let key: RandomKey
-    /// The tests of a connection that has it.
     private let tests: [@Sendable (Condition, Candidate) -> Bool]
     private let planned: any PlannedFault
     private let terminator: ConnectionTerminators.Cause?
@@ -38,7 +35,6 @@ final class PreparedFault: Sendable {
         directions = Direction.allCases.filter { planned.reaches($0, from: fault) }
     }
 
-    /// Whether the fault is on the connection of this number. `key` is the key of the connection's draws.
     func isHit(ordinal: UInt64, _ facts: ConnectionFacts, key: RandomKey) -> Bool {
         if tests.isEmpty { return true }
         let draw = key.adding(fault.name).fraction(at: 0)
@@ -82,7 +78,6 @@ final class PreparedFault: Sendable {
         return true
     }
 
-    /// Adds the fault to one link.
     private func add(to draft: inout ConnectionDraft, in place: StagePlace) {
         let direction = place.direction
         let gate = isGated ? MessageGate(place.filter) : nil

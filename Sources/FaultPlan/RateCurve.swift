@@ -9,7 +9,6 @@ import Units
 struct RateCurve: Sendable {
     private static let byte: Int128 = 8_000_000_000
 
-    /// The rate at the start.
     let first: BitRate
     /// Whether the rate never changes.
     let isSteady: Bool
@@ -33,7 +32,6 @@ struct RateCurve: Sendable {
         }
     }
 
-    /// The rate at a time.
     func rate(at time: Int64) -> BitRate {
         guard time > 0 else { return first }
         switch shape {

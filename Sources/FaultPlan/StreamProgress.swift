@@ -18,12 +18,31 @@ struct StreamProgress: Hashable {
     /// The bytes at `availableEnd`, without the end.
     var bytesAtAvailableEnd: Int64 { hasEnded ? availableEnd - 1 : availableEnd }
 
-    /// Limits both positions to `limit`.
     mutating func clamp(to limit: Int64) {
         if limit < position {
             position = limit
             hasEnded = false
         }
         if limit < availableEnd { availableEnd = limit }
+    }
+
+    func clamped(to limit: Int64) -> StreamProgress {
+        var progress = self
+        progress.clamp(to: limit)
+        return progress
+    }
+
+    /// The progress after a rate that holds back everything beyond `limit` for now.
+    func throttled(at limit: Int64) -> StreamProgress {
+        var progress = clamped(to: limit)
+        progress.isThrottled = true
+        return progress
+    }
+
+    /// The progress without the bytes that wait in front of the link.
+    var withNothingAvailable: StreamProgress {
+        var progress = self
+        progress.availableEnd = position
+        return progress
     }
 }

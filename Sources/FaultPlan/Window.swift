@@ -12,7 +12,6 @@ public struct Window: Hashable, Sendable {
         /// The length of a cycle, in nanoseconds; at least `on`.
         public var period: Int64
 
-        /// Whether it is on at `now`.
         func isOn(at now: Moment) -> Bool {
             let elapsed = now.nanoseconds.subtractingSaturated(begin.nanoseconds)
             return elapsed >= 0 && elapsed % period < on
@@ -40,7 +39,6 @@ public struct Window: Hashable, Sendable {
     /// The duty cycle, if it has one.
     public var duty: Duty?
 
-    /// The window of a fault that is on at all times.
     static let always = Window(phase: nil, ageFrom: 0, ageUntil: .max)
 
     /// Whether the fault is on at all times.

@@ -51,7 +51,6 @@ public struct IPAddress: Hashable, Sendable {
         return hexadecimal(0..<zeros.lowerBound) + "::" + hexadecimal(zeros.upperBound..<8)
     }
 
-    /// The first of the longest runs of zeros.
     private static func longestZeros(_ groups: [UInt16]) -> Range<Int> {
         var longest = 0..<0
         var begin = 0
@@ -123,7 +122,6 @@ public struct AddressRange: Hashable, Sendable {
     /// The longest text that is looked at, in bytes.
     private static let longestText = 64
 
-    /// The first address.
     let first: IPAddress
     /// The bits that all of them begin with: up to 32 of an IPv4 address, up to 128 of an IPv6 address.
     let prefix: Int

@@ -74,16 +74,13 @@ extension FaultKind {
             rawValue = definition.word
         }
 
-        /// "a cut fault".
         var title: String { definition.title }
-        /// The keys of a fault of the kind.
         package var shape: ObjectShape { definition.shape }
         /// The bounds that are the kind's own, for the page that lists them.
         package var limits: [(text: String, name: String, value: String)] { definition.limits }
         /// A fault of the kind, in JSON.
         package var example: String { definition.example }
 
-        /// The definition of the kind.
         var definition: any FaultDefinition.Type {
             guard let definition = definitions.first(where: { $0.word == rawValue }) else {
                 preconditionFailure("a name is made of a word that is in the registry")
@@ -91,6 +88,9 @@ extension FaultKind {
             return definition
         }
     }
+
+    /// The data, of the type of its kind.
+    package var data: any Sendable { definition }
 
     /// Which kind this is.
     public var name: Name { Name(of: type(of: definition)) }

@@ -95,18 +95,18 @@ struct Place: Comparable, Hashable, Sendable {
 }
 
 /// A place in one of the files that make up a profile.
-struct SourcePlace: Comparable, Hashable, Sendable {
+package struct SourcePlace: Comparable, Hashable, Sendable {
     /// The file: 0 is the profile itself, 1 the one that it extends, and so on.
     let file: Int
     let place: Place
 
-    static func < (left: SourcePlace, right: SourcePlace) -> Bool {
+    package static func < (left: SourcePlace, right: SourcePlace) -> Bool {
         (left.file, left.place) < (right.file, right.place)
     }
 }
 
 /// Collects problems in any order, and keeps no more of them than will be listed.
-struct ProblemList {
+package struct ProblemList {
     private struct Entry {
         let at: SourcePlace
         let problem: Problem
@@ -119,7 +119,7 @@ struct ProblemList {
     /// The place of the last problem that will be listed, once there are enough: none after it will.
     private var lastListed: SourcePlace?
 
-    var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     /// Adds a file, and gives the number that places in it carry.
     mutating func addFile(_ name: String) -> Int {
@@ -148,8 +148,17 @@ struct ProblemList {
         if entries.count >= 4 * ProfileProblems.limit { keepFirst() }
     }
 
+    package mutating func add(_ found: ProfileProblems) {
+        for problem in found.problems {
+            let file = files.firstIndex(of: problem.file) ?? addFile(problem.file)
+            let place = SourcePlace(file: file, place: Place(line: problem.line, column: problem.column))
+            add(problem.what, remedy: problem.remedy, at: place, code: problem.code)
+        }
+        count += found.omitted
+    }
+
     /// The problems found, or `nil` when there is none.
-    func result() -> ProfileProblems? {
+    package func result() -> ProfileProblems? {
         guard !isEmpty else { return nil }
         var sorted = self
         sorted.keepFirst()

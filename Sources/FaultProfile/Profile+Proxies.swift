@@ -74,6 +74,5 @@ extension [Fault] {
 }
 
 extension Condition {
-    /// Whether the condition holds for a proxy.
     func admits(proxy name: String) -> Bool { proxies.isEmpty || proxies.contains(name) }
 }

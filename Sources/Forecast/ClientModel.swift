@@ -45,7 +45,6 @@ struct StallWatch {
         leastBytes = client.stallBytes
     }
 
-    /// Notes the start of the response.
     mutating func start(at now: Moment) {
         if next == .distantFuture { next = now.advanced(byNanoseconds: slot) }
     }

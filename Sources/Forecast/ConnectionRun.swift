@@ -34,7 +34,6 @@ struct ConnectionRun {
     private var firstByteDeadline: Moment
     private var stall: StallWatch
     private var connectionEvents: [FaultEvent] = []
-    /// The number of calls to both links so far.
     private(set) var questions = 0
     /// When each link is to be called again.
     private var upstreamWake = Moment.zero
@@ -131,7 +130,6 @@ struct ConnectionRun {
         min(max(0, link.delivered - head), transfer.bytes.bytes - held)
     }
 
-    /// Advances the connection to `now`.
     mutating func step(at now: Moment) -> Step {
         if isBlackholed { return blackhole(at: now) }
         if let step = stepBeforeBytes(at: now) { return step }

@@ -2,7 +2,7 @@ import FaultPlan
 import Units
 
 extension TransferForecast {
-    /// Makes the forecast of `transfer` by a resuming client through the proxy of `plan`, which has accepted no connection.
+    /// Makes the forecast of `transfer` by a resuming client through the proxy of `plan`.
     ///
     /// The client connects when the proxy's clock starts. After a lost connection it waits as `retries` says and requests
     /// the rest. Machines and the real network take no time.
@@ -32,16 +32,14 @@ struct ForecastRun {
     let start: Moment
     let end: Moment
     private let stepLimit: Int
-    var plan: Plan
+    private var admitter: Admitter
+    private var plan: Plan { admitter.plan }
     var now: Moment
-    /// The cost so far.
     private var steps = 0
     private let cost: ForecastCost
     /// The calls to links after which their cost is counted: 32, because looking for it has a cost of its own.
     private static let uncountedQuestions = 32
-    /// When the connection was opened.
     private var opened = Moment.zero
-    /// When the last byte arrived.
     private var lastArrival: Moment
     /// When the links were due; bytes that a late call finds have arrived since.
     private var due: Moment
@@ -58,7 +56,7 @@ struct ForecastRun {
 
     init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
         self.transfer = transfer
-        self.plan = plan
+        admitter = Admitter(plan)
         self.client = client
         self.stepLimit = stepLimit
         cost = ForecastCost(plan)
@@ -70,7 +68,6 @@ struct ForecastRun {
         nextMeasurement = start
     }
 
-    /// Whether time and steps are left.
     var hasTime: Bool { now < end && steps < stepLimit }
 
     /// The most lateness of a call: a thousandth of the connection's age, and 200 ms, which is less than a rate catches up
@@ -107,7 +104,7 @@ struct ForecastRun {
         due = now
         steps += cost.acceptance
         var run = ConnectionRun(
-            plan.accept(at: now, client.facts),
+            admitter.accept(at: now, client.facts),
             of: plan.faults,
             transfer,
             client,

@@ -51,7 +51,6 @@ extension Profile {
         }
     }
 
-    /// The profile with each trace file renamed by `name`.
     package func withTraceFiles(_ name: (String) -> String) -> Profile {
         mapFaults { fault in
             guard case .trace(var trace) = fault.kind else { return fault }

@@ -7,7 +7,6 @@ package struct JournalProblem: Error {
     package let what: String
     package var remedy = "delete the line, or write the journal again with squall run --journal"
 
-    /// The problem at `line`.
     func at(_ line: Int) -> JournalProblem {
         var problem = self
         problem.line = line
@@ -25,7 +24,6 @@ package struct JournalText {
         /// Whether the line end is missing, as after a crash or on a full disk.
         let isOpen: Bool
 
-        /// The object that the line is.
         func object() throws(JournalProblem) -> JSONNode {
             guard let node = try? JSONReader.firstValue(of: bytes, name: "line", isOnly: true),
                 case .object = node.value
@@ -41,7 +39,6 @@ package struct JournalText {
     /// The lines after the header, at most `ReplayPlan.eventLimit`.
     let lines: ArraySlice<Line>
 
-    /// Takes the lines of `bytes`.
     package init(_ bytes: [UInt8]) throws(JournalProblem) {
         var lines: [Line] = []
         var (number, start, isBlank) = (1, 0, true)

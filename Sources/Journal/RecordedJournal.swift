@@ -63,7 +63,6 @@ package struct RecordedJournal {
         }
     }
 
-    /// The replay plan for a proxy.
     package func plan(for proxy: JournalHeader.ProxyEntry) -> ReplayPlan {
         ReplayPlan(
             profile: header.profile.narrowed(to: proxy.name),

@@ -23,7 +23,6 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// The error of the current errno.
     package static func last(_ call: String) -> SystemError { SystemError(call: call, code: errno) }
 
     /// For example "Address already in use (bind, errno 98)"; the codes of getaddrinfo(3), below 0, are no errno.

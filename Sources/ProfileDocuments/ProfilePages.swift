@@ -91,7 +91,6 @@ public enum ProfilePages {
 
     private static let end = "<!-- end -->"
 
-    /// The page with the parts of these names filled anew.
     private static func filled(_ page: String, _ parts: [String: String]) -> String {
         var page = page
         for (name, text) in parts {

@@ -33,7 +33,6 @@ public struct ConnectionSummary: Hashable, Sendable {
 }
 
 extension Connection {
-    /// The connection at `now`.
     func summary(at now: Moment) -> ConnectionSummary {
         let stage: ConnectionSummary.State =
             switch state.phase {

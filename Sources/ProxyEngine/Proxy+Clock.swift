@@ -36,7 +36,6 @@ extension Proxy {
     /// The clock of the phases now.
     public var clock: ClockReading { clock(at: MonotonicClock.now) }
 
-    /// The clock of the phases at `now`.
     func clock(at now: Moment) -> ClockReading {
         let plan = plan
         let (clock, phase) = (plan.schedule.clock, plan.schedule.interval(at: now).phase)

@@ -122,10 +122,8 @@ public final class Proxy: Sendable {
         current.withLock { if change.plan.generation > $0.generation { $0 = change.plan } }
     }
 
-    /// The current plan.
     var plan: Plan { current.withLock { $0 } }
 
-    /// The addresses to forward to now.
     var upstreamAddresses: [SocketAddress] { context.upstreamAddresses }
 
     /// The first address of `addresses`.

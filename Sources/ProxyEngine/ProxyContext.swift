@@ -13,14 +13,11 @@ final class ProxyContext: Sendable {
     private let upstream: UpstreamAddresses
     /// The waits of clients after wrong passwords.
     let passwordTries = Mutex(PasswordTries())
-    /// The lookups of targets.
     let lookups = TargetLookups()
     /// The duties that find connections which lead back to the proxy.
     let duties: ProxyRegistry.Duties
     let openConnections = Atomic<Int>(0)
-    /// Tells a watcher of the counters.
     let counters = CounterWatch()
-    /// Whether the listener refuses clients.
     let isRefusing = Atomic<Bool>(false)
     /// Whether clients wait for a connection to end.
     let isRoomAwaited = Atomic<Bool>(false)
@@ -131,7 +128,7 @@ final class ProxyContext: Sendable {
 
 extension Plan {
     /// The plan of a proxy that is about to start. Its clock starts now by default.
-    init(_ configuration: ProxyConfiguration) {
+    convenience init(_ configuration: ProxyConfiguration) {
         self.init(
             profile: configuration.profile,
             seed: configuration.seed,

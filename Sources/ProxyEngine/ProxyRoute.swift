@@ -7,7 +7,6 @@ struct ProxyRoute: Sendable {
     /// The number of the proxy, unique in the process.
     let id: Int
     let name: String
-    /// The addresses to listen on.
     var listen: [SocketAddress]
     /// The addresses to forward to, in the order of dialing.
     var upstream: [SocketAddress]
@@ -58,7 +57,6 @@ struct Flow: Hashable, Sendable {
 /// accepts a connection that a proxy of this process has made: the registry knows the path of proxies that it has taken, and
 /// a path that returns to a proxy is a cycle. Paths are kept only if a proxy listens on the port of an upstream.
 package final class ProxyRegistry: Sendable {
-    /// The registry of the process.
     package static let shared = ProxyRegistry()
 
     private let looksAhead: Bool
@@ -86,7 +84,6 @@ package final class ProxyRegistry: Sendable {
 
         func route(_ id: Int) -> ProxyRoute? { routes[id]?.route }
 
-        /// Whether an address of `upstream` has the port of an address in `listen` or of a proxy's.
         func mayMeet(_ upstream: [SocketAddress], _ listen: [SocketAddress]) -> Bool {
             upstream.contains { address in
                 listening.has(address.port) || listen.contains { $0.port == address.port }
@@ -247,7 +244,6 @@ package final class ProxyRegistry: Sendable {
     /// The numbers of the proxies that a connection has come through; empty for other connections.
     func path(of flow: Flow) -> [Int] { state.withLock { $0.paths[flow] ?? [] } }
 
-    /// The number of kept paths.
     var flowCount: Int { state.withLock { $0.paths.count } }
 }
 
@@ -257,7 +253,6 @@ final class Trail {
     private let registry: ProxyRegistry
     private var flow: Flow?
 
-    /// A trail that reaches the proxy with the number `id` by `path`.
     init(_ path: [Int], to id: Int, in registry: ProxyRegistry) {
         self.path = path + [id]
         self.registry = registry

@@ -179,7 +179,6 @@ final class Shard: LoopShutdownHandler {
 
     func loopWillEnd() { close() }
 
-    /// The statistics of this loop.
     var statistics: Statistics {
         var total = past
         total.open = connections.count

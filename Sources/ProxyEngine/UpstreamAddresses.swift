@@ -22,7 +22,6 @@ struct LookupSchedule {
     private var lastUnreachable: Moment?
     private var isRunning = false
 
-    /// The schedule of a name that was looked up at `moment`.
     init(lookedUpAt moment: Moment) {
         last = moment
     }
@@ -41,7 +40,6 @@ struct LookupSchedule {
         return true
     }
 
-    /// Ends the lookup.
     mutating func end() { isRunning = false }
 }
 
@@ -78,7 +76,6 @@ final class UpstreamAddresses: Sendable {
         isName && state.withLock { $0.schedule.begin(because: reason, at: now) }
     }
 
-    /// Ends the lookup.
     func endLookup() { state.withLock { $0.schedule.end() } }
 
     /// Notes that a lookup has failed; the addresses stay.

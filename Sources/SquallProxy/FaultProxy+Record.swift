@@ -36,7 +36,6 @@ extension FaultProxy {
     /// effect, but perhaps after it.
     private func settle() async { _ = await proxy.statistics() }
 
-    /// Whether a profile of this proxy had faults.
     package var hasHadFaults: Bool { following.withLock { $0.hasHadFaults } }
 }
 

@@ -46,7 +46,6 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
         var profile: String
         /// Its number, from 1.
         var generation = 1
-        /// Whether one of them had faults.
         var hasHadFaults: Bool
     }
 

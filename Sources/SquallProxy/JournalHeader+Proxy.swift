@@ -26,7 +26,6 @@ extension JournalHeader {
 }
 
 extension Profile {
-    /// The profile with trace files named as in a journal.
     var inJournal: Profile {
         withTraceFiles { path in
             let folder = ShippedProfiles.folder

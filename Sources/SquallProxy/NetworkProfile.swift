@@ -58,7 +58,6 @@ public struct NetworkProfile: Sendable, CustomStringConvertible {
     /// - Throws: A `FaultProxyError` with the code `.invalidProfile` and all problems.
     public func check() throws { _ = try read() }
 
-    /// Reads the profile.
     func read() throws(FaultProxyError) -> Profile {
         do throws(ProfileProblems) {
             return try ProfileReader.profile(from: try source(), resolving: ProfileFiles.resolve)

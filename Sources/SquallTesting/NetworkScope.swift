@@ -40,7 +40,6 @@ final class NetworkScope: Sendable {
     /// Stops the networks; their journals stay.
     func stop() async { for network in networks { await network.stop() } }
 
-    /// Throws where a test shows nothing.
     func check(_ expectation: NetworkExpectation) async throws(NetworkError) {
         guard expectation != .nothing else { return }
         let networks = networks
@@ -83,7 +82,6 @@ final class NetworkScope: Sendable {
         return lines.isEmpty ? "network: none connected" : lines.joined(separator: "\n")
     }
 
-    /// The journals with names for files.
     func journals() async -> [(name: String, text: String)] {
         var journals: [(name: String, text: String)] = []
         for network in networks {

@@ -13,7 +13,6 @@ enum Byte {
 
     static func isLetterOrDigit(_ byte: UInt8) -> Bool { isDigit(byte) || lowercased(byte) &- 0x61 < 26 }
 
-    /// Whether it is a visible ASCII character.
     static func isVisible(_ byte: UInt8) -> Bool { byte &- 0x21 < 0x5E }
 
     /// Whether it is white space, including line ends in a folded field (RFC 9112, section 5.2).
@@ -21,14 +20,12 @@ enum Byte {
         byte == space || byte == tab || byte == carriageReturn || byte == lineFeed
     }
 
-    /// Whether it is a carriage return or a line feed.
     static func isLineEnd(_ byte: UInt8) -> Bool { byte == carriageReturn || byte == lineFeed }
 
     static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }
 
 extension Span where Element == UInt8 {
-    /// Whether the bytes equal `text`.
     func equals(_ text: String) -> Bool {
         guard count == text.utf8.count else { return false }
         var index = 0
@@ -71,7 +68,6 @@ extension Span where Element == UInt8 {
         return range.isEmpty ? nil : value
     }
 
-    /// The first index of `byte` in `range`.
     func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int? {
         for index in range where self[index] == byte { return index }
         return nil

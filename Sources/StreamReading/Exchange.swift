@@ -21,16 +21,13 @@ final class Exchange {
         fieldNames = interest.fields.map { $0.lowercased() }
     }
 
-    /// Whether a final response is pending.
     var awaitsResponse: Bool { !waiting.isEmpty }
 
-    /// Whether an earlier request than this one has a pending response.
     func awaitsResponse(before request: Int64) -> Bool { waiting.first.map { $0.request < request } ?? false }
 
     /// The method of a pending request, by its number.
     func method(of request: Int64) -> String? { waiting.first { $0.request == request }?.method }
 
-    /// Reads the head of a request.
     func request(_ head: Span<UInt8>) throws(UnreadReason) -> Head {
         var line = StartLine.request
         guard line.read(head), line.progress == .whole else { throw .notHTTP }
@@ -49,7 +46,6 @@ final class Exchange {
         return (message, framing)
     }
 
-    /// Reads the head of a response to the oldest request.
     func response(_ head: Span<UInt8>) throws(UnreadReason) -> Head {
         var line = StartLine.response
         guard line.read(head), line.progress == .whole, let status = head.number(line.status) else { throw .notHTTP }

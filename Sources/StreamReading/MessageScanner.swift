@@ -25,7 +25,6 @@ struct MessageScanner {
     private(set) var offset: Int64 = 0
     private var state = State.head
     private var contentOffset: Int64 = 0
-    /// The scanned bytes of an unfinished head.
     private var scanned = 0
     /// The first line of the head, as far as it has come.
     private var line: StartLine
@@ -59,7 +58,6 @@ struct MessageScanner {
         if case .waiting = state { state = .head }
     }
 
-    /// Whether a message is unfinished.
     var isInMessage: Bool {
         switch state {
         case .content, .chunks, .untilEnd: true
@@ -82,7 +80,6 @@ struct MessageScanner {
     /// How likely the bytes of an unfinished head are to become one.
     var progress: StartLine.Progress { line.progress }
 
-    /// Whether scanning has stopped.
     var hasStopped: Bool { if case .passing = state { true } else { false } }
 
     /// Whether every byte is passed on, so that none is held.
@@ -236,7 +233,6 @@ struct MessageScanner {
         return nil
     }
 
-    /// Whether the byte at `index` is the line feed of an empty line.
     private static func endsHead(_ bytes: Span<UInt8>, at index: Int) -> Bool {
         guard index >= 1, index < bytes.count, bytes[index] == Byte.lineFeed else { return false }
         if bytes[index - 1] == Byte.lineFeed { return true }

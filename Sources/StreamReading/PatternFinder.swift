@@ -4,7 +4,6 @@ import FaultProfile
 /// Finds a pattern in a stream across reads (Knuth, Morris and Pratt). Reports the first match of each read: a fault that
 /// lets it pass lets later ones of the same moment pass, too.
 struct PatternFinder {
-    /// The identity of the fault.
     let fault: Int
     private let pattern: [UInt8]
     /// For each match length, the length of the longest shorter match.
@@ -27,7 +26,6 @@ struct PatternFinder {
         self.fallback = fallback
     }
 
-    /// Searches the first `count` of `bytes`.
     mutating func read(_ bytes: Span<UInt8>, count: Int, into marks: inout [Mark]) {
         guard let first = pattern.first else { return }
         var isFound = false

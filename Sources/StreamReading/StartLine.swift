@@ -61,10 +61,8 @@ struct StartLine {
         part = isRequest ? .method : .version(matched: 0)
     }
 
-    /// Makes the first line of a request.
     static var request: StartLine { StartLine(isRequest: true) }
 
-    /// Makes the first line of a response.
     static var response: StartLine { StartLine(isRequest: false) }
 
     /// How likely a head is so far.
@@ -140,7 +138,6 @@ struct StartLine {
         return true
     }
 
-    /// Takes a byte before the version of a request.
     private mutating func takeRequest(_ byte: UInt8, _ head: Span<UInt8>) -> Bool {
         switch part {
         case .method:

@@ -6,7 +6,6 @@ package struct ColorScheme: Sendable {
     /// A color: its name, and its values as style sheets have them.
     package typealias Color = (name: String, light: String, dark: String)
 
-    /// The colors.
     package let colors: [Color]
 
     /// Makes a scheme of colors with different names.

@@ -26,7 +26,6 @@ extension UnitTable {
         )
     }
 
-    /// Whether `text` is a unit of this table.
     func reads(_ text: String) -> Bool {
         units.contains { $0.isWritten(text) }
     }

@@ -3,13 +3,11 @@ struct UnitText {
     /// Texts longer than this are refused unread.
     static let longest = 400
 
-    /// The text as it was given.
     let text: String
     /// The digits before the decimal point; at least one.
     let whole: [UInt8]
     /// The digits after it, without the zeros at the end; often none.
     let fraction: [UInt8]
-    /// The number as it was written.
     let number: String
     /// The text after the number and spaces; may be empty.
     let unit: String

@@ -67,7 +67,6 @@ public struct WallClockTime: Comparable, Hashable, Sendable {
 private struct Digits {
     var rest: ArraySlice<UInt8>
 
-    /// A number of exactly `count` decimal digits.
     mutating func number(_ count: Int) -> Int64? {
         guard rest.count >= count else { return nil }
         var value: Int64 = 0
@@ -79,7 +78,6 @@ private struct Digits {
         return value
     }
 
-    /// Passes over one of the characters.
     mutating func skip(_ characters: String) -> Bool {
         guard let first = rest.first, characters.utf8.contains(first) else { return false }
         rest = rest.dropFirst()

@@ -5,24 +5,14 @@ import Units
 
 /// Scenario files, and the runs that they make.
 struct ScenarioTests {
-    private static let shipped = ["slow": Profile(name: "slow"), "flaky": Profile(name: "flaky")]
-
     private func scenario(_ text: String) throws -> Scenario {
-        try ScenarioReader.scenario(
-            from: ProfileSource(file: "stage.json", bytes: Array(text.utf8)),
-            resolving: { reference throws(ProfileProblems) in
-                if let profile = Self.shipped[reference] { return profile }
-                let problem = Problem(
-                    file: "",
-                    line: 0,
-                    column: 0,
-                    what: "there is no profile “\(reference)”",
-                    remedy: "no"
-                )
-                throw ProfileProblems(problems: [problem])
-            },
-            files: { _ in .failure(ResolutionError(what: "no file here", remedy: "write it in place")) }
-        )
+        try ScenarioReader.scenario(from: ProfileSource(file: "stage.json", bytes: Array(text.utf8))) { reference in
+            guard case .shipped(let name) = reference, ["slow", "flaky"].contains(name) else {
+                let what = "there is no profile \(reference)"
+                return .failure(ResolutionError(what: what, remedy: "no"))
+            }
+            return .success(ProfileSource(file: name, bytes: Array("{ \"name\": \"\(name)\" }".utf8)))
+        }
     }
 
     private static let whole = """
@@ -61,15 +51,15 @@ struct ScenarioTests {
 
     /// A scenario with one thing wrong: what is replaced in `whole`, by what, and the problem.
     static let wrong: [(old: String, new: String, problem: String)] = [
-        (#""name": "checkout""#, #""nam": "checkout""#, "did you mean “name”?"),
+        (#""name": "checkout""#, #""nam": "checkout""#, "write “name”"),
         (#""proxies": ["#, #""proxies": 3, "x": ["#, "“proxies” must be a list, not a number"),
         (#""name": "cache""#, #""name": "db""#, "two proxies are called “db”"),
         (#""listen": "unix""#, #""listen": "127.0.0.1:80""#, "is no place to listen at"),
-        (#""upstream": "127.0.0.1:5432", "#, "", "a proxy needs “upstream”"),
-        (#""slow", "#, #""slw", "#, "there is no profile “slw”"),
+        (#""upstream": "127.0.0.1:5432", "#, "", "a proxy of a scenario needs the key “upstream”"),
+        (#""slow", "#, #""slw", "#, "there is no profile shipped(\"slw\")"),
         (#""delay": "5 ms""#, #""delay": "5""#, "has no unit"), (#"1..3,7"#, "3..1", "is no list of seeds"),
-        (#"["run", "{db}"]"#, "[]", "“command” has 0 elements"),
-        (#""command""#, #""comand""#, "a scenario needs “command”"),
+        (#"["run", "{db}"]"#, "[]", "“command” has no element"),
+        (#""command""#, #""comand""#, "a scenario needs the key “command”"),
         (#""exit == 0""#, #""exit = 0""#, "at character 6"), (#""90 s""#, #""90""#, "has no unit"),
         (#""90 s""#, #""0 s""#, "is zero"), (#""jobs": 4"#, #""jobs": 0"#, "from 1 to 32"),
         (#""jobs": 4"#, #""jobs": 33"#, "from 1 to 32"), ("true", "1", "is true or false"),

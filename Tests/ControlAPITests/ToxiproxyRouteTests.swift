@@ -5,36 +5,48 @@ import Testing
 
 /// Routes of Toxiproxy's API.
 @Suite struct ToxiproxyRouteTests {
-    private static let routes: [(HTTPRequest.Method, String, ToxiproxyRoute)] = [
-        (.get, "/version", .version), (.get, "/proxies", .proxies), (.post, "/proxies", .createProxy),
-        (.get, "/proxies/a", .proxy("a")), (.post, "/proxies/a", .updateProxy("a")),
-        (.patch, "/proxies/a", .updateProxy("a")), (.delete, "/proxies/a", .deleteProxy("a")),
-        (.get, "/proxies/a/toxics", .toxics("a")), (.post, "/proxies/a/toxics", .createToxic("a")),
-        (.get, "/proxies/a/toxics/t", .toxic("a", "t")), (.post, "/proxies/a/toxics/t", .updateToxic("a", "t")),
-        (.patch, "/proxies/a/toxics/t", .updateToxic("a", "t")),
-        (.delete, "/proxies/a/toxics/t", .deleteToxic("a", "t")), (.post, "/reset", .reset),
-        (.post, "/populate", .populate), (.get, "/proxies/db%3A5432", .proxy("db:5432")),
-        (.delete, "/proxies/a%2Fb/toxics/c%2Fd", .deleteToxic("a/b", "c/d")),
+    private typealias Route = APIRoute<ToxiproxyAPI>
+
+    private static let one = "/proxies/{name}"
+    private static let toxic = "/proxies/{name}/toxics/{toxic}"
+
+    private static let routes: [(method: HTTPRequest.Method, path: String, template: String, names: [String])] = [
+        (.get, "/version", "/version", []), (.get, "/proxies", "/proxies", []), (.post, "/proxies", "/proxies", []),
+        (.get, "/proxies/a", one, ["a"]), (.post, "/proxies/a", one, ["a"]), (.patch, "/proxies/a", one, ["a"]),
+        (.delete, "/proxies/a", one, ["a"]), (.get, "/proxies/a/toxics", "/proxies/{name}/toxics", ["a"]),
+        (.post, "/proxies/a/toxics", "/proxies/{name}/toxics", ["a"]),
+        (.get, "/proxies/a/toxics/t", toxic, ["a", "t"]), (.post, "/proxies/a/toxics/t", toxic, ["a", "t"]),
+        (.patch, "/proxies/a/toxics/t", toxic, ["a", "t"]), (.delete, "/proxies/a/toxics/t", toxic, ["a", "t"]),
+        (.post, "/reset", "/reset", []), (.post, "/populate", "/populate", []),
+        (.get, "/proxies/db%3A5432", one, ["db:5432"]),
+        (.delete, "/proxies/a%2Fb/toxics/c%2Fd", toxic, ["a/b", "c/d"]),
     ]
+
+    private static func matches(_ path: String) throws -> [(route: Route, parameters: [String: String])] {
+        let segments = try #require(APIRequest(method: .get, path: path).segments)
+        return Route.matching(segments, in: ToxiproxyAPI.routes)
+    }
 
     @Test(arguments: routes.indices)
     func `a method and a path have a route`(index: Int) throws {
-        let (method, path, route) = ToxiproxyRouteTests.routes[index]
-        let segments = try #require(APIRequest(method: method, path: path).segments)
-        #expect(ToxiproxyRoute.match(method, segments) == .route(route))
+        let (method, path, template, names) = ToxiproxyRouteTests.routes[index]
+        let routes = try ToxiproxyRouteTests.matches(path).filter { $0.route.method == method }
+        #expect(routes.map(\.route.template) == [template])
+        #expect(["name", "toxic"].compactMap { routes.first?.parameters[$0] } == names)
     }
 
     @Test(arguments: [
         "/", "/proxies/", "/nothing", "/proxies/a/b", "/proxies%2Fa", "/proxies/a/toxics/t/x", "/V1",
     ])
     func `other paths have none`(path: String) throws {
-        let segments = try #require(APIRequest(method: .get, path: path).segments)
-        #expect(ToxiproxyRoute.match(.get, segments) == .none)
+        #expect(try ToxiproxyRouteTests.matches(path).isEmpty)
     }
 
     @Test(arguments: [HTTPRequest.Method.head, .options, .put, .delete])
-    func `a wrong method is known as such`(method: HTTPRequest.Method) {
-        #expect(ToxiproxyRoute.match(method, ["proxies"]) == .wrongMethod)
+    func `a wrong method is known as such`(method: HTTPRequest.Method) throws {
+        let matches = try ToxiproxyRouteTests.matches("/proxies")
+        #expect(!matches.isEmpty)
+        #expect(!matches.contains { $0.route.method == method })
     }
 
     @Test(arguments: ["/%zz", "/%4", "/%ff", "x"])

@@ -89,7 +89,7 @@ import Units
     }
 
     @Test func `names that are taken get a number`() {
-        var state = ManagedProxy.State(listen: "", upstream: "", isEnabled: true, seed: 1)
+        var state = ManagedProxy.State(upstream: "", seed: 1)
         let fault = Fault(name: "t", kind: .outage(Outage(how: .silence)))
         state.base = Profile(name: "base", faults: [fault], phases: [Phase(name: "p", faults: [fault.renamed("t-2")])])
         state.extras = [.init(fault: fault)]

@@ -13,8 +13,8 @@ import Units
     /// The shipped profiles and presets that parse connections, or can't be decoded here.
     private static let profiles = (Repository.profiles + Repository.presets).filter { name in
         guard let profile = try? decoded(name) else { return true }
-        var plan = Plan(profile: profile, seed: 1, proxy: "proxy", start: .zero)
-        return (1...8).contains { _ in plan.accept(at: .zero).reading.messages }
+        var admitter = Admitter(Plan(profile: profile, seed: 1, proxy: "proxy", start: .zero))
+        return (1...8).contains { _ in admitter.accept(at: .zero).reading.messages }
     }
 
     private static func decoded(_ name: String) throws -> Profile {

@@ -20,8 +20,11 @@ struct AcknowledgementLossTests {
     }
 
     private func download(_ fault: Fault, seconds: Int64, seed: UInt64 = 1) -> LinkSimulation {
-        var plan = Plan.of(.of([fault]), seed: seed)
-        var simulation = LinkSimulation(plan.accept(at: .zero).downstream, arrivals: [.init(at: .zero, bytes: 1 << 50)])
+        var admitter = Admitter.of(.of([fault]), seed: seed)
+        var simulation = LinkSimulation(
+            admitter.accept(at: .zero).downstream,
+            arrivals: [.init(at: .zero, bytes: 1 << 50)]
+        )
         simulation.run(until: .seconds(seconds))
         return simulation
     }
@@ -51,8 +54,8 @@ struct AcknowledgementLossTests {
     @Test(arguments: [Loss.Sender.reno, .cubic, .bbr], [0.3, 0.9])
     func `passes every byte, in order, and the end behind them`(sender: Loss.Sender, rate: Double) throws {
         for stream in [StreamSelection.upstream, .both] {
-            var plan = Plan.of(.of([try fault(stream == .both ? 0.2 : rate, 10, sender, on: stream)]))
-            var pump = Pump(plan.accept(at: .zero).downstream, waiting: 300_000)
+            var admitter = Admitter.of(.of([try fault(stream == .both ? 0.2 : rate, 10, sender, on: stream)]))
+            var pump = Pump(admitter.accept(at: .zero).downstream, waiting: 300_000)
             pump.end = .finish
             pump.run(until: .seconds(1_000_000))
             #expect(pump.ended == .finish, "\(stream)")
@@ -64,8 +67,8 @@ struct AcknowledgementLossTests {
     @Test
     func `doesn't delay small messages, which have arrived`() throws {
         let arrivals = (0..<100).map { LinkSimulation.Arrival(at: .seconds(Int64($0)), bytes: 100) }
-        var plan = Plan.of(.of([try fault(0.3)]))
-        var simulation = LinkSimulation(plan.accept(at: .zero).downstream, arrivals: arrivals)
+        var admitter = Admitter.of(.of([try fault(0.3)]))
+        var simulation = LinkSimulation(admitter.accept(at: .zero).downstream, arrivals: arrivals)
         simulation.run()
         let onTime = simulation.deliveries.count { $0.moment.nanoseconds % 1_000_000_000 == 0 }
         #expect(onTime >= 97, "\(onTime) of 100")
@@ -75,9 +78,9 @@ struct AcknowledgementLossTests {
     @Test
     func `leaves the packets that are lost as they are`() throws {
         func events(_ stream: StreamSelection) throws -> [FaultEvent] {
-            var plan = Plan.of(.of([try fault(0.02, on: stream)]))
+            var admitter = Admitter.of(.of([try fault(0.02, on: stream)]))
             var simulation = LinkSimulation(
-                plan.accept(at: .zero).downstream,
+                admitter.accept(at: .zero).downstream,
                 arrivals: [.init(at: .zero, bytes: 3_000_000)]
             )
             simulation.run()
@@ -92,9 +95,9 @@ struct AcknowledgementLossTests {
     func `takes as long whatever the reads`() throws {
         for sender in [Loss.Sender.reno, .cubic, .bbr] {
             let ends = try [1 << 20, 64_000, 1_000].map { readSize in
-                var plan = Plan.of(.of([try fault(0.6, 20, sender)]))
+                var admitter = Admitter.of(.of([try fault(0.6, 20, sender)]))
                 var simulation = LinkSimulation(
-                    plan.accept(at: .zero).downstream,
+                    admitter.accept(at: .zero).downstream,
                     arrivals: [.init(at: .zero, bytes: 2_000_000)],
                     readSize: Int64(readSize)
                 )
@@ -108,8 +111,8 @@ struct AcknowledgementLossTests {
     @Test
     func `isn't one of messages that are picked out`() throws {
         let condition = Condition(http: HTTPCondition(path: TextPattern("/slow")))
-        var plan = Plan.of(.of([try fault(0.5).when(condition)]))
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([try fault(0.5).when(condition)]))
+        let connection = admitter.accept(at: .zero)
         var simulation = LinkSimulation(connection.downstream, arrivals: [.init(at: .zero, bytes: 1_000_000)])
         simulation.run()
         #expect(simulation.now == .zero)

@@ -16,8 +16,8 @@ struct ConnectTests {
 
     @Test
     func `that delays has the server connected to as much later`() throws {
-        var plan = Plan.of(.of([.connect(.delay(.seconds(3), jitter: .zero))]))
-        let connection = plan.accept(at: .seconds(1))
+        var admitter = Admitter.of(.of([.connect(.delay(.seconds(3), jitter: .zero))]))
+        let connection = admitter.accept(at: .seconds(1))
         let delay = try #require(connection.faults.hold?.delay)
         #expect(delay.duration == .seconds(3) && !delay.isFailure)
         #expect(delay.event == FaultEvent(fault: 0, offset: nil, effect: .connectsLate))
@@ -30,13 +30,13 @@ struct ConnectTests {
     @Test
     func `draws its delay evenly for each connection, and the same for the same seed`() {
         let profile = Profile.of([.connect(.delay(.milliseconds(100), jitter: .milliseconds(100)))])
-        var plan = Plan.of(profile)
-        let draws = (0..<2_000).map { _ in plan.accept(at: .zero).faults.hold?.delay?.duration ?? .zero }
+        var admitter = Admitter.of(profile)
+        let draws = (0..<2_000).map { _ in admitter.accept(at: .zero).faults.hold?.delay?.duration ?? .zero }
         #expect(draws.allSatisfy { $0 >= .zero && $0 <= .milliseconds(200) })
         let mean = draws.reduce(0.0) { $0 + Double($1.nanoseconds) / 1e6 } / 2_000
         #expect(abs(mean - 100) < 4, "\(mean)")
         #expect(draws.filter { $0 < .milliseconds(50) }.count > 400)
-        var again = Plan.of(profile)
+        var again = Admitter.of(profile)
         let same = (0..<2_000).map { _ in again.accept(at: .zero).faults.hold?.delay?.duration ?? .zero }
         let isSame = draws == same
         #expect(isSame)
@@ -47,8 +47,8 @@ struct ConnectTests {
         let short = Fault.connect(.delay(.seconds(1), jitter: .zero), name: "short")
         let long = Fault.connect(.delay(.seconds(2), jitter: .zero), name: "long")
         for faults in [[short, long], [long, short]] {
-            var plan = Plan.of(.of(faults))
-            #expect(plan.accept(at: .zero).faults.hold?.delay?.duration == .seconds(2))
+            var admitter = Admitter.of(.of(faults))
+            #expect(admitter.accept(at: .zero).faults.hold?.delay?.duration == .seconds(2))
         }
     }
 
@@ -64,8 +64,8 @@ struct ConnectTests {
     @Test
     func `that hangs leaves a connection that it is on for alone until it is over`() throws {
         for condition in [Condition(), Condition(connections: .every(1))] {
-            var plan = plan(.hang, condition)
-            var hold = try #require(plan.accept(at: .seconds(3)).faults.hold)
+            var admitter = Admitter(plan(.hang, condition))
+            var hold = try #require(admitter.accept(at: .seconds(3)).faults.hold)
             let event = FaultEvent(fault: 0, offset: nil, effect: .hangs)
             #expect(hold.advance(at: .seconds(3)) == (.wait(until: .seconds(5)), event))
             #expect(hold.advance(at: .milliseconds(4_999)) == (.wait(until: .seconds(5)), nil))
@@ -75,9 +75,9 @@ struct ConnectTests {
 
     @Test
     func `that hangs up to an age connects then`() throws {
-        var plan = Plan.of(.of([.connect(.hang).when(Condition(ageUntil: .seconds(4)))]))
-        #expect(plan.admission(at: .zero).admission == .open)
-        var hold = try #require(plan.accept(at: .seconds(10)).faults.hold)
+        var admitter = Admitter.of(.of([.connect(.hang).when(Condition(ageUntil: .seconds(4)))]))
+        #expect(admitter.plan.admission(at: .zero).admission == .open)
+        var hold = try #require(admitter.accept(at: .seconds(10)).faults.hold)
         #expect(hold.advance(at: .seconds(10)).verdict == .wait(until: .seconds(14)))
         #expect(hold.advance(at: .milliseconds(13_999)).verdict == .wait(until: .seconds(14)))
         #expect(hold.advance(at: .seconds(14)).verdict == .pass)
@@ -86,8 +86,8 @@ struct ConnectTests {
     @Test
     func `that comes on later doesn't touch a connection that is there`() {
         for how in [Connect.Mode.hang, .refuse, .close, .delay(.seconds(1), jitter: .zero)] {
-            var plan = plan(how)
-            let connection = plan.accept(at: .seconds(1))
+            var admitter = Admitter(plan(how))
+            let connection = admitter.accept(at: .seconds(1))
             #expect(connection.faults.hold == nil)
             #expect(!connection.faults.terminators.arePossible)
         }
@@ -108,10 +108,10 @@ struct ConnectTests {
         effect: FaultEvent.Effect,
         ending: Cut.Ending
     ) throws {
-        var plan = plan(how, Condition(connections: .every(2)))
-        #expect(plan.admission(at: .seconds(2)).admission == .open)
-        #expect(!plan.accept(at: .seconds(2)).faults.terminators.arePossible)
-        let terminators = plan.accept(at: .seconds(2)).faults.terminators
+        var admitter = Admitter(plan(how, Condition(connections: .every(2))))
+        #expect(admitter.plan.admission(at: .seconds(2)).admission == .open)
+        #expect(!admitter.accept(at: .seconds(2)).faults.terminators.arePossible)
+        let terminators = admitter.accept(at: .seconds(2)).faults.terminators
         // However late it is asked.
         let (event, how) = try #require(terminators.event(at: .seconds(9), lastPassed: .seconds(2)))
         #expect(event == FaultEvent(fault: 0, offset: nil, effect: effect))

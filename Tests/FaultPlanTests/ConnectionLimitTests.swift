@@ -38,10 +38,10 @@ struct ConnectionLimitTests {
 
     @Test
     func `does nothing to a connection`() {
-        var plan = Plan.of(.of([.connectionLimit(1, .refuse)]))
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([.connectionLimit(1, .refuse)]))
+        let connection = admitter.accept(at: .zero)
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
         #expect(!connection.faults.terminators.arePossible && connection.faults.hold?.delay == nil)
-        #expect(plan.admission(at: .zero) == (.open, .distantFuture))
+        #expect(admitter.plan.admission(at: .zero) == (.open, .distantFuture))
     }
 }

@@ -11,9 +11,9 @@ struct ConnectionStateTests {
 
     /// A plan with these faults, and the machine of its first connection.
     private func machine(_ faults: [Fault]) -> (plan: Plan, state: ConnectionState) {
-        var plan = Plan.of(.of(faults))
-        let connection = plan.accept(at: ConnectionStateTests.start)
-        return (plan, ConnectionState(connection.faults, opened: connection.opened))
+        var admitter = Admitter.of(.of(faults))
+        let connection = admitter.accept(at: ConnectionStateTests.start)
+        return (admitter.plan, ConnectionState(connection.faults, opened: connection.opened))
     }
 
     /// A machine that has come to a phase without faults.

@@ -48,10 +48,10 @@ struct CorruptTests {
 
     @Test
     func `between two offsets acts one byte, drawn for each connection`() {
-        var plan = Plan.of(.of([.corrupt(.between(ByteCount(10), ByteCount(20))).on(.downstream)]))
+        var admitter = Admitter.of(.of([.corrupt(.between(ByteCount(10), ByteCount(20))).on(.downstream)]))
         var offsets: Set<Int> = []
         for _ in 0..<200 {
-            let connection = plan.accept(at: .zero)
+            let connection = admitter.accept(at: .zero)
             var link = connection.downstream
             let found = struck(passed(Array(zeros.prefix(100)), through: &link, readSize: 7))
             #expect(found.count == 1)
@@ -109,14 +109,16 @@ struct CorruptTests {
     @Test
     func `draws the bit that it says it would draw`() {
         for offset in 0..<50 as Range<Int64> {
-            var plan = Plan(
-                profile: .of([.corrupt(.at(ByteCount(offset)), name: "x")]),
-                seed: 9,
-                proxy: "p",
-                start: .zero
+            var admitter = Admitter(
+                Plan(
+                    profile: .of([.corrupt(.at(ByteCount(offset)), name: "x")]),
+                    seed: 9,
+                    proxy: "p",
+                    start: .zero
+                )
             )
-            _ = plan.accept(at: .zero)
-            var link = plan.accept(at: .zero).downstream
+            _ = admitter.accept(at: .zero)
+            var link = admitter.accept(at: .zero).downstream
             let output = passed(Array(zeros.prefix(60)), through: &link, readSize: 9)
             let bit = Corrupt.drawnBit(
                 at: offset,

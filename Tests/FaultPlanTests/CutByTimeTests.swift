@@ -8,8 +8,8 @@ struct CutByTimeTests {
     private func terminators(_ position: Cut.Position, _ how: Cut.Ending, _ condition: Condition = Condition())
         -> ConnectionTerminators
     {
-        var plan = Plan.of(.of([.cut(position, how).when(condition)]))
-        let connection = plan.accept(at: .seconds(100))
+        var admitter = Admitter.of(.of([.cut(position, how).when(condition)]))
+        let connection = admitter.accept(at: .seconds(100))
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
         return connection.faults.terminators
     }

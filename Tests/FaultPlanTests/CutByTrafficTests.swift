@@ -13,9 +13,9 @@ struct CutByLimitTests {
     @Test(arguments: [1, 3, 1_460, 1 << 20] as [Int64])
     func `ends a new connection when the count reaches it, however the bytes are read`(readSize: Int64) {
         for bytes in [999, 1_000, 5_000] as [Int64] {
-            var plan = Plan.of(.of([limit(1_000, .close)]))
+            var admitter = Admitter.of(.of([limit(1_000, .close)]))
             var simulation = LinkSimulation(
-                plan.accept(at: .zero).downstream,
+                admitter.accept(at: .zero).downstream,
                 arrivals: [.init(at: .zero, bytes: bytes)],
                 readSize: readSize
             )

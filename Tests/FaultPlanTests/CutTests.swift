@@ -13,8 +13,8 @@ struct CutTests {
         _ arrivals: [LinkSimulation.Arrival],
         readSize: Int64 = 1 << 20
     ) -> LinkSimulation {
-        var plan = Plan.of(.of(faults))
-        var simulation = LinkSimulation(plan.accept(at: .zero).downstream, arrivals: arrivals, readSize: readSize)
+        var admitter = Admitter.of(.of(faults))
+        var simulation = LinkSimulation(admitter.accept(at: .zero).downstream, arrivals: arrivals, readSize: readSize)
         simulation.run()
         return simulation
     }
@@ -125,10 +125,10 @@ struct CutTests {
     @Test
     func `takes a list of offsets in turn, then leaves connections alone`() {
         let offsets = [5, 2, 0].map { ByteCount($0) }
-        var plan = Plan.of(.of([.cut(.inTurn(offsets)).when(Condition(connections: .every(2)))]))
+        var admitter = Admitter.of(.of([.cut(.inTurn(offsets)).when(Condition(connections: .every(2)))]))
         let delivered = (1...10).map { _ in
             var simulation = LinkSimulation(
-                plan.accept(at: .zero).upstream,
+                admitter.accept(at: .zero).upstream,
                 arrivals: [.init(at: .zero, bytes: 9, end: .finish)]
             )
             simulation.run()
@@ -139,9 +139,9 @@ struct CutTests {
 
     @Test
     func `cuts both directions at the same turn of the list`() {
-        var plan = Plan.of(.of([.cut(.inTurn([ByteCount(5), ByteCount(2)]))]))
+        var admitter = Admitter.of(.of([.cut(.inTurn([ByteCount(5), ByteCount(2)]))]))
         for offset in [5, 2] as [Int64] {
-            let connection = plan.accept(at: .zero)
+            let connection = admitter.accept(at: .zero)
             for link in [connection.upstream, connection.downstream] {
                 var simulation = LinkSimulation(link, arrivals: [.init(at: .zero, bytes: 9)])
                 simulation.run()
@@ -152,10 +152,13 @@ struct CutTests {
 
     @Test
     func `between two offsets is drawn evenly, both ends included`() {
-        var plan = Plan.of(.of([.cut(.between(ByteCount(10), ByteCount(14))).on(.upstream)]))
+        var admitter = Admitter.of(.of([.cut(.between(ByteCount(10), ByteCount(14))).on(.upstream)]))
         var counts: [Int64: Int] = [:]
         for _ in 0..<5_000 {
-            var simulation = LinkSimulation(plan.accept(at: .zero).upstream, arrivals: [.init(at: .zero, bytes: 20)])
+            var simulation = LinkSimulation(
+                admitter.accept(at: .zero).upstream,
+                arrivals: [.init(at: .zero, bytes: 20)]
+            )
             simulation.run()
             counts[simulation.link.delivered, default: 0] += 1
         }
@@ -174,8 +177,8 @@ struct CutTests {
 
     @Test
     func `of one stream leaves the other alone`() {
-        var plan = Plan.of(.of([.cut(at: 3).on(.downstream)]))
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([.cut(at: 3).on(.downstream)]))
+        let connection = admitter.accept(at: .zero)
         #expect(timeline(of: connection.upstream, arrivals: "9|") == "9|")
         #expect(timeline(of: connection.downstream, arrivals: "9|") == "(3X)-")
     }

@@ -21,9 +21,9 @@ struct DeterminismTests {
         readSize: Int64 = 1 << 20,
         splits: Int64 = 1
     ) -> [[String]] {
-        var plan = Plan(profile: .of(faults), seed: seed, proxy: proxy, start: .zero)
+        var admitter = Admitter(Plan(profile: .of(faults), seed: seed, proxy: proxy, start: .zero))
         return (0..<6).map { index in
-            let connection = plan.accept(at: .zero)
+            let connection = admitter.accept(at: .zero)
             let link = index.isMultiple(of: 2) ? connection.upstream : connection.downstream
             let piece = 200_000 / splits
             let arrivals = (0..<splits).map {
@@ -32,7 +32,7 @@ struct DeterminismTests {
             var simulation = LinkSimulation(link, arrivals: arrivals, readSize: readSize)
             simulation.run()
             return simulation.events.filter { $0.offset != nil }
-                .map { "\(plan.faults[$0.fault].name) \($0.effect.word) at \($0.offset ?? -1)" }
+                .map { "\(admitter.plan.faults[$0.fault].name) \($0.effect.word) at \($0.offset ?? -1)" }
         }
     }
 
@@ -56,8 +56,8 @@ struct DeterminismTests {
         #expect(Set(first).count == first.count)
         #expect(events(cut, seed: 2) != first)
         #expect(events(cut, proxy: "other") != first)
-        var plan = Plan.of(.of(cut))
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of(cut))
+        let connection = admitter.accept(at: .zero)
         let offsets = [connection.upstream, connection.downstream].map { link in
             var simulation = LinkSimulation(link, arrivals: [.init(at: .zero, bytes: 1 << 20)])
             simulation.run()
@@ -79,10 +79,10 @@ struct DeterminismTests {
 
     @Test
     func `gives a fault the same draws in a phase as outside`() {
-        var plan = Plan.of(.of([], phases: [.lasting(nil, faults[0])]))
-        var other = Plan.of(.of([faults[0]]))
+        var admitter = Admitter.of(.of([], phases: [.lasting(nil, faults[0])]))
+        var other = Admitter.of(.of([faults[0]]))
         for _ in 0..<20 {
-            let delivered = [plan.accept(at: .zero).upstream, other.accept(at: .zero).upstream].map { link in
+            let delivered = [admitter.accept(at: .zero).upstream, other.accept(at: .zero).upstream].map { link in
                 var simulation = LinkSimulation(link, arrivals: [.init(at: .zero, bytes: 1 << 20)])
                 simulation.run()
                 return simulation.link.delivered
@@ -95,8 +95,8 @@ struct DeterminismTests {
     func `makes a whole run the same to the nanosecond`() {
         func run() -> [LinkSimulation.Delivery] {
             let arrivals = (0..<200).map { LinkSimulation.Arrival(at: .milliseconds($0), bytes: 3_000) }
-            var plan = Plan.of(.of(Array(faults[1...])))
-            var simulation = LinkSimulation(plan.accept(at: .zero).upstream, arrivals: arrivals)
+            var admitter = Admitter.of(.of(Array(faults[1...])))
+            var simulation = LinkSimulation(admitter.accept(at: .zero).upstream, arrivals: arrivals)
             simulation.run()
             return simulation.deliveries
         }

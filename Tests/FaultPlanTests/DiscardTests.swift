@@ -36,9 +36,9 @@ struct DiscardTests {
 
     @Test(arguments: [1, 7, 1 << 20] as [Int64])
     func `is journalled once, without an offset`(readSize: Int64) {
-        var plan = Plan.of(.of([.discard(closeAfter: .milliseconds(1))]))
+        var admitter = Admitter.of(.of([.discard(closeAfter: .milliseconds(1))]))
         var simulation = LinkSimulation(
-            plan.accept(at: .zero).downstream,
+            admitter.accept(at: .zero).downstream,
             arrivals: [.init(at: .zero, bytes: 100)],
             readSize: readSize
         )
@@ -109,7 +109,7 @@ struct DiscardTests {
 
     /// The event with which a change to `profile` closes the link.
     private func loss(_ live: LivePump, _ profile: Profile) -> FaultEvent? {
-        var plan = live.plan
-        return live.pump.link.loss(endedBy: plan.apply(profile))
+        var admitter = live.admitter
+        return live.pump.link.loss(endedBy: admitter.apply(profile))
     }
 }

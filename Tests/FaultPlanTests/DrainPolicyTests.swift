@@ -27,6 +27,7 @@ struct DrainPolicyTests {
     @Test(
         arguments: [
             (.passing, "- - - | - - - | 60 60 0"),
+            (.held, "86400 86400 86400 | 86400 86400 86400 | 60 60 0"),
             (.unread, "- - - | - - - | 900 900 0"),
             (.blackholed, "- - - | - - - | 900 900 0"),
             (.severed, "86400 900 900 | 900 0 0 | 900 0 0"),

@@ -64,16 +64,16 @@ import Units
 
     private func isOn(_ profile: Profile, in situation: Situation) -> Bool {
         let narrowed = profile.narrowed(to: situation.proxy)
-        var plan = Plan(profile: narrowed, seed: 1, proxy: situation.proxy, start: .zero)
-        if situation.hasActed { plan.noteEvent(of: 0) }
+        var admitter = Admitter(Plan(profile: narrowed, seed: 1, proxy: situation.proxy, start: .zero))
+        if situation.hasActed { admitter.plan.noteEvent(of: 0) }
         let opened = Moment.zero + situation.opened
-        for _ in 1..<situation.ordinal { _ = plan.accept(at: opened, situation.facts) }
-        let accepted = plan.accept(at: opened, situation.facts)
+        for _ in 1..<situation.ordinal { _ = admitter.accept(at: opened, situation.facts) }
+        let accepted = admitter.accept(at: opened, situation.facts)
         // The same profile applied while the connection lives.
-        var live = Plan(profile: Profile(name: "none"), seed: 1, proxy: situation.proxy, start: .zero)
+        var live = Admitter(Plan(profile: Profile(name: "none"), seed: 1, proxy: situation.proxy, start: .zero))
         var connection = live.accept(at: opened, situation.facts)
         let change = live.apply(narrowed)
-        if situation.hasActed { live.noteEvent(of: change.plan.identities[0]) }
+        if situation.hasActed { live.plan.noteEvent(of: change.plan.identities[0]) }
         _ = change.update(connection: situation.ordinal, opened: opened, situation.facts)
             .apply(to: &connection.upstream, &connection.downstream, at: opened)
         let delays = [accepted, connection].map { isDelayed($0.upstream, in: situation) }

@@ -52,8 +52,8 @@ struct FedSenderTests {
     }
 
     private func pump(_ faults: [FaultKind], seed: UInt64) -> Pump {
-        var plan = Plan.of(.of(faults.map { Fault(name: "fault", kind: $0) }), seed: seed)
-        return Pump(plan.accept(at: .zero).downstream, waiting: nil)
+        var admitter = Admitter.of(.of(faults.map { Fault(name: "fault", kind: $0) }), seed: seed)
+        return Pump(admitter.accept(at: .zero).downstream, waiting: nil)
     }
 
     private func next(_ questions: Questions, _ wake: Moment, _ now: Moment, _ random: inout SeededGenerator) -> Moment

@@ -17,8 +17,8 @@ struct HTTPTests {
     @Test
     func `that answers ends the stream of requests in front of the one that it picks`() {
         let unavailable = HTTPFault.answer(HTTPAnswer(status: 503))
-        var plan = Plan.of(.of([fault(unavailable, HTTPCondition(requests: .range(2...2)))]))
-        var link = plan.accept(at: .zero).upstream
+        var admitter = Admitter.of(.of([fault(unavailable, HTTPCondition(requests: .range(2...2)))]))
+        var link = admitter.accept(at: .zero).upstream
         link.note(.message(message(1), at: 0))
         link.note(.end(at: 100))
         link.note(.message(message(2), at: 100))
@@ -36,8 +36,8 @@ struct HTTPTests {
         let unavailable = fault(.answer(HTTPAnswer(status: 503)))
         let profile = Profile.of([], phases: [.lasting(.seconds(1)), .lasting(nil, unavailable, name: "down")])
         for (moment, isAnswered) in [(Moment.zero, false), (.seconds(2), true)] {
-            var plan = Plan.of(profile)
-            var link = plan.accept(at: moment).upstream
+            var admitter = Admitter.of(profile)
+            var link = admitter.accept(at: moment).upstream
             link.note(.message(message(1), at: 0))
             link.note(.end(at: 10))
             link.bytesArrived(10)
@@ -49,8 +49,8 @@ struct HTTPTests {
 
     @Test
     func `that drops takes out informational responses of its codes and leaves the others`() {
-        var plan = Plan.of(.of([fault(.drop(StatusSelection(104...104)))]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([fault(.drop(StatusSelection(104...104)))]))
+        var link = admitter.accept(at: .zero).downstream
         let marks: [Mark] = [
             .message(message(1, status: 103), at: 0), .end(at: 10), .message(message(1, status: 104), at: 10),
             .end(at: 30), .message(message(1, status: 200), at: 30), .end(at: 60),
@@ -67,8 +67,8 @@ struct HTTPTests {
     @Test
     func `that drops has nothing to do behind inserted bytes, and finds its response there`() {
         let insert = Fault(name: "insert", kind: .insert(Insert(position: .at(ByteCount(4)), bytes: [1, 2, 3])))
-        var plan = Plan.of(.of([insert, fault(.drop(StatusSelection(103...103)))]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([insert, fault(.drop(StatusSelection(103...103)))]))
+        var link = admitter.accept(at: .zero).downstream
         #expect(link.nextAlteration(of: 10, now: .zero) == .insert(index: 4, bytes: [1, 2, 3]))
         #expect(link.nextAlteration(of: 13, now: .zero) == nil)
         link.bytesArrived(13)
@@ -81,8 +81,8 @@ struct HTTPTests {
     func `a corruption that is narrowed to messages waits behind inserted bytes for its message`() {
         let insert = Fault(name: "insert", kind: .insert(Insert(position: .at(ByteCount(4)), bytes: [1, 2, 3])))
         let corrupt = Fault.corrupt(.at(ByteCount(8))).when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))
-        var plan = Plan.of(.of([insert, corrupt]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([insert, corrupt]))
+        var link = admitter.accept(at: .zero).downstream
         link.note(.message(message(1, "/fast", status: 200), at: 0))
         #expect(link.nextAlteration(of: 20, now: .zero) == .insert(index: 4, bytes: [1, 2, 3]))
         #expect(link.nextAlteration(of: 23, now: .zero) == nil)
@@ -94,8 +94,8 @@ struct HTTPTests {
     ])
     func `an offset that no message reaches is not reached behind inserted bytes either`(kind: FaultKind) {
         let insert = Fault(name: "insert", kind: .insert(Insert(position: .at(ByteCount(4)), bytes: [1, 2, 3])))
-        var plan = Plan.of(.of([insert, Fault(name: "far", kind: kind)]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([insert, Fault(name: "far", kind: kind)]))
+        var link = admitter.accept(at: .zero).downstream
         link.note(.message(message(1, status: 200), at: 0))
         #expect(link.nextAlteration(of: 20, now: .zero) == .insert(index: 4, bytes: [1, 2, 3]))
         #expect(link.nextAlteration(of: 23, now: .zero) == nil)
@@ -103,19 +103,19 @@ struct HTTPTests {
 
     @Test
     func `has the other direction alone`() {
-        var plan = Plan.of(.of([fault(.answer(HTTPAnswer(status: 503)))]))
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([fault(.answer(HTTPAnswer(status: 503)))]))
+        let connection = admitter.accept(at: .zero)
         #expect(connection.downstream.isTransparent)
         #expect(connection.reading.messages)
-        var other = Plan.of(.of([fault(.drop(StatusSelection(103...103)))]))
+        var other = Admitter.of(.of([fault(.drop(StatusSelection(103...103)))]))
         #expect(other.accept(at: .zero).upstream.isTransparent)
     }
 
     @Test
     func `a latency that is narrowed to messages delays those and lets the others pass`() {
         let slow = Fault.latency(.seconds(1)).when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))
-        var plan = Plan.of(.of([slow]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([slow]))
+        var link = admitter.accept(at: .zero).downstream
         link.note(.message(message(1, "/fast", status: 200), at: 0))
         link.note(.end(at: 10))
         link.note(.message(message(2, "/slow", status: 200), at: 10))
@@ -136,8 +136,8 @@ struct HTTPTests {
     func `a rate that is narrowed to messages holds those alone`() {
         let slow = Fault.bandwidth(bytesPerSecond: 1_000)
             .when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))
-        var plan = Plan.of(.of([slow]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([slow]))
+        var link = admitter.accept(at: .zero).downstream
         link.note(.message(message(1, "/fast", status: 200), at: 0))
         link.note(.end(at: 100_000))
         link.note(.message(message(2, "/slow", status: 200), at: 100_000))
@@ -168,8 +168,8 @@ struct HTTPTests {
         }
         // A corruption far behind is never asked about, and still nothing piles up.
         let corrupt = Fault.corrupt(.at(.mebibytes(1 << 20))).when(Condition(http: condition))
-        var plan = Plan.of(.of([corrupt]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([corrupt]))
+        var link = admitter.accept(at: .zero).downstream
         for number in 0..<1_000 as Range<Int64> {
             link.note(.message(message(number + 1, status: 200), at: number * 10))
             link.note(.end(at: number * 10 + 10))
@@ -186,8 +186,8 @@ struct HTTPTests {
             stream: .downstream,
             kind: .stall(Stall(at: .zero, base: .message, duration: .seconds(1)))
         )
-        var plan = Plan.of(.of([stall]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([stall]))
+        var link = admitter.accept(at: .zero).downstream
         var now = Moment.zero
         for request in 1...3 as ClosedRange<Int64> {
             link.note(.message(message(request, status: 200), at: (request - 1) * 10))
@@ -205,8 +205,8 @@ struct HTTPTests {
 
     /// What a link hands over of three answers that came in one read, `/slow` the second: how far, and when.
     private func deliveries(_ fault: Fault, sizes: [Int64]) -> [(moment: Moment, offset: Int64)] {
-        var plan = Plan.of(.of([fault.when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([fault.when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))]))
+        var link = admitter.accept(at: .zero).downstream
         var position: Int64 = 0
         for (index, size) in sizes.enumerated() {
             link.note(.message(message(Int64(index) + 1, index == 1 ? "/slow" : "/fast", status: 200), at: position))
@@ -259,8 +259,8 @@ struct HTTPTests {
     ) {
         let slow = HTTPCondition(path: TextPattern("/slow"))
         let truncate = Fault.truncate(at: 150, 1_000).when(Condition(http: slow))
-        var plan = Plan.of(.of([truncate]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([truncate]))
+        var link = admitter.accept(at: .zero).downstream
         // Bytes 100 to 200 are of the answer that is picked.
         let marks: [Mark] = [
             .message(message(1, "/fast", status: 200), at: 0), .end(at: 100),
@@ -278,8 +278,8 @@ struct HTTPTests {
 
     @Test
     func `nothing piles up while all that comes vanishes`() {
-        var plan = Plan.of(.of([.truncate(at: 100, 1 << 40)]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([.truncate(at: 100, 1 << 40)]))
+        var link = admitter.accept(at: .zero).downstream
         link.note(.message(message(1, status: 200), at: 0))
         for number in 0..<1_000 as Range<Int64> {
             link.note(.body(offset: number * 100, at: number * 100, count: 100))

@@ -18,13 +18,13 @@ import Units
     }
 
     @Test func `are off where the target is unknown, and on where it matches`() throws {
-        var plan = try plan("*.example.com")
-        #expect(plan.asksForHost)
-        #expect(plan.accept(at: .zero).upstream.isTransparent)
+        var admitter = try Admitter(plan("*.example.com"))
+        #expect(admitter.plan.asksForHost)
+        #expect(admitter.accept(at: .zero).upstream.isTransparent)
         for (index, (host, isOn)) in [("a.example.com", true), ("example.com", false), ("a.example.org", false)]
             .enumerated()
         {
-            let connection = plan.accept(at: .seconds(1), ConnectionFacts(target: HostName(host, port: 443)))
+            let connection = admitter.accept(at: .seconds(1), ConnectionFacts(target: HostName(host, port: 443)))
             #expect(connection.upstream.isTransparent == !isOn, "\(host)")
             #expect(connection.downstream.isTransparent)
             #expect(connection.ordinal == UInt64(index + 2) && connection.opened == .seconds(1))
@@ -32,14 +32,14 @@ import Units
     }
 
     @Test func `a port narrows them further`() throws {
-        var plan = try plan("localhost:3000")
+        var admitter = try Admitter(plan("localhost:3000"))
         let ports: [UInt16?] = [3_000, 3_001, nil]
         let isOn = ports.map {
-            !plan.accept(at: .zero, ConnectionFacts(target: HostName("localhost", port: $0))).upstream.isTransparent
+            !admitter.accept(at: .zero, ConnectionFacts(target: HostName("localhost", port: $0))).upstream.isTransparent
         }
         #expect(isOn == [true, false, false])
         let isBrought = [3_000, 3_001].map { port in
-            plan.hasFaults(
+            admitter.plan.hasFaults(
                 forNameOf: 1,
                 ConnectionFacts(target: "127.0.0.1", name: HostName("localhost", port: port))
             )
@@ -51,9 +51,9 @@ import Units
         let stall = FaultKind.stall(Stall(at: .zero, duration: .seconds(1)))
         let condition = Condition(ports: [443...443, 1_024...65_535])
         let profile = Profile(name: "x", faults: [Fault(name: "stall", condition: condition, kind: stall)])
-        var plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
-        #expect(!plan.asksForHost && !plan.asksForClient)
-        func isOn(_ facts: ConnectionFacts) -> Bool { !plan.accept(at: .zero, facts).upstream.isTransparent }
+        var admitter = Admitter(Plan(profile: profile, seed: 1, proxy: "p", start: .zero))
+        #expect(!admitter.plan.asksForHost && !admitter.plan.asksForClient)
+        func isOn(_ facts: ConnectionFacts) -> Bool { !admitter.accept(at: .zero, facts).upstream.isTransparent }
         let ports: [UInt16?] = [1, 442, 443, 444, 1_023, 1_024, 65_535, nil]
         #expect(
             ports.map { isOn(ConnectionFacts(port: $0)) } == [false, false, true, false, false, true, true, false]
@@ -65,24 +65,24 @@ import Units
 
     @Test func `an outage for some ports doesn't close the listener`() {
         let outage = Fault(name: "o", condition: Condition(ports: [80...80]), kind: .outage(Outage(how: .refuse)))
-        var plan = Plan(profile: Profile(name: "x", faults: [outage]), seed: 1, proxy: "p", start: .zero)
-        #expect(plan.admission(at: .zero).admission == .open)
-        #expect(plan.accept(at: .zero, ConnectionFacts(port: 80)).faults.terminators.arePossible)
-        #expect(plan.accept(at: .zero, ConnectionFacts(port: 81)).faults === ConnectionFaults.none)
+        var admitter = Admitter(Plan(profile: Profile(name: "x", faults: [outage]), seed: 1, proxy: "p", start: .zero))
+        #expect(admitter.plan.admission(at: .zero).admission == .open)
+        #expect(admitter.accept(at: .zero, ConnectionFacts(port: 80)).faults.terminators.arePossible)
+        #expect(admitter.accept(at: .zero, ConnectionFacts(port: 81)).faults === ConnectionFaults.none)
     }
 
     @Test func `a connection without a target has no number and no fault, and takes no turn of a list`() {
         let cut = FaultKind.cut(Cut(position: .inTurn([ByteCount(10), ByteCount(20)]), how: .reset))
         let profile = Profile(name: "test", faults: [Fault(name: "cut", stream: .upstream, kind: cut)])
-        var plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
+        var admitter = Admitter(Plan(profile: profile, seed: 1, proxy: "p", start: .zero))
         for _ in 0..<3 {
-            let waiting = plan.unnumbered(at: .seconds(1))
+            let waiting = admitter.plan.unnumbered(at: .seconds(1))
             #expect(waiting.ordinal == 0 && waiting.upstream.isTransparent)
             #expect(waiting.faults === ConnectionFaults.none)
         }
-        let accepted = (1...3).map { _ in plan.accept(at: .seconds(2)).upstream.isTransparent }
+        let accepted = (1...3).map { _ in admitter.accept(at: .seconds(2)).upstream.isTransparent }
         #expect(accepted == [false, false, true])
-        #expect(plan.accept(at: .seconds(2)).ordinal == 4)
+        #expect(admitter.accept(at: .seconds(2)).ordinal == 4)
     }
 
     @Test func `an outage for some targets doesn't close the listener`() throws {
@@ -91,10 +91,12 @@ import Units
             condition: Condition(hosts: [try HostPattern(parsing: "a")]),
             kind: .outage(Outage(how: .refuse))
         )
-        var plan = Plan(profile: Profile(name: "test", faults: [outage]), seed: 1, proxy: "p", start: .zero)
-        #expect(plan.admission(at: .zero).admission == .open)
-        #expect(plan.accept(at: .zero, ConnectionFacts(target: "b")).faults === ConnectionFaults.none)
-        let faults = plan.accept(at: .zero, ConnectionFacts(target: "a")).faults
+        var admitter = Admitter(
+            Plan(profile: Profile(name: "test", faults: [outage]), seed: 1, proxy: "p", start: .zero)
+        )
+        #expect(admitter.plan.admission(at: .zero).admission == .open)
+        #expect(admitter.accept(at: .zero, ConnectionFacts(target: "b")).faults === ConnectionFaults.none)
+        let faults = admitter.accept(at: .zero, ConnectionFacts(target: "a")).faults
         #expect(faults.terminators.arePossible)
     }
 

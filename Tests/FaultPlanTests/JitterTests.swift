@@ -93,9 +93,9 @@ struct JitterTests {
     @Test
     func `is another for another seed, fault name or connection`() {
         func firstDelay(seed: UInt64 = 1, name: String = "a", skipping: Int = 0) -> Int64 {
-            var plan = Plan.of(.of([.latency(.seconds(1), jitter: .seconds(1), name: name)]), seed: seed)
-            for _ in 0..<skipping { _ = plan.accept(at: .zero) }
-            var simulation = LinkSimulation(plan.accept(at: .zero).upstream, arrivals: [.init(at: .zero, bytes: 1)])
+            var admitter = Admitter.of(.of([.latency(.seconds(1), jitter: .seconds(1), name: name)]), seed: seed)
+            for _ in 0..<skipping { _ = admitter.accept(at: .zero) }
+            var simulation = LinkSimulation(admitter.accept(at: .zero).upstream, arrivals: [.init(at: .zero, bytes: 1)])
             simulation.run()
             return simulation.now.nanoseconds
         }

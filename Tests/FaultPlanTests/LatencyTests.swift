@@ -136,8 +136,8 @@ struct ArrivalTests {
 
     @Test
     func `bytes for which the link had no room come when it has`() {
-        var plan = Plan.of(.of([.latency(.milliseconds(10))]), holdLimit: ByteCount(5))
-        var link = plan.accept(at: .zero).upstream
+        var admitter = Admitter.of(.of([.latency(.milliseconds(10))]), holdLimit: ByteCount(5))
+        var link = admitter.accept(at: .zero).upstream
         _ = wake(&link, 5, came: .milliseconds(1), taken: .milliseconds(1))
         #expect(link.decide(available: Link.uncounted, now: .milliseconds(2)).readLimit == 0)
         #expect(link.decide(available: Link.uncounted, now: .milliseconds(11)).writeOffset == 5)

@@ -18,8 +18,8 @@ struct LatenessTests {
     ]
 
     private func link(_ fault: Fault) -> Link {
-        var plan = Plan.of(.of([fault]))
-        return plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([fault]))
+        return admitter.accept(at: .zero).downstream
     }
 
     /// 500 ms late, twice, with as much in front of the link as a socket holds; more is there a moment later.

@@ -15,8 +15,8 @@ struct LinkTests {
 
     @Test(arguments: [[], [Fault.latency(.zero)], [Fault.bandwidth(bytesPerSecond: 9_000)]])
     func `passes a reset of its source on, behind the last byte`(faults: [Fault]) {
-        var plan = Plan.of(.of(faults))
-        var pump = Pump(plan.accept(at: .zero).downstream, waiting: 7)
+        var admitter = Admitter.of(.of(faults))
+        var pump = Pump(admitter.accept(at: .zero).downstream, waiting: 7)
         pump.end = .reset
         pump.run(until: .seconds(1))
         #expect(pump.ended == .reset)
@@ -96,8 +96,8 @@ struct LinkTests {
             [.stall(at: 1 << 30, for: .seconds(1))],
         ]
         for faults in profiles {
-            var plan = Plan.of(.of(faults), holdLimit: .kibibytes(64))
-            var pump = Pump(plan.accept(at: .zero).upstream, waiting: nil, holdLimit: .kibibytes(64))
+            var admitter = Admitter.of(.of(faults), holdLimit: .kibibytes(64))
+            var pump = Pump(admitter.accept(at: .zero).upstream, waiting: nil, holdLimit: .kibibytes(64))
             pump.sinkSize = 0
             pump.run(until: .seconds(1))
             #expect(pump.link.arrived == 64 << 10)
@@ -108,8 +108,8 @@ struct LinkTests {
 
     @Test
     func `goes on where it was when a stuck sink takes bytes again`() {
-        var plan = Plan.of(.of([.latency(.milliseconds(5))]), holdLimit: ByteCount(100))
-        var pump = Pump(plan.accept(at: .zero).upstream, waiting: 250, holdLimit: ByteCount(100))
+        var admitter = Admitter.of(.of([.latency(.milliseconds(5))]), holdLimit: ByteCount(100))
+        var pump = Pump(admitter.accept(at: .zero).upstream, waiting: 250, holdLimit: ByteCount(100))
         pump.end = .finish
         pump.sinkSize = 0
         pump.run(until: .seconds(1))
@@ -122,8 +122,8 @@ struct LinkTests {
 
     @Test
     func `holds at least one byte, or nothing would ever pass`() {
-        var plan = Plan.of(.of([]), holdLimit: .zero)
-        var pump = Pump(plan.accept(at: .zero).upstream, waiting: 5, holdLimit: ByteCount(1))
+        var admitter = Admitter.of(.of([]), holdLimit: .zero)
+        var pump = Pump(admitter.accept(at: .zero).upstream, waiting: 5, holdLimit: ByteCount(1))
         pump.end = .finish
         pump.run(until: .seconds(1))
         #expect(pump.link.delivered == 5)

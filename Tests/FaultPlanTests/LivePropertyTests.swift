@@ -119,11 +119,11 @@ struct LivePropertyTests {
             var next = random.profile(kinds)
             // Some faults go on, some of them in another order, or with other times.
             next.faults =
-                live.plan.profile.faults.filter { _ in random.chance(0.5) }
+                live.admitter.plan.profile.faults.filter { _ in random.chance(0.5) }
                 + next.faults.filter { fault in
-                    !live.plan.profile.faults.contains { $0.name == fault.name }
+                    !live.admitter.plan.profile.faults.contains { $0.name == fault.name }
                 }
-            if random.chance(0.5) { next.phases = live.plan.profile.phases }
+            if random.chance(0.5) { next.phases = live.admitter.plan.profile.phases }
             if random.chance(0.3) { next.faults.reverse() }
             live.apply(next)
         }

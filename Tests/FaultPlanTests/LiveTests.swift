@@ -83,9 +83,9 @@ struct LiveTests {
         let chance = Condition(chance: .percent(50))
         func hit(_ name: String, seed: UInt64) -> [Bool] {
             let fault = Fault.latency(.seconds(1), name: name).when(chance)
-            var plan = Plan.of(.of([]), seed: seed)
-            let change = plan.apply(.of([fault]))
-            var fresh = Plan.of(.of([fault]), seed: seed)
+            var admitter = Admitter.of(.of([]), seed: seed)
+            let change = admitter.apply(.of([fault]))
+            var fresh = Admitter.of(.of([fault]), seed: seed)
             return (1...64 as ClosedRange<UInt64>).map { ordinal in
                 let isHit = !change.update(connection: ordinal, opened: .zero).isEmpty
                 #expect(fresh.accept(at: .zero).downstream.takesAhead == isHit)
@@ -135,10 +135,10 @@ struct LiveTests {
 
     @Test func `a shared rate that is gone holds no link back`() {
         let shared = Fault.bandwidth(bytesPerSecond: 1_000, scope: .proxy)
-        var plan = Plan.of(.of([shared]))
-        var connections = [plan.accept(at: .zero), plan.accept(at: .zero)]
+        var admitter = Admitter.of(.of([shared]))
+        var connections = [admitter.accept(at: .zero), admitter.accept(at: .zero)]
         for index in connections.indices { _ = connections[index].downstream.decide(available: 1 << 20, now: .zero) }
-        let change = plan.apply(.of([shared.when(Condition(connections: .range(3...9)))]))
+        let change = admitter.apply(.of([shared.when(Condition(connections: .range(3...9)))]))
         for index in connections.indices {
             let update = change.update(connection: UInt64(index + 1), opened: .zero)
             var (up, down) = (connections[index].upstream, connections[index].downstream)
@@ -173,10 +173,10 @@ struct LiveTests {
 
     @Test func `the connections that a fault has met go on counting`() {
         let cut = Fault.cut(.inTurn([ByteCount(10), ByteCount(20), ByteCount(30)]))
-        var plan = Plan.of(.of([cut]))
-        _ = plan.accept(at: .zero)
-        _ = plan.apply(.of([.latency(.zero), cut]))
-        var second = Pump(plan.accept(at: .zero).downstream, waiting: 100)
+        var admitter = Admitter.of(.of([cut]))
+        _ = admitter.accept(at: .zero)
+        _ = admitter.apply(.of([.latency(.zero), cut]))
+        var second = Pump(admitter.accept(at: .zero).downstream, waiting: 100)
         second.run(until: .zero)
         #expect(second.link.delivered == 20)
     }
@@ -184,14 +184,14 @@ struct LiveTests {
     @Test func `a fault that another waits for has acted in the next generation as well`() {
         let first = Fault.cut(at: 5, name: "first")
         let then = Fault.cut(at: 9, name: "then").when(Condition(after: "first"))
-        var plan = Plan.of(.of([first, then]))
-        var pump = Pump(plan.accept(at: .zero).downstream, waiting: 100)
+        var admitter = Admitter.of(.of([first, then]))
+        var pump = Pump(admitter.accept(at: .zero).downstream, waiting: 100)
         pump.run(until: .zero)
-        for event in pump.events { plan.note(event) }
-        _ = plan.apply(.of([.latency(.zero), then, first]))
-        #expect(plan.accept(at: .zero).downstream.measuresAvailability == false)
-        _ = plan.apply(.of([then, first.when(Condition(connections: .range(1...1)))]))
-        var last = Pump(plan.accept(at: .zero).downstream, waiting: 100)
+        for event in pump.events { admitter.plan.note(event) }
+        _ = admitter.apply(.of([.latency(.zero), then, first]))
+        #expect(admitter.accept(at: .zero).downstream.measuresAvailability == false)
+        _ = admitter.apply(.of([then, first.when(Condition(connections: .range(1...1)))]))
+        var last = Pump(admitter.accept(at: .zero).downstream, waiting: 100)
         last.run(until: .zero)
         #expect(last.link.delivered == 100, "the first is another one, and hasn't struck")
     }
@@ -199,13 +199,13 @@ struct LiveTests {
     // MARK: What a change says
 
     @Test func `a change names what is added, removed and changed`() {
-        var plan = Plan.of(.of([.latency(.seconds(1)), .cut(at: 5), .stall(at: 1, for: .seconds(1))]))
-        let change = plan.apply(.of([.cut(at: 6), .stall(at: 1, for: .seconds(1)), .slowClose(.seconds(1))]))
+        var admitter = Admitter.of(.of([.latency(.seconds(1)), .cut(at: 5), .stall(at: 1, for: .seconds(1))]))
+        let change = admitter.apply(.of([.cut(at: 6), .stall(at: 1, for: .seconds(1)), .slowClose(.seconds(1))]))
         #expect(change.added == ["slow-close"])
         #expect(change.removed == ["latency"])
         #expect(change.changed == ["cut"])
         #expect(change.plan.generation == 2)
-        #expect(plan.fault(2).name == "stall", "its identity has stayed")
+        #expect(admitter.plan.fault(2).name == "stall", "its identity has stayed")
         #expect(!change.changesPhases)
     }
 

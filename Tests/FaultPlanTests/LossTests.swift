@@ -81,8 +81,8 @@ struct LossTests {
         let trace = Fault(name: "t", kind: .trace(Trace(file: "", opportunities: [1, 2, 5], queue: ByteCount(65_536))))
         for faults in [[loss], [loss, .latency(.milliseconds(40))], [loss, trace]] {
             let ends = [Int64.max, 65_536].map { window in
-                var plan = Plan.of(.of(faults))
-                var pump = Pump(plan.accept(at: .zero).downstream, waiting: 2_000_000)
+                var admitter = Admitter.of(.of(faults))
+                var pump = Pump(admitter.accept(at: .zero).downstream, waiting: 2_000_000)
                 pump.window = window
                 pump.end = .finish
                 pump.run(until: .seconds(600))
@@ -177,10 +177,10 @@ struct LossTests {
     func `hits the same segments whatever the sender and the round trip, and others for another seed`() throws {
         let rate = try #require(Probability(0.02))
         func first(_ roundTrip: Int, _ sender: Loss.Sender, seed: UInt64 = 1) -> [Int64?] {
-            var plan = Plan.of(.of([.loss(rate, roundTrip, sender)]), seed: seed)
+            var admitter = Admitter.of(.of([.loss(rate, roundTrip, sender)]), seed: seed)
             return (0..<20).map { _ in
                 var simulation = LinkSimulation(
-                    plan.accept(at: .zero).upstream,
+                    admitter.accept(at: .zero).upstream,
                     arrivals: [.init(at: .zero, bytes: 1 << 20)]
                 )
                 simulation.run()
@@ -224,8 +224,8 @@ struct LossTests {
 @Suite("A loss of handshake packets")
 struct ConnectDelayTests {
     private func delays(_ rate: Double, count: Int, on stream: StreamSelection = .both) throws -> [ConnectDelay?] {
-        var plan = Plan.of(.of([.loss(try #require(Probability(rate)), 50, .cubic).on(stream)]))
-        return (0..<count).map { _ in plan.accept(at: .zero).faults.hold?.delay }
+        var admitter = Admitter.of(.of([.loss(try #require(Probability(rate)), 50, .cubic).on(stream)]))
+        return (0..<count).map { _ in admitter.accept(at: .zero).faults.hold?.delay }
     }
 
     @Test
@@ -256,9 +256,9 @@ struct ConnectDelayTests {
     func `acts only while the loss is on`() throws {
         let rate = try #require(Probability(0.9))
         let phases = [Phase.lasting(.seconds(1)), .lasting(.seconds(1), .loss(rate, 50, .cubic), name: "lossy")]
-        var plan = Plan.of(.of([], phases: phases))
-        #expect((0..<50).allSatisfy { _ in plan.accept(at: .zero).faults.hold?.delay == nil })
-        #expect((0..<50).contains { _ in plan.accept(at: .seconds(1)).faults.hold?.delay != nil })
-        #expect((0..<50).allSatisfy { _ in plan.accept(at: .seconds(2)).faults.hold?.delay == nil })
+        var admitter = Admitter.of(.of([], phases: phases))
+        #expect((0..<50).allSatisfy { _ in admitter.accept(at: .zero).faults.hold?.delay == nil })
+        #expect((0..<50).contains { _ in admitter.accept(at: .seconds(1)).faults.hold?.delay != nil })
+        #expect((0..<50).allSatisfy { _ in admitter.accept(at: .seconds(2)).faults.hold?.delay == nil })
     }
 }

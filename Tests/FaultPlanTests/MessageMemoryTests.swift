@@ -20,8 +20,8 @@ struct MessageMemoryTests {
             stream: .downstream,
             kind: .stall(Stall(at: ByteCount(20), base: .message, duration: .seconds(1)))
         )
-        var plan = Plan.of(.of([.latency(.seconds(1)), stall]), holdLimit: ByteCount(64 * 1_000))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([.latency(.seconds(1)), stall]), holdLimit: ByteCount(64 * 1_000))
+        var link = admitter.accept(at: .zero).downstream
         var count: Int64 = 0
         while link.hasRoom {
             note(&link, count + 1, at: count * 20, 20)
@@ -42,8 +42,8 @@ struct MessageMemoryTests {
             stream: .downstream,
             kind: .stall(Stall(at: .zero, base: .message, duration: .seconds(1)))
         )
-        var plan = Plan.of(.of([], phases: [.lasting(.seconds(10)), .lasting(.seconds(10), stall)]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([], phases: [.lasting(.seconds(10)), .lasting(.seconds(10), stall)]))
+        var link = admitter.accept(at: .zero).downstream
         for number in 0..<1_000 as Range<Int64> {
             note(&link, number + 1, at: number * 20, 20)
             link.bytesArrived(20)
@@ -61,8 +61,8 @@ struct MessageMemoryTests {
             stream: .downstream,
             kind: .stall(Stall(at: .zero, base: .body, duration: .seconds(1)))
         )
-        var plan = Plan.of(.of([stall]))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([stall]))
+        var link = admitter.accept(at: .zero).downstream
         link.note(.message(Message(request: 1, method: "GET", target: "/", status: 200), at: 0))
         link.note(.body(offset: 0, at: 50, count: 0))
         link.note(.body(offset: 0, at: 50, count: 10))

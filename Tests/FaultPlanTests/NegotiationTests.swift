@@ -11,8 +11,8 @@ import Units
 
     private func machine(_ kinds: [FaultKind] = [], in phase: ConnectionState.Phase? = nil) -> ConnectionState {
         let faults = kinds.enumerated().map { Fault(name: "fault-\($0.offset)", kind: $0.element) }
-        var plan = Plan(profile: Profile(name: "test", faults: faults), seed: 1, proxy: "p", start: .zero)
-        var state = ConnectionState(plan.accept(at: Self.start).faults, opened: Self.start, negotiates: true)
+        var admitter = Admitter(Plan(profile: Profile(name: "test", faults: faults), seed: 1, proxy: "p", start: .zero))
+        var state = ConnectionState(admitter.accept(at: Self.start).faults, opened: Self.start, negotiates: true)
         guard let phase else { return state }
         _ = state.started(at: Self.start)
         switch phase {

@@ -37,8 +37,8 @@ struct SilenceTests {
     @Test
     func `reads nothing, so no backlog builds up`() {
         for faults in [[], [Fault.latency(.milliseconds(1))], [.bandwidth(bytesPerSecond: 1_000_000)]] {
-            var plan = Plan.of(.of(faults + [.outage(.silence)]))
-            var pump = Pump(plan.accept(at: .zero).upstream, waiting: nil)
+            var admitter = Admitter.of(.of(faults + [.outage(.silence)]))
+            var pump = Pump(admitter.accept(at: .zero).upstream, waiting: nil)
             pump.run(until: .seconds(10))
             #expect(pump.link.arrived == 0)
             #expect(pump.violations.isEmpty)
@@ -75,8 +75,8 @@ struct SilenceTests {
 
     @Test
     func `of one stream leaves the other alone`() {
-        var plan = Plan.of(.of([.outage(.silence).on(.upstream)]))
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([.outage(.silence).on(.upstream)]))
+        let connection = admitter.accept(at: .zero)
         #expect(timeline(of: connection.upstream, arrivals: "1|", ticks: 9) == "---------")
         #expect(timeline(of: connection.downstream, arrivals: "1|") == "1|")
     }
@@ -109,8 +109,8 @@ struct InterruptionTests {
 
     @Test(arguments: [Outage.Mode.refuse, .reset])
     func `resets live connections for as long as its phase lasts`(how: Outage.Mode) {
-        var plan = plan(how)
-        let connection = plan.accept(at: .seconds(1))
+        var admitter = Admitter(plan(how))
+        let connection = admitter.accept(at: .seconds(1))
         #expect(connection.faults.terminators.arePossible)
         #expect(connection.faults.terminators.event(at: .milliseconds(1_999), lastPassed: .zero)?.event == nil)
         let event = FaultEvent(fault: 0, offset: nil, effect: .resets)
@@ -123,8 +123,8 @@ struct InterruptionTests {
 
     @Test
     func `says when to ask again`() {
-        var plan = plan(.reset)
-        let connection = plan.accept(at: .seconds(1))
+        var admitter = Admitter(plan(.reset))
+        let connection = admitter.accept(at: .seconds(1))
         #expect(connection.faults.terminators.nextChange(after: .seconds(1), lastPassed: .zero) == .seconds(2))
         #expect(connection.faults.terminators.nextChange(after: .seconds(2), lastPassed: .zero) == .seconds(5))
         #expect(connection.faults.terminators.nextChange(after: .seconds(5), lastPassed: .zero) == .seconds(10))
@@ -132,8 +132,8 @@ struct InterruptionTests {
 
     @Test
     func `never touches a connection of a plan without one`() {
-        var plan = Plan.of(.of([.cut(at: 5), .outage(.silence)]))
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([.cut(at: 5), .outage(.silence)]))
+        let connection = admitter.accept(at: .zero)
         #expect(!connection.faults.terminators.arePossible)
         #expect(connection.faults.terminators.event(at: .seconds(1), lastPassed: .zero)?.event == nil)
         #expect(connection.faults.terminators.nextChange(after: .zero, lastPassed: .zero) == .distantFuture)
@@ -142,8 +142,8 @@ struct InterruptionTests {
     @Test
     func `can wait for an age of the connection, and ends with it for good`() {
         let condition = Condition(ageFrom: .seconds(2), ageUntil: .seconds(3))
-        var plan = Plan.of(.of([.outage(.reset).when(condition)]))
-        let connection = plan.accept(at: .seconds(10))
+        var admitter = Admitter.of(.of([.outage(.reset).when(condition)]))
+        let connection = admitter.accept(at: .seconds(10))
         #expect(connection.faults.terminators.nextChange(after: .seconds(10), lastPassed: .zero) == .seconds(12))
         #expect(connection.faults.terminators.event(at: .milliseconds(11_999), lastPassed: .zero)?.event == nil)
         #expect(connection.faults.terminators.event(at: .seconds(12), lastPassed: .zero)?.event != nil)

@@ -105,34 +105,34 @@ struct PhaseClockTests {
     @Test func `that is set keeps the faults, the connections and what comes after`() {
         let cut = Fault.cut(at: 5)
         let after = Fault.latency(.zero).when(Condition(after: "cut"))
-        var plan = Plan.of(.of([cut, after], phases: phases))
-        _ = plan.accept(at: .zero)
-        plan.note(FaultEvent(fault: 0, offset: 5, effect: .cuts(.reset)))
-        let change = plan.setClock(.restarted(at: .milliseconds(12)))
+        var admitter = Admitter.of(.of([cut, after], phases: phases))
+        _ = admitter.accept(at: .zero)
+        admitter.plan.note(FaultEvent(fault: 0, offset: 5, effect: .cuts(.reset)))
+        let change = admitter.setClock(.restarted(at: .milliseconds(12)))
         #expect(change.added.isEmpty && change.removed.isEmpty && change.changed.isEmpty && change.changesPhases)
-        #expect(plan.generation == 2 && plan.fault(0) == cut)
-        let next = plan.accept(at: .milliseconds(13))
+        #expect(admitter.plan.generation == 2 && admitter.plan.fault(0) == cut)
+        let next = admitter.accept(at: .milliseconds(13))
         #expect(next.ordinal == 2 && next.downstream.takesAhead, "the latency comes after the cut")
-        #expect(plan.schedule.interval(at: .milliseconds(13)).phase == 0)
+        #expect(admitter.plan.schedule.interval(at: .milliseconds(13)).phase == 0)
     }
 
     @Test func `that is stopped stays so when the profile changes`() {
-        var plan = Plan.of(.of([], phases: phases))
-        _ = plan.setClock(plan.schedule.clock.paused(at: .milliseconds(12)))
-        _ = plan.apply(.of([.latency(.zero)], phases: phases))
-        #expect(plan.schedule.interval(at: .seconds(9)).phase == 1)
-        #expect(plan.schedule.clock.isPaused)
+        var admitter = Admitter.of(.of([], phases: phases))
+        _ = admitter.setClock(admitter.plan.schedule.clock.paused(at: .milliseconds(12)))
+        _ = admitter.apply(.of([.latency(.zero)], phases: phases))
+        #expect(admitter.plan.schedule.interval(at: .seconds(9)).phase == 1)
+        #expect(admitter.plan.schedule.clock.isPaused)
     }
 
     @Test func `has new connections refused as long as it shows the time of a refusal`() {
         let refusal = Phase.lasting(.milliseconds(5), .outage(.refuse), name: "gone")
-        var plan = Plan.of(.of([], phases: [phases[0], refusal], repeats: true))
-        _ = plan.setClock(plan.schedule.clock.paused(at: .milliseconds(9)))
-        #expect(plan.admission(at: .milliseconds(12)) == (.open, .distantFuture))
-        _ = plan.setClock(plan.schedule.clock.set(to: .milliseconds(10), at: .milliseconds(12)))
-        #expect(plan.admission(at: .seconds(9)) == (.refused(fault: 0), .distantFuture))
-        _ = plan.setClock(plan.schedule.clock.resumed(at: .seconds(9)))
-        #expect(plan.admission(at: .seconds(9)) == (.refused(fault: 0), .milliseconds(9_005)))
+        var admitter = Admitter.of(.of([], phases: [phases[0], refusal], repeats: true))
+        _ = admitter.setClock(admitter.plan.schedule.clock.paused(at: .milliseconds(9)))
+        #expect(admitter.plan.admission(at: .milliseconds(12)) == (.open, .distantFuture))
+        _ = admitter.setClock(admitter.plan.schedule.clock.set(to: .milliseconds(10), at: .milliseconds(12)))
+        #expect(admitter.plan.admission(at: .seconds(9)) == (.refused(fault: 0), .distantFuture))
+        _ = admitter.setClock(admitter.plan.schedule.clock.resumed(at: .seconds(9)))
+        #expect(admitter.plan.admission(at: .seconds(9)) == (.refused(fault: 0), .milliseconds(9_005)))
     }
 
     // MARK: Live links

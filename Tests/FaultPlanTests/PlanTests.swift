@@ -7,14 +7,14 @@ import Units
 struct PlanTests {
     /// The connections, of `count`, on which a fault of `condition` is on.
     private func hit(_ condition: Condition, of count: Int, seed: UInt64 = 1, name: String = "cut") -> [Int] {
-        var plan = Plan.of(.of([.cut(at: 0, name: name).when(condition)]), seed: seed)
-        return (1...count).filter { _ in !plan.accept(at: .zero).upstream.isTransparent }
+        var admitter = Admitter.of(.of([.cut(at: 0, name: name).when(condition)]), seed: seed)
+        return (1...count).filter { _ in !admitter.accept(at: .zero).upstream.isTransparent }
     }
 
     @Test
     func `numbers connections from one`() {
-        var plan = Plan.of(.of([]))
-        #expect((1...5).map { _ in plan.accept(at: .zero).ordinal } == [1, 2, 3, 4, 5])
+        var admitter = Admitter.of(.of([]))
+        #expect((1...5).map { _ in admitter.accept(at: .zero).ordinal } == [1, 2, 3, 4, 5])
     }
 
     @Test
@@ -52,9 +52,9 @@ struct PlanTests {
     @Test
     func `hits both directions or neither`() throws {
         let half = Condition(chance: try #require(Probability(0.5)))
-        var plan = Plan.of(.of([.cut(at: 3).when(half)]))
+        var admitter = Admitter.of(.of([.cut(at: 3).when(half)]))
         for _ in 1...100 {
-            let connection = plan.accept(at: .zero)
+            let connection = admitter.accept(at: .zero)
             #expect(connection.upstream.isTransparent == connection.downstream.isTransparent)
         }
     }
@@ -117,7 +117,7 @@ struct PlanTests {
     }
 
     private func link(_ faults: [Fault]) -> Link {
-        var plan = Plan.of(.of(faults))
-        return plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of(faults))
+        return admitter.accept(at: .zero).downstream
     }
 }

@@ -102,15 +102,15 @@ struct PropertyTests {
         _ arrivals: [LinkSimulation.Arrival],
         readSize: Int64
     ) -> LinkSimulation {
-        var plan = Plan.of(profile, seed: seed)
-        var simulation = LinkSimulation(plan.accept(at: .zero).downstream, arrivals: arrivals, readSize: readSize)
+        var admitter = Admitter.of(profile, seed: seed)
+        var simulation = LinkSimulation(admitter.accept(at: .zero).downstream, arrivals: arrivals, readSize: readSize)
         simulation.run(until: .seconds(100_000))
         return simulation
     }
 
     private func pump(of profile: Profile, seed: UInt64, holdLimit: ByteCount, _ random: inout RandomProfile) -> Pump {
-        var plan = Plan.of(profile, seed: seed, holdLimit: holdLimit)
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(profile, seed: seed, holdLimit: holdLimit)
+        let connection = admitter.accept(at: .zero)
         let link = random.chance(0.5) ? connection.upstream : connection.downstream
         var pump = Pump(link, waiting: 0, holdLimit: holdLimit)
         pump.readSize = random.pick([1_000, 16_384, .max])

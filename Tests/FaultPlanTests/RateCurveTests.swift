@@ -116,7 +116,7 @@ struct RateCurveTests {
         pump.run(until: .milliseconds(1_104))
         let curve = RateCurve(bandwidth)
         #expect(pump.link.delivered >= curve.bytes(from: 0, to: 1_094_000_000))
-        var plan = Plan.of(
+        var admitter = Admitter.of(
             .of([
                 Fault(
                     name: "b",
@@ -124,7 +124,7 @@ struct RateCurveTests {
                 )
             ])
         )
-        var shared = Pump(plan.accept(at: .zero).upstream, waiting: nil)
+        var shared = Pump(admitter.accept(at: .zero).upstream, waiting: nil)
         shared.run(until: .milliseconds(1_300))
         #expect(abs(shared.link.delivered - curve.bytes(from: 0, to: 1_300_000_000)) <= 10)
     }
@@ -137,8 +137,8 @@ struct RateCurveTests {
                 repeats: nil
             )
             let bandwidth = Bandwidth(rate: .bytesPerSecond(1_000_000), scope: scope, variation: variation)
-            var plan = Plan.of(.of([Fault(name: "bandwidth", kind: .bandwidth(bandwidth))]))
-            var pump = Pump(plan.accept(at: .seconds(5)).upstream, waiting: nil, at: .seconds(5))
+            var admitter = Admitter.of(.of([Fault(name: "bandwidth", kind: .bandwidth(bandwidth))]))
+            var pump = Pump(admitter.accept(at: .seconds(5)).upstream, waiting: nil, at: .seconds(5))
             pump.run(until: .seconds(8))
             return pump.link.delivered
         }
@@ -150,8 +150,8 @@ struct RateCurveTests {
     func `is shared within a hundredth`(variation: Bandwidth.Variation) {
         var bandwidth = Self.bandwidth(variation)
         bandwidth.scope = .proxy
-        var plan = Plan.of(.of([Fault(name: "bandwidth", kind: .bandwidth(bandwidth))]))
-        var pumps = (0..<4).map { _ in Pump(plan.accept(at: .zero).downstream, waiting: nil) }
+        var admitter = Admitter.of(.of([Fault(name: "bandwidth", kind: .bandwidth(bandwidth))]))
+        var pumps = (0..<4).map { _ in Pump(admitter.accept(at: .zero).downstream, waiting: nil) }
         runTogether(&pumps, until: .seconds(8))
         let total = pumps.map(\.link.delivered).reduce(0, +)
         let promised = RateCurve(bandwidth).bytes(from: 0, to: 8_000_000_000)

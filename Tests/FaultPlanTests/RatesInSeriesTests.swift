@@ -76,8 +76,8 @@ struct RatesInSeriesTests {
     @Test(arguments: stages, stages)
     func `carry what the lower one carries at each moment`(first: Paced, second: Paced) {
         let faults = [Fault(name: "a", kind: first.kind), Fault(name: "b", kind: second.kind)]
-        var plan = Plan.of(.of(faults))
-        var pump = Pump(plan.accept(at: .zero).downstream, waiting: nil)
+        var admitter = Admitter.of(.of(faults))
+        var pump = Pump(admitter.accept(at: .zero).downstream, waiting: nil)
         pump.run(until: .seconds(7))
         let expected = Self.carried([first, second], seconds: 7)
         #expect(
@@ -90,8 +90,8 @@ struct RatesInSeriesTests {
     @Test
     func `save nothing up for the time after, but the burst`() {
         let slow = Fault.bandwidth(bytesPerSecond: 100_000, name: "slow").when(Condition(ageUntil: .seconds(2)))
-        var plan = Plan.of(.of([.bandwidth(bytesPerSecond: 1_000_000, burst: 20_000, name: "fast"), slow]))
-        var pump = Pump(plan.accept(at: .zero).downstream, waiting: nil)
+        var admitter = Admitter.of(.of([.bandwidth(bytesPerSecond: 1_000_000, burst: 20_000, name: "fast"), slow]))
+        var pump = Pump(admitter.accept(at: .zero).downstream, waiting: nil)
         pump.run(until: .seconds(3))
         #expect(abs(pump.link.delivered - 1_220_000) <= 2_000, "\(pump.link.delivered)")
     }
@@ -112,8 +112,11 @@ struct RatesInSeriesTests {
         ]
         func decisions(_ kinds: [FaultKind]) -> Int {
             let faults = kinds.enumerated().map { Fault(name: "\($0.offset)", kind: $0.element) }
-            var plan = Plan.of(.of(faults))
-            var pump = Pump(plan.accept(at: .zero, ConnectionFacts(client: "192.0.2.1")).downstream, waiting: 1_000_000)
+            var admitter = Admitter.of(.of(faults))
+            var pump = Pump(
+                admitter.accept(at: .zero, ConnectionFacts(client: "192.0.2.1")).downstream,
+                waiting: 1_000_000
+            )
             pump.run(until: .seconds(20))
             #expect(pump.link.delivered == 1_000_000)
             #expect(pump.violations.isEmpty)

@@ -13,12 +13,12 @@ struct ScopeTests {
     }
 
     /// What each connection passes within 5 s, for connections of these clients to one proxy each.
-    private func parts(_ plans: inout [Plan], clients: [String?]) -> [Int64] {
+    private func parts(_ admitters: inout [Admitter], clients: [String?]) -> [Int64] {
         var pumps: [Pump] = []
-        for index in plans.indices {
+        for index in admitters.indices {
             for client in clients {
                 pumps.append(
-                    Pump(plans[index].accept(at: .zero, ConnectionFacts(client: client)).downstream, waiting: nil)
+                    Pump(admitters[index].accept(at: .zero, ConnectionFacts(client: client)).downstream, waiting: nil)
                 )
             }
         }
@@ -31,49 +31,49 @@ struct ScopeTests {
 
     @Test
     func `client gives every client the rate, and its connections share it`() {
-        var plans = [Plan.of(profile(.client))]
-        let parts = parts(&plans, clients: ["10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.1", "::1"])
+        var admitters = [Admitter.of(profile(.client))]
+        let parts = parts(&admitters, clients: ["10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.1", "::1"])
         #expect(isNear(parts[0] + parts[2] + parts[3], 5 * Self.rate))
         #expect(isNear(parts[1], 5 * Self.rate))
         #expect(isNear(parts[4], 5 * Self.rate))
-        #expect(plans[0].asksForClient)
+        #expect(admitters[0].plan.asksForClient)
     }
 
     @Test
     func `client counts all whose address nobody knows as one`() {
-        var plans = [Plan.of(profile(.client))]
-        #expect(isNear(parts(&plans, clients: [nil, nil, nil]).reduce(0, +), 5 * Self.rate))
+        var admitters = [Admitter.of(profile(.client))]
+        #expect(isNear(parts(&admitters, clients: [nil, nil, nil]).reduce(0, +), 5 * Self.rate))
     }
 
     @Test
     func `proxy is one rate for all clients`() {
-        var plans = [Plan.of(profile(.proxy))]
-        #expect(isNear(parts(&plans, clients: ["a", "b", "c"]).reduce(0, +), 5 * Self.rate))
-        #expect(!plans[0].asksForClient)
+        var admitters = [Admitter.of(profile(.proxy))]
+        #expect(isNear(parts(&admitters, clients: ["a", "b", "c"]).reduce(0, +), 5 * Self.rate))
+        #expect(!admitters[0].plan.asksForClient)
     }
 
     @Test
     func `global is one rate for all proxies that were given it, each direction apart`() {
         let profile = profile(.global)
         let global = GlobalBuckets(profile, start: .zero)
-        var plans = ["a", "b", "c"].map {
-            Plan(profile: profile, seed: 1, proxy: $0, start: .zero, global: global)
+        var admitters = ["a", "b", "c"].map {
+            Admitter(Plan(profile: profile, seed: 1, proxy: $0, start: .zero, global: global))
         }
-        #expect(isNear(parts(&plans, clients: ["x", "y"]).reduce(0, +), 5 * Self.rate))
-        var upstream = Pump(plans[0].accept(at: .zero).upstream, waiting: nil)
+        #expect(isNear(parts(&admitters, clients: ["x", "y"]).reduce(0, +), 5 * Self.rate))
+        var upstream = Pump(admitters[0].accept(at: .zero).upstream, waiting: nil)
         upstream.run(until: .seconds(1))
         #expect(isNear(upstream.link.delivered, Self.rate))
     }
 
     @Test
     func `global is the proxy's own where nobody shares it`() {
-        var plans = [Plan.of(profile(.global)), Plan.of(profile(.global))]
-        let parts = parts(&plans, clients: ["x"])
+        var admitters = [Admitter.of(profile(.global)), .of(profile(.global))]
+        let parts = parts(&admitters, clients: ["x"])
         #expect(parts.allSatisfy { isNear($0, 5 * Self.rate) })
         // Nor is one taken that belongs to a fault of another name.
         let other = GlobalBuckets(.of([.bandwidth(bytesPerSecond: 1, scope: .global, name: "other")]), start: .zero)
-        var plan = Plan(profile: profile(.global), seed: 1, proxy: "a", start: .zero, global: other)
-        var pump = Pump(plan.accept(at: .zero).upstream, waiting: nil)
+        var admitter = Admitter(Plan(profile: profile(.global), seed: 1, proxy: "a", start: .zero, global: other))
+        var pump = Pump(admitter.accept(at: .zero).upstream, waiting: nil)
         pump.run(until: .seconds(1))
         #expect(isNear(pump.link.delivered, Self.rate))
     }
@@ -83,8 +83,10 @@ struct ScopeTests {
         let fault = Fault.bandwidth(bytesPerSecond: Self.rate, scope: .global, name: "slow")
         let profile = Profile.of([], phases: [.lasting(nil, fault)])
         let global = GlobalBuckets(profile, start: .zero)
-        var plans = ["a", "b"].map { Plan(profile: profile, seed: 1, proxy: $0, start: .zero, global: global) }
-        #expect(isNear(parts(&plans, clients: ["x"]).reduce(0, +), 5 * Self.rate))
+        var admitters = ["a", "b"].map {
+            Admitter(Plan(profile: profile, seed: 1, proxy: $0, start: .zero, global: global))
+        }
+        #expect(isNear(parts(&admitters, clients: ["x"]).reduce(0, +), 5 * Self.rate))
     }
 
     @Test
@@ -111,15 +113,15 @@ struct ScopeTests {
 
     @Test
     func `of a link that has gone doesn't keep its client`() {
-        var plan = Plan.of(profile(.client))
+        var admitter = Admitter.of(profile(.client))
         for client in 0..<ClientBuckets.limit + 1_000 {
-            var connection = plan.accept(at: .zero, ConnectionFacts(client: "\(client)"))
+            var connection = admitter.accept(at: .zero, ConnectionFacts(client: "\(client)"))
             connection.upstream.close()
             connection.downstream.close()
         }
         // The last ones have rates of their own again.
-        var plans = [plan]
-        let parts = parts(&plans, clients: ["x", "y"])
+        var admitters = [admitter]
+        let parts = parts(&admitters, clients: ["x", "y"])
         #expect(parts.allSatisfy { isNear($0, 5 * Self.rate) })
     }
 }

@@ -10,8 +10,8 @@ struct SharedBandwidthTests {
 
     /// Pumps for `count` connections behind one plan whose only fault is a shared rate.
     private func pumps(_ count: Int, burst: Int64 = 0, rate: Int64 = rate) -> [Pump] {
-        var plan = Plan.of(.of([.bandwidth(bytesPerSecond: rate, burst: burst, scope: .proxy)]))
-        return (0..<count).map { _ in Pump(plan.accept(at: .zero).downstream, waiting: nil) }
+        var admitter = Admitter.of(.of([.bandwidth(bytesPerSecond: rate, burst: burst, scope: .proxy)]))
+        return (0..<count).map { _ in Pump(admitter.accept(at: .zero).downstream, waiting: nil) }
     }
 
     @Test(arguments: [1, 2, 4, 13])
@@ -71,8 +71,8 @@ struct SharedBandwidthTests {
     @Test
     func `gives no gift to others while one link's sink is stuck`() {
         let fault = Fault.bandwidth(bytesPerSecond: Self.rate, scope: .proxy)
-        var plan = Plan.of(.of([fault]), holdLimit: ByteCount(1_000))
-        var pumps = (0..<2).map { _ in Pump(plan.accept(at: .zero).downstream, waiting: 5_000) }
+        var admitter = Admitter.of(.of([fault]), holdLimit: ByteCount(1_000))
+        var pumps = (0..<2).map { _ in Pump(admitter.accept(at: .zero).downstream, waiting: 5_000) }
         pumps[0].sinkSize = 0
         runTogether(&pumps, until: .seconds(3))
         #expect(pumps.map(\.link.delivered) == [0, 5_000])
@@ -111,8 +111,8 @@ struct SharedBandwidthTests {
 
     @Test
     func `keeps upstream and downstream apart`() {
-        var plan = Plan.of(.of([.bandwidth(bytesPerSecond: Self.rate, scope: .proxy)]))
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([.bandwidth(bytesPerSecond: Self.rate, scope: .proxy)]))
+        let connection = admitter.accept(at: .zero)
         var pumps = [Pump(connection.upstream, waiting: nil), Pump(connection.downstream, waiting: nil)]
         runTogether(&pumps, until: .seconds(1))
         #expect(pumps.allSatisfy { abs($0.link.delivered - Self.rate) <= Self.rate / 100 })
@@ -134,8 +134,8 @@ struct SharedBandwidthTests {
 
     @Test
     func `at a few bits per second lets every byte through in its time`() {
-        var plan = Plan.of(.of([.bandwidth(BitRate(bitsPerSecond: 3), scope: .proxy)]))
-        var pump = Pump(plan.accept(at: .zero).upstream, waiting: nil)
+        var admitter = Admitter.of(.of([.bandwidth(BitRate(bitsPerSecond: 3), scope: .proxy)]))
+        var pump = Pump(admitter.accept(at: .zero).upstream, waiting: nil)
         pump.run(until: .seconds(80))
         #expect((29...30).contains(pump.link.delivered))
         #expect(pump.violations.isEmpty)
@@ -143,13 +143,13 @@ struct SharedBandwidthTests {
 
     @Test
     func `takes from the bucket no more than a slower rate of the link itself lets through`() {
-        var plan = Plan.of(
+        var admitter = Admitter.of(
             .of([
                 .bandwidth(bytesPerSecond: Self.rate, scope: .proxy, name: "shared"),
                 .bandwidth(bytesPerSecond: 1_000, name: "own").when(Condition(connections: .range(1...1))),
             ])
         )
-        var pumps = (0..<2).map { _ in Pump(plan.accept(at: .zero).downstream, waiting: nil) }
+        var pumps = (0..<2).map { _ in Pump(admitter.accept(at: .zero).downstream, waiting: nil) }
         runTogether(&pumps, until: .seconds(2))
         #expect(abs(pumps[0].link.delivered - 2_000) <= 20)
         #expect(abs(pumps[1].link.delivered - 1_998_000) <= 20_000)

@@ -34,14 +34,14 @@ struct SlowReaderTests {
 
     @Test
     func `bounds the window of its directions, by the smallest of several`() {
-        var plan = Plan.of(
+        var admitter = Admitter.of(
             .of([
                 fault(1, window: 16_384).on(.downstream), fault(1, window: 8_192, name: "b").on(.downstream),
                 fault(1, name: "c"),
             ])
         )
-        #expect(plan.accept(at: .zero).receiveWindow == [.downstream: ByteCount(8_192)])
-        var both = Plan.of(.of([fault(1, window: 4_096).when(Condition(connections: .range(2...2)))]))
+        #expect(admitter.accept(at: .zero).receiveWindow == [.downstream: ByteCount(8_192)])
+        var both = Admitter.of(.of([fault(1, window: 4_096).when(Condition(connections: .range(2...2)))]))
         #expect(both.accept(at: .zero).receiveWindow.isEmpty)
         #expect(both.accept(at: .zero).receiveWindow == [.upstream: ByteCount(4_096), .downstream: ByteCount(4_096)])
     }

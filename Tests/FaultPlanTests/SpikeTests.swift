@@ -15,11 +15,11 @@ struct SpikeTests {
 
     /// What each of a message every 10 ms, for 100 s, is delayed by, in milliseconds.
     private func delays(_ latency: Latency, seed: UInt64 = 1, opened: Moment = .zero) -> [Int64] {
-        var plan = Plan.of(.of([Fault(name: "latency", kind: .latency(latency))]), seed: seed)
+        var admitter = Admitter.of(.of([Fault(name: "latency", kind: .latency(latency))]), seed: seed)
         let arrivals = (0..<10_000).map {
             LinkSimulation.Arrival(at: opened.advanced(byNanoseconds: $0 * 10_000_000), bytes: 1)
         }
-        var simulation = LinkSimulation(plan.accept(at: opened).downstream, arrivals: arrivals)
+        var simulation = LinkSimulation(admitter.accept(at: opened).downstream, arrivals: arrivals)
         simulation.run()
         var delays: [Int64] = []
         for delivery in simulation.deliveries {

@@ -67,9 +67,9 @@ struct StallTests {
             for faults in [
                 [Fault.stall(at: 50, for: .seconds(1))], [.latency(.seconds(1)), .stall(at: 50, for: .seconds(1))],
             ] {
-                var plan = Plan.of(.of(faults))
+                var admitter = Admitter.of(.of(faults))
                 var simulation = LinkSimulation(
-                    plan.accept(at: .zero).upstream,
+                    admitter.accept(at: .zero).upstream,
                     arrivals: [.init(at: .zero, bytes: 100)],
                     readSize: readSize
                 )

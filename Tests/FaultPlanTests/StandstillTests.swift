@@ -127,8 +127,8 @@ struct StandstillTests {
     @Test
     func `has the spikes of the proxy's clock at the same time on all connections and in both directions`() {
         for seed in 1...3 as ClosedRange<UInt64> {
-            var plan = Plan.of(.of([.bandwidth(Self.rate), spikes(.proxy)]), seed: seed)
-            let (first, second) = (plan.accept(at: .zero), plan.accept(at: .milliseconds(1_234)))
+            var admitter = Admitter.of(.of([.bandwidth(Self.rate), spikes(.proxy)]), seed: seed)
+            let (first, second) = (admitter.accept(at: .zero), admitter.accept(at: .milliseconds(1_234)))
             let expected = gaps(deliveries(first.downstream))
             #expect(gaps(deliveries(first.upstream)) == expected)
             var late = LinkSimulation(second.downstream, arrivals: [.init(at: .milliseconds(1_234), bytes: 1 << 40)])
@@ -137,8 +137,8 @@ struct StandstillTests {
             #expect(zip(shared.reversed(), expected.reversed()).allSatisfy { abs($0 - $1) <= 1 })
             #expect(shared.count >= 3)
         }
-        var plan = Plan.of(.of([.bandwidth(Self.rate), spikes()]))
-        let own = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([.bandwidth(Self.rate), spikes()]))
+        let own = admitter.accept(at: .zero)
         #expect(gaps(deliveries(own.upstream)) != gaps(deliveries(own.downstream)))
     }
 }

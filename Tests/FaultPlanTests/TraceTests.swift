@@ -104,9 +104,9 @@ struct TraceTests {
 
     @Test
     func `runs on the clock of the connection`() {
-        var plan = Plan.of(.of([fault([10])]))
+        var admitter = Admitter.of(.of([fault([10])]))
         let opened = Moment.milliseconds(7)
-        var simulation = LinkSimulation(plan.accept(at: opened).upstream, arrivals: [.init(at: opened, bytes: 5)])
+        var simulation = LinkSimulation(admitter.accept(at: opened).upstream, arrivals: [.init(at: opened, bytes: 5)])
         simulation.run()
         #expect(simulation.now == .milliseconds(17))
     }

@@ -21,8 +21,8 @@ struct TriggerTests {
 
     private func hit(_ clients: [String?], by ranges: String...) throws -> [Bool] {
         let condition = Condition(clients: try ranges.map { try AddressRange(parsing: $0) })
-        var plan = Plan.of(.of([.cut(at: 0).when(condition)]))
-        return clients.map { !plan.accept(at: .zero, ConnectionFacts(client: $0)).upstream.isTransparent }
+        var admitter = Admitter.of(.of([.cut(at: 0).when(condition)]))
+        return clients.map { !admitter.accept(at: .zero, ConnectionFacts(client: $0)).upstream.isTransparent }
     }
 
     @Test
@@ -51,14 +51,16 @@ struct TriggerTests {
 
     @Test
     func `by the clock counts from the start of the proxy and not of the connection`() {
-        var plan = Plan(
-            profile: .of([.outage(.silence).when(clock(1, 4))]),
-            seed: 1,
-            proxy: "p",
-            start: .milliseconds(2)
+        var admitter = Admitter(
+            Plan(
+                profile: .of([.outage(.silence).when(clock(1, 4))]),
+                seed: 1,
+                proxy: "p",
+                start: .milliseconds(2)
+            )
         )
-        #expect(timeline(of: plan.accept(at: .zero).downstream, arrivals: "11111111|") == "111---41|")
-        #expect(timeline(of: plan.accept(at: .milliseconds(6)).downstream, arrivals: "------11|") == "------11|")
+        #expect(timeline(of: admitter.accept(at: .zero).downstream, arrivals: "11111111|") == "111---41|")
+        #expect(timeline(of: admitter.accept(at: .milliseconds(6)).downstream, arrivals: "------11|") == "------11|")
     }
 
     // MARK: Duty
@@ -72,13 +74,15 @@ struct TriggerTests {
 
     @Test
     func `by a duty cycle begins with the proxy's clock`() {
-        var plan = Plan(
-            profile: .of([.outage(.silence).when(duty(2, 2))]),
-            seed: 1,
-            proxy: "p",
-            start: .milliseconds(3)
+        var admitter = Admitter(
+            Plan(
+                profile: .of([.outage(.silence).when(duty(2, 2))]),
+                seed: 1,
+                proxy: "p",
+                start: .milliseconds(3)
+            )
         )
-        #expect(timeline(of: plan.accept(at: .zero).downstream, arrivals: "11111111|") == "111--31--(1|)")
+        #expect(timeline(of: admitter.accept(at: .zero).downstream, arrivals: "11111111|") == "111--31--(1|)")
     }
 
     @Test
@@ -93,8 +97,8 @@ struct TriggerTests {
 
     @Test
     func `by a duty cycle interrupts a live connection when its turn comes`() {
-        var plan = Plan.of(.of([.outage(.reset).when(duty(10, 90, offset: 50))]))
-        let terminators = plan.accept(at: .milliseconds(60)).faults.terminators
+        var admitter = Admitter.of(.of([.outage(.reset).when(duty(10, 90, offset: 50))]))
+        let terminators = admitter.accept(at: .milliseconds(60)).faults.terminators
         #expect(terminators.event(at: .milliseconds(60), lastPassed: .zero) == nil)
         #expect(terminators.nextChange(after: .milliseconds(60), lastPassed: .zero) == .milliseconds(150))
         #expect(terminators.event(at: .milliseconds(150), lastPassed: .zero)?.how == .reset)
@@ -197,53 +201,53 @@ struct TriggerTests {
 
     @Test
     func `by another fault waits until that one has acted, for connections accepted afterwards`() {
-        var plan = Plan.of(.of([crash, stall("slow", after: "crash")]))
-        let first = plan.accept(at: .zero)
-        let second = plan.accept(at: .zero)
+        var admitter = Admitter.of(.of([crash, stall("slow", after: "crash")]))
+        let first = admitter.accept(at: .zero)
+        let second = admitter.accept(at: .zero)
         var simulation = LinkSimulation(first.downstream, arrivals: [.init(at: .zero, bytes: 9)])
         simulation.run()
-        for event in simulation.events { plan.note(event) }
+        for event in simulation.events { admitter.plan.note(event) }
         #expect(simulation.events.map(\.offset) == [5])
         #expect(timeline(of: second.downstream, arrivals: "9|") == "9|", "it was accepted before")
-        #expect(timeline(of: plan.accept(at: .zero).downstream, arrivals: "9|") == "---(9|)")
+        #expect(timeline(of: admitter.accept(at: .zero).downstream, arrivals: "9|") == "---(9|)")
     }
 
-    /// What the next connection of a copy of the plan makes of nine bytes.
-    private func next(_ plan: Plan) -> String {
-        var plan = plan
-        return timeline(of: plan.accept(at: .zero).downstream, arrivals: "9|")
+    /// What the next connection makes of nine bytes.
+    private func next(_ admitter: Admitter) -> String {
+        var admitter = admitter
+        return timeline(of: admitter.accept(at: .zero).downstream, arrivals: "9|")
     }
 
     @Test
     func `by another fault is not met by a third one's act, and chains are`() {
-        var plan = Plan.of(.of([crash, stall("slow", after: "crash"), stall("slower", after: "slow")]))
-        _ = plan.accept(at: .zero)
-        plan.noteEvent(of: 2)
-        #expect(next(plan) == "9|")
-        plan.noteEvent(of: 1)
-        #expect(next(plan) == "---(9|)", "whoever has struck has struck")
-        plan.noteEvent(of: 0)
-        plan.noteEvent(of: 0)
-        #expect(next(plan) == "------(9|)")
+        var admitter = Admitter.of(.of([crash, stall("slow", after: "crash"), stall("slower", after: "slow")]))
+        _ = admitter.accept(at: .zero)
+        admitter.plan.noteEvent(of: 2)
+        #expect(next(admitter) == "9|")
+        admitter.plan.noteEvent(of: 1)
+        #expect(next(admitter) == "---(9|)", "whoever has struck has struck")
+        admitter.plan.noteEvent(of: 0)
+        admitter.plan.noteEvent(of: 0)
+        #expect(next(admitter) == "------(9|)")
     }
 
     @Test
-    func `by another fault is known to every copy of the plan, and to no other plan`() {
+    func `by another fault is known to every admitter of the plan, and to no other plan`() {
         let profile = Profile.of([.cut(at: 50, name: "crash"), stall("slow", after: "crash")])
-        let (plan, other) = (Plan.of(profile), Plan.of(profile))
-        let copy = plan
+        let (plan, other) = (Plan.of(profile), Admitter.of(profile))
+        let admitter = Admitter(plan)
         plan.note(FaultEvent(fault: 0, offset: nil, effect: .isNoHTTP(.notHTTP)))
-        #expect(next(copy) == "9|", "that is no strike")
+        #expect(next(admitter) == "9|", "that is no strike")
         plan.noteEvent(of: 0)
-        #expect(next(copy) == "---(9|)")
+        #expect(next(admitter) == "---(9|)")
         #expect(next(other) == "9|")
     }
 
     @Test
     func `by a fault that isn't there is never on`() {
-        var plan = Plan.of(.of([stall("slow", after: "nothing")]))
-        plan.noteEvent(of: 0)
-        #expect(plan.accept(at: .zero).downstream.isTransparent)
+        var admitter = Admitter.of(.of([stall("slow", after: "nothing")]))
+        admitter.plan.noteEvent(of: 0)
+        #expect(admitter.accept(at: .zero).downstream.isTransparent)
     }
 
     @Test

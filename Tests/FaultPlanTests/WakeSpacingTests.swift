@@ -50,8 +50,8 @@ struct WakeSpacingTests {
                 kind: .bandwidth(Bandwidth(rate: BitRate(bitsPerSecond: 1_000)))
             )
         }
-        var plan = Plan.of(.of([.outage(.silence, name: "dead")] + faults))
-        var link = plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of([.outage(.silence, name: "dead")] + faults))
+        var link = admitter.accept(at: .zero).downstream
         var (now, questions) = (Moment.zero, 0)
         while now < .seconds(1) {
             now = link.decide(available: 5, now: now).wake
@@ -64,8 +64,8 @@ struct WakeSpacingTests {
     func `of a connection don't come before its age, or its idleness, is due`() {
         let duty = Condition(duty: DutyCycle(on: .milliseconds(1), off: .milliseconds(1)))
         let cut = Fault(name: "cut", condition: duty, kind: .cut(Cut(position: .idle(.seconds(60)), how: .close)))
-        var plan = Plan.of(.of([cut]))
-        let terminators = plan.accept(at: .zero).faults.terminators
+        var admitter = Admitter.of(.of([cut]))
+        let terminators = admitter.accept(at: .zero).faults.terminators
         #expect(
             terminators.nextChange(after: .milliseconds(5), lastPassed: .milliseconds(2)) == .milliseconds(60_002)
         )

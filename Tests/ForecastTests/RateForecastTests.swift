@@ -71,9 +71,9 @@ struct RateForecastTests {
         let bytes: Int64 = 3_000_000
         let text = "{ \"name\": \"x\", \"faults\": [ \(faults.joined(separator: ", ")) ] }"
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
-        var plan = Plan(profile: profile, seed: 7, proxy: "proxy", start: .zero)
+        var admitter = Admitter(Plan(profile: profile, seed: 7, proxy: "proxy", start: .zero))
         var simulation = LinkSimulation(
-            plan.accept(at: .zero).downstream,
+            admitter.accept(at: .zero).downstream,
             arrivals: [.init(at: .zero, bytes: bytes + 100)]
         )
         simulation.run()

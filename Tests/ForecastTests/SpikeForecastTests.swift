@@ -37,9 +37,9 @@ struct SpikeForecastTests {
     func `comes to the time of a link that is asked at each of its wakes, for minutes`() throws {
         let bytes: Int64 = 400_000_000
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: profile("")))
-        var plan = Plan(profile: profile, seed: 7, proxy: "proxy", start: .zero)
+        var admitter = Admitter(Plan(profile: profile, seed: 7, proxy: "proxy", start: .zero))
         var simulation = LinkSimulation(
-            plan.accept(at: .zero).downstream,
+            admitter.accept(at: .zero).downstream,
             arrivals: [.init(at: .zero, bytes: bytes + 100)]
         )
         simulation.run()

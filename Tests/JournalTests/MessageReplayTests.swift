@@ -15,8 +15,8 @@ struct MessageReplayTests {
     /// What the journal tells of a request that is answered by 100 bytes of 103, 100 of 104 and 1,000 of 200, and how
     /// many bytes of them all arrive.
     private func journal(_ profile: Profile) -> (events: [RecordedFaultEvent], delivered: Int64) {
-        var plan = Plan(profile: profile, seed: 3, proxy: "p", start: .zero)
-        let connection = plan.accept(at: .zero)
+        var admitter = Admitter(Plan(profile: profile, seed: 3, proxy: "p", start: .zero))
+        let connection = admitter.accept(at: .zero)
         var link = connection.downstream
         for (status, range) in [(103, 0..<100), (104, 100..<200), (200, 200..<1_200)] as [(Int, Range<Int64>)] {
             let message = Message(request: 1, method: "GET", target: "/file", status: status)
@@ -31,7 +31,7 @@ struct MessageReplayTests {
                 proxy: "p",
                 connection: connection.ordinal,
                 direction: .downstream,
-                fault: plan.faults[event.fault].name,
+                fault: admitter.plan.faults[event.fault].name,
                 offset: event.offset,
                 base: event.place?.base ?? .connection,
                 request: event.place?.request,

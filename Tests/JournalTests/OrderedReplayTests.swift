@@ -35,10 +35,10 @@ struct OrderedReplayTests {
     @Test func `waits for the fault events of the journal`() throws {
         let everything = try plan().everything
         #expect(everything.faults.map(\.name) == ["late", "slow", "crash", "crash"])
-        var plan = Plan(profile: everything, seed: 1, proxy: "p", start: .zero)
-        _ = plan.accept(at: .zero)
-        plan.noteEvent(of: 3)
-        #expect(plan.accept(at: .zero).upstream.takesAhead, "whichever of the strikes it was")
+        var admitter = Admitter(Plan(profile: everything, seed: 1, proxy: "p", start: .zero))
+        _ = admitter.accept(at: .zero)
+        admitter.plan.noteEvent(of: 3)
+        #expect(admitter.accept(at: .zero).upstream.takesAhead, "whichever of the strikes it was")
     }
 
     @Test func `waits for fault events that are named apart, and is read again`() throws {

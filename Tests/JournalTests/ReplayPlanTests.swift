@@ -23,9 +23,9 @@ struct ReplayPlanTests {
 
     /// What a journal tells of twelve connections that each bring 100 KB down, one after the other.
     private func journal(_ profile: Profile, seed: UInt64 = 3) -> [RecordedFaultEvent] {
-        var plan = Plan(profile: profile, seed: seed, proxy: "p", start: .zero)
+        var admitter = Admitter(Plan(profile: profile, seed: seed, proxy: "p", start: .zero))
         return (0..<12).flatMap { index -> [RecordedFaultEvent] in
-            let connection = plan.accept(at: .zero + .milliseconds(index * 300))
+            let connection = admitter.accept(at: .zero + .milliseconds(index * 300))
             let arrival = LinkSimulation.Arrival(at: connection.opened, bytes: 100_000, end: .finish)
             var simulation = LinkSimulation(connection.downstream, arrivals: [arrival])
             simulation.run()
@@ -34,7 +34,7 @@ struct ReplayPlanTests {
                     proxy: "p",
                     connection: connection.ordinal,
                     direction: .downstream,
-                    fault: plan.faults[event.fault].name,
+                    fault: admitter.plan.faults[event.fault].name,
                     offset: event.offset,
                     what: event.effect.word
                 )
@@ -209,9 +209,9 @@ struct ReplayPlanTests {
 
     /// The bits that are flipped in twelve connections that each bring 100 KB down.
     private func flips(_ profile: Profile, seed: UInt64 = 3) -> [Flip] {
-        var plan = Plan(profile: profile, seed: seed, proxy: "p", start: .zero)
+        var admitter = Admitter(Plan(profile: profile, seed: seed, proxy: "p", start: .zero))
         return (0..<12).flatMap { _ -> [Flip] in
-            let connection = plan.accept(at: .zero)
+            let connection = admitter.accept(at: .zero)
             var link = connection.downstream
             return link.bytesTaken(100_000, now: .zero).compactMap { alteration in
                 guard case .flip(let index, let mask) = alteration else { return nil }

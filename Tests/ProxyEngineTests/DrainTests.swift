@@ -99,7 +99,7 @@ struct DrainTests {
         }
     }
 
-    @Test(arguments: [Held.hanging, .named])
+    @Test(arguments: [Held.hanging, .named, .stalled, .blackholed])
     func `a client that nobody reads is let go at the limit, because its end may never be seen`(held: Held)
         async throws
     {

@@ -62,11 +62,11 @@ struct LinkPumpTests {
         let outcomes: [String] = await withCheckedContinuation { continuation in
             loop.post {
                 let profile = Profile(faults + [.slice(Slice(size: ByteCount(1)))], on: .downstream)
-                var plan = Plan(profile: profile, seed: 1, proxy: "test", start: loop.now)
+                var admitter = Admitter(Plan(profile: profile, seed: 1, proxy: "test", start: loop.now))
                 guard let source = try? StreamSocket(connectingTo: leftAddress, on: loop),
                     let sink = try? StreamSocket(connectingTo: rightAddress, on: loop)
                 else { return continuation.resume(returning: []) }
-                let runner = Runner(source, sink, plan.accept(at: loop.now))
+                let runner = Runner(source, sink, admitter.accept(at: loop.now))
                 runner.whenOver = { continuation.resume(returning: $0) }
                 loop.add(runner)
             }

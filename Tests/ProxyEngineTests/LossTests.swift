@@ -35,8 +35,8 @@ struct LossTests {
         let loss = FaultKind.loss(Loss(rate: rate, roundTrip: .milliseconds(1)))
         let profile = Profile([loss])
         // The plan says which connection is the first to be late by a second, with no other before it.
-        var plan = Plan(profile: profile, seed: 7, proxy: "test", start: .zero)
-        let delays = (0..<64).map { _ in plan.accept(at: .zero).faults.hold?.delay }
+        var admitter = Admitter(Plan(profile: profile, seed: 7, proxy: "test", start: .zero))
+        let delays = (0..<64).map { _ in admitter.accept(at: .zero).faults.hold?.delay }
         let late = try #require(delays.firstIndex { $0?.duration == .seconds(1) })
         try await withProxy(to: server.address, profile) { fixture in
             let time = try await blocking {

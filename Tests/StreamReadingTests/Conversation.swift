@@ -33,8 +33,8 @@ struct Conversation {
         joins: Bool = false
     ) {
         let profile = Profile(name: "test", faults: faults)
-        var plan = Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero)
-        self.plan = plan.accept(at: .zero)
+        var admitter = Admitter(Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero))
+        self.plan = admitter.accept(at: .zero)
         var interest = self.plan.reading
         // A test may look at messages that no fault asks for.
         if reads { interest.messages = true }

@@ -86,13 +86,15 @@ struct HeadTests {
     @Test
     func `has only those of its fields in a message that faults ask for`() {
         let condition = HTTPCondition(fields: [HTTPCondition.FieldPattern(name: "X-B", value: TextPattern("*"))])
-        var plan = Plan(
-            profile: Profile(name: "test", faults: [.cut(.at(ByteCount(1)), of: .body, when: condition)]),
-            seed: 1,
-            proxy: "proxy",
-            start: .zero
+        var admitter = Admitter(
+            Plan(
+                profile: Profile(name: "test", faults: [.cut(.at(ByteCount(1)), of: .body, when: condition)]),
+                seed: 1,
+                proxy: "proxy",
+                start: .zero
+            )
         )
-        let reading = plan.accept(at: .zero).reading
+        let reading = admitter.accept(at: .zero).reading
         #expect(reading.fields == ["X-B"])
         #expect(!reading.targets)
     }

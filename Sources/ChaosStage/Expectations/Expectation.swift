@@ -103,7 +103,6 @@ struct ExpectationJudge {
         }
     }
 
-    /// All comparisons of a term with their values.
     private func comparisons(of term: ExpectationTerm) -> [Failure] {
         switch term {
         case .all(let terms), .any(let terms): terms.flatMap { comparisons(of: $0) }

@@ -14,7 +14,6 @@ struct ExpectationParser {
     private var index = 0
     private var depth = 0
 
-    /// The expectation in `text` about proxies of these names.
     static func read(_ text: String, proxies: [String]) throws(ExpectationError) -> ExpectationTerm {
         guard text.count <= Expectation.lengthLimit else {
             throw ExpectationError(

@@ -8,7 +8,6 @@ indirect enum ExpectationTerm: Sendable {
     case not(ExpectationTerm)
     case comparison(ExpectationOperand, Comparison, ExpectationOperand, text: String)
 
-    /// The operands of all comparisons.
     var operands: [ExpectationOperand] {
         switch self {
         case .all(let terms), .any(let terms): terms.flatMap(\.operands)
@@ -40,13 +39,11 @@ enum ExpectationOperand: Hashable, Sendable {
             }
         }
 
-        /// Whether a single proxy has it.
         var isOfProxy: Bool { self != .exit && self != .time }
 
         /// Those that are a word alone, which is their name.
         static let plain: [Figure] = [.exit, .time, .waste, .connections, .resumptions]
 
-        /// The figure as it is written.
         var written: String {
             switch self {
             case .exit, .time, .bytes, .waste, .connections, .resumptions, .faults: "\(self)"
@@ -57,7 +54,6 @@ enum ExpectationOperand: Hashable, Sendable {
         }
     }
 
-    /// The words that begin an operand.
     static let words = ["exit", "time", "bytes", "waste", "connections", "resumptions", "faults", "sha256"]
 
     var form: ExpectationValue.Form {
@@ -68,7 +64,6 @@ enum ExpectationOperand: Hashable, Sendable {
         }
     }
 
-    /// The operand as it is written.
     var written: String {
         switch self {
         case .value(let value): value.written

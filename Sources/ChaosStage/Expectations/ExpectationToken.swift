@@ -11,7 +11,6 @@ enum ExpectationToken: Hashable {
     /// `&&`, `||`, `!`, a comparison, a parenthesis or a dot.
     case symbol(String)
 
-    /// The piece as it is written.
     var written: String {
         switch self {
         case .word(let word): word
@@ -33,7 +32,6 @@ struct ExpectationTokens {
 
     private static let symbols = ["&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(", ")", "."]
 
-    /// The pieces of `text`.
     static func read(_ text: String) throws(ExpectationError) -> [Element] {
         var tokens = ExpectationTokens(text)
         var result: [Element] = []

@@ -1,5 +1,4 @@
 extension HTMLReport {
-    /// The style sheet.
     static let style: String = {
         // The labels that have no room in a narrow plot.
         let narrow = TimelinePicture.widths.enumerated().dropFirst().map { index, width in

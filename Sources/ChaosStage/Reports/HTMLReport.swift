@@ -2,11 +2,9 @@ import Units
 
 /// A stage as one HTML file, with the timeline of each run. The file has no script and asks for nothing.
 package enum HTMLReport {
-    /// The most runs in the table.
     static let rowLimit = 1_000
     /// The most runs without squares.
     static let glanceRows = 5
-    /// The most runs in a table that is open from the begin.
     static let openRows = 20
     /// The bytes of sections after which a failed run gets no further one: 4 MB.
     static let failedLimit = 4_000_000

@@ -38,7 +38,6 @@ enum ReportText {
         return "\(milliseconds / 1_000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
     }
 
-    /// The columns of a table of runs.
     static let columns = ["run", "result", "command", "time", "down", "up", "connections", "faults", "resumptions"]
 
     /// The last five columns.
@@ -111,7 +110,6 @@ extension RunReport {
         var text: String
         /// The bytes of output in front of it.
         var dropped: Int64
-        /// The heading of the end in a page.
         var heading: String {
             "The end of the output" + (dropped > 0 ? "; \(Formatting.size(dropped)) before it left out" : "")
         }
@@ -157,7 +155,6 @@ extension String {
 }
 
 extension RunReport {
-    /// The sign of the result.
     var sign: String {
         switch result {
         case .passed: "✓"
@@ -167,7 +164,6 @@ extension RunReport {
         }
     }
 
-    /// The class of the result for style sheets.
     var style: String { result == .passed ? "good" : isFailure ? "bad" : "idle" }
 
     /// The result with the first sentence about it: "passed", "empty: no connection came".

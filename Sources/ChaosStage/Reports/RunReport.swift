@@ -46,7 +46,6 @@ package struct RunReport: Sendable {
     /// When the run began, since the begin of the stage.
     package var began: Duration
     package var ending: Ending
-    /// The figures of the run.
     package var measurements: Measurements
     /// Why the run failed, a sentence each; empty if it passed.
     package var reasons: [String]
@@ -60,7 +59,6 @@ package struct RunReport: Sendable {
     package var replay: String
     /// The end of what the command wrote, at most `outputLimit` bytes of UTF-8.
     package var output: String
-    /// The bytes of output in front of `output` that were dropped.
     package var droppedOutput: Int64
     /// The run over time.
     package var timeline: Timeline

@@ -42,7 +42,6 @@ package struct StageReport: Sendable {
     /// The number of runs by which the stage fails.
     package var failures: Int { runs.count(where: \.isFailure) }
 
-    /// The number of runs with a result.
     package func count(_ result: RunReport.Result) -> Int { runs.count { $0.result == result } }
 
     /// "all 5 runs passed", "2 of 5 runs failed, 1 is empty", "interrupted: 3 of 5 runs finished".

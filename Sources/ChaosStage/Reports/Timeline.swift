@@ -70,7 +70,6 @@ package struct Timeline: Sendable {
 
     /// How long the run took.
     package var duration = Duration.zero
-    /// The samples in the order of time.
     package private(set) var samples: [Sample] = []
     /// The phases in the order of their starts.
     package private(set) var phases: [Phase] = []
@@ -78,7 +77,6 @@ package struct Timeline: Sendable {
     package private(set) var omittedPhases = 0
     /// The marks in the order of time.
     package private(set) var marks: [Mark] = []
-    /// The number of marks that were left out.
     package private(set) var omittedMarks = 0
     /// The number of added samples that make one of `samples`.
     private var width = 1

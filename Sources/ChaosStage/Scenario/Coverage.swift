@@ -19,7 +19,6 @@ package struct Coverage: Hashable, Sendable {
     package var proxy: String
     /// How long the run took.
     package var time: Duration
-    /// The number of phases of the profile.
     package var phases: Int
     /// The phases that the run didn't meet, in the order of the profile.
     package var missed: [Missed]

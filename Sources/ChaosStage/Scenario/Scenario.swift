@@ -44,7 +44,6 @@ package struct Scenario: Sendable {
         }
     }
 
-    /// The name of the stage.
     package var name: String
     /// The proxies, at least one, with different names.
     package var proxies: [Proxy]
@@ -52,7 +51,6 @@ package struct Scenario: Sendable {
     package var profiles: [StageProfile]
     /// The seeds with which it runs behind each.
     package var seeds: SeedList
-    /// The command and its arguments.
     package var command: [String]
     /// What is expected of each run. A run whose command doesn't exit with 0 fails, unless one of them is about `exit`.
     package var expectations: [Expectation]

@@ -1,313 +1,184 @@
 import FaultProfile
 import Units
 
-/// Reads a scenario of its JSON file. Pure: the profiles that it names are handed in by a closure.
+/// Reads a scenario of its JSON file. Pure: the files that it names are handed in by a closure.
 package enum ScenarioReader {
-    /// Gives a profile by its reference, or throws why there is none.
-    package typealias Resolver = (String) throws(ProfileProblems) -> Profile
-
     /// The keys of a scenario and of a proxy in it.
-    static let keys = [
-        "$schema", "name", "proxies", "profiles", "seeds", "command", "expect", "time-limit", "jobs", "allow-vacuous",
-        "require-phases",
-    ]
-    static let proxyKeys = ["name", "listen", "upstream", "profile", "url"]
+    static let shape = ObjectShape(
+        title: "a scenario",
+        required: [
+            "proxies": "[{ \"name\": …, \"upstream\": … }]", "command": "[\"program\", \"argument\"]",
+        ],
+        optional: [
+            "$schema", "name", "profiles", "seeds", "expect", "time-limit", "jobs", "allow-vacuous", "require-phases",
+        ],
+        words: ScenarioWords.ofScenarios
+    )
+    static let proxyShape = ObjectShape(
+        title: "a proxy of a scenario",
+        required: ["name": "\"db\"", "upstream": "\"127.0.0.1:5432\""],
+        optional: ["listen", "profile", "url"],
+        words: ScenarioWords.ofProxies
+    )
 
     /// The scenario of `source`.
     ///
-    /// - Parameter file: resolves the files that a profile written in the scenario names.
+    /// - Parameter files: gives the files that the scenario and its profiles name.
     /// - Throws: all problems, each with its place.
     package static func scenario(
         from source: ProfileSource,
-        resolving resolve: @escaping Resolver,
-        files: @escaping ProfileReader.Resolver
+        resolving files: @escaping ProfileReader.Resolver
     ) throws(ProfileProblems) -> Scenario {
         let root = try ProfileReader.document(source, limit: ProfileLimits.fileBytes)
-        var decoder = ScenarioDecoder(file: source.file, resolve: resolve, files: files)
+        var decoder = ProfileDecoder(file: source.file, resolve: files)
         let scenario = decoder.scenario(root)
-        guard decoder.problems.isEmpty, let scenario else {
-            let sorted = decoder.problems.enumerated().sorted { left, right in
-                (left.element.line, left.element.column, left.offset) < (
-                    right.element.line, right.element.column, right.offset
-                )
-            }.map(\.element)
-            let listed = Array(sorted.prefix(ProfileProblems.limit))
-            throw ProfileProblems(problems: listed, omitted: decoder.omitted + sorted.count - listed.count)
-        }
+        if let problems = decoder.problems.result() { throw problems }
+        guard let scenario else { preconditionFailure("a scenario that can't be read has been reported") }
         return scenario
     }
 }
 
-/// Turns the JSON of a scenario into its data. A function that gives `nil` has reported why.
-struct ScenarioDecoder {
-    let file: String
-    let resolve: ScenarioReader.Resolver
-    let files: ProfileReader.Resolver
-    var problems: [Problem] = []
-    /// Problems beyond `problemLimit`.
-    private(set) var omitted = 0
-
-    /// The unknown keys that are looked at for what they were meant to be, which takes long: 400.
-    private static let problemLimit = 4 * ProfileProblems.limit
-
-    mutating func scenario(_ root: JSONNode) -> Scenario? {
+extension ProfileDecoder {
+    fileprivate mutating func scenario(_ root: JSONNode) -> Scenario? {
         let given = root.members.map(\.key)
         if !given.contains("proxies"), !given.contains("command"), given.contains("faults") || given.contains("phases")
         {
             let remedy = "run “squall test --profile FILE --upstream HOST:PORT -- COMMAND”"
-            report("this is a profile, not a scenario", remedy, at: root)
+            report("this is a profile, not a scenario", remedy: remedy, at: root.place)
             return nil
         }
-        guard let members = members(of: root, "a scenario", ScenarioReader.keys) else { return nil }
-        let name = text(members["name"], "name") ?? "chaos stage"
-        let proxies = proxies(members["proxies"], root)
-        let profiles = profiles(members["profiles"])
-        let seeds = seeds(members["seeds"])
-        let command = command(members["command"], root)
-        let expectations = expectations(members["expect"], proxies: proxies?.map(\.name) ?? [])
-        let limit = duration(members["time-limit"]) ?? Scenario.defaultTimeLimit
-        let jobs = count(members["jobs"], "jobs", 1...Scenario.jobLimit) ?? 1
-        let allowsVacuous = flag(members["allow-vacuous"], "allow-vacuous") ?? false
-        let requiresPhases = flag(members["require-phases"], "require-phases") ?? false
-        guard let proxies, let command, let seeds, let profiles else { return nil }
-        if profiles.isEmpty, proxies.contains(where: { $0.profile == nil }) {
-            report("a proxy has no profile", "add “profiles” to the scenario or “profile” to each proxy", at: root)
-        } else if !profiles.isEmpty, !proxies.contains(where: { $0.profile == nil }), let node = members["profiles"] {
-            report(
-                "every proxy has a profile of its own, so no one is left for these",
-                "leave “profiles” out",
-                at: node
-            )
+        guard let object = object(root, ScenarioReader.shape) else { return nil }
+        let name = anyText(object, "name") ?? "chaos stage"
+        let proxies = all(object, "proxies", 1...Scenario.proxyLimit) { $0.proxy($1) }
+        let profiles = all(object, "profiles", 1...Scenario.profileLimit) { $0.stageProfile($1) }
+        let seeds = seeds(object)
+        let command = all(object, "command", 1...Scenario.wordLimit) { $0.anyText($1, "command") }
+        let names = proxies?.map(\.name) ?? []
+        let expectations = all(object, "expect", 0...Scenario.expectationLimit) { $0.expectation($1, proxies: names) }
+        let timeLimit = read(.positiveDuration, object, "time-limit")
+        let jobs = object["jobs"].flatMap { wholeNumber($0, key: "jobs", in: 1...UInt64(Scenario.jobLimit)) }
+        let allowsVacuous = read(.flag, object, "allow-vacuous")
+        let requiresPhases = read(.flag, object, "require-phases")
+        guard let proxies, let command, let seeds, profiles != nil || object["profiles"] == nil else { return nil }
+        let isShared = proxies.contains { $0.profile == nil }
+        if isShared, profiles == nil {
+            let remedy = "add “profiles” to the scenario or “profile” to each proxy"
+            report("a proxy has no profile", remedy: remedy, at: root.place)
+        } else if !isShared, let node = object["profiles"] {
+            let what = "every proxy has a profile of its own, so no one is left for these"
+            report(what, remedy: "leave “profiles” out", at: node.place)
         }
-        if max(1, profiles.count) * seeds.seeds.count > Scenario.runLimit {
-            report("the scenario has more than \(Scenario.runLimit) runs", "name fewer seeds or profiles", at: root)
+        if let names = object["proxies"]?.elements {
+            for (index, proxy) in proxies.enumerated()
+            where proxies[..<index].contains(where: { $0.name == proxy.name }) {
+                let what = "two proxies are called \(proxy.name.quoted)"
+                report(what, remedy: "give each a name of its own", at: names[index].place)
+            }
+        }
+        if command[0].isEmpty, let node = object["command"] {
+            report("the program has no name", remedy: "write it as the first text", at: node.place)
+        }
+        if max(1, profiles?.count ?? 0) * seeds.seeds.count > Scenario.runLimit {
+            let what = "the scenario has more than \(Scenario.runLimit) runs"
+            report(what, remedy: "name fewer seeds or profiles", at: root.place)
         }
         return Scenario(
             name: name,
             proxies: proxies,
-            profiles: profiles,
+            profiles: profiles ?? [],
             seeds: seeds,
             command: command,
-            expectations: expectations,
-            timeLimit: limit,
-            jobs: jobs,
-            allowsVacuous: allowsVacuous,
-            requiresPhases: requiresPhases
+            expectations: expectations ?? [],
+            timeLimit: timeLimit ?? Scenario.defaultTimeLimit,
+            jobs: jobs.map { Int($0) } ?? 1,
+            allowsVacuous: allowsVacuous ?? false,
+            requiresPhases: requiresPhases ?? false
         )
     }
 
-    private mutating func proxies(_ node: JSONNode?, _ root: JSONNode) -> [Scenario.Proxy]? {
-        guard let node else {
-            report("a scenario needs “proxies”", "add “\"proxies\": [{ \"name\": …, \"upstream\": … }]”", at: root)
-            return nil
-        }
-        guard let elements = list(node, "proxies", 1...Scenario.proxyLimit) else { return nil }
-        let proxies = elements.compactMap { proxy($0) }
-        for (index, proxy) in proxies.enumerated() where proxies[..<index].contains(where: { $0.name == proxy.name }) {
-            report("two proxies are called \(proxy.name.quoted)", "give each a name of its own", at: elements[index])
-        }
-        return proxies.count == elements.count ? proxies : nil
-    }
-
     private mutating func proxy(_ node: JSONNode) -> Scenario.Proxy? {
-        guard let members = members(of: node, "a proxy of a scenario", ScenarioReader.proxyKeys) else { return nil }
-        let name = text(members["name"], "name")
-        let upstream = text(members["upstream"], "upstream")
-        if members["name"] == nil {
-            report("a proxy needs “name”", "add it: the command finds the proxy by it", at: node)
+        guard let object = object(node, ScenarioReader.proxyShape) else { return nil }
+        let (name, upstream, url) = (anyText(object, "name"), anyText(object, "upstream"), anyText(object, "url"))
+        let listen = anyText(object, "listen") ?? "tcp"
+        if !["tcp", "unix"].contains(listen), let node = object["listen"] {
+            let remedy = "write “tcp” for a free port or “unix” for a socket in the run's folder: every run has its own"
+            report("\(listen.quoted) is no place to listen at in a scenario", remedy: remedy, at: node.place)
         }
-        if members["upstream"] == nil {
-            report("a proxy needs “upstream”", "add where it forwards to, “host:port”", at: node)
-        }
-        var isUnix = false
-        if let listen = members["listen"], let text = text(listen, "listen") {
-            switch text {
-            case "tcp": isUnix = false
-            case "unix": isUnix = true
-            default:
-                let remedy =
-                    "write “tcp” for a free port or “unix” for a socket in the run's folder: every run has its own"
-                report("\(text.quoted) is no place to listen at in a scenario", remedy, at: listen)
-            }
-        }
-        var profile: StageProfile?
-        if let node = members["profile"] {
-            profile = self.profile(node)
-            if profile == nil { return nil }
-        }
-        let url = text(members["url"], "url")
-        guard let name, let upstream else { return nil }
-        return Scenario.Proxy(name: name, isUnix: isUnix, upstream: upstream, profile: profile, url: url)
-    }
-
-    private mutating func profiles(_ node: JSONNode?) -> [StageProfile]? {
-        guard let node else { return [] }
-        guard let elements = list(node, "profiles", 1...Scenario.profileLimit) else { return nil }
-        let profiles = elements.compactMap { profile($0) }
-        return profiles.count == elements.count ? profiles : nil
+        let profile = object["profile"].flatMap { stageProfile($0) }
+        guard let name, let upstream, profile != nil || object["profile"] == nil else { return nil }
+        return Scenario.Proxy(name: name, isUnix: listen == "unix", upstream: upstream, profile: profile, url: url)
     }
 
     /// A profile by its name or path, or in place.
-    private mutating func profile(_ node: JSONNode) -> StageProfile? {
+    private mutating func stageProfile(_ node: JSONNode) -> StageProfile? {
         do throws(ProfileProblems) {
             switch node.value {
-            case .text(let reference):
-                return StageProfile(reference: reference, profile: try resolve(reference))
             case .object:
-                let profile = try ProfileReader.profile(at: node, in: file, resolving: files)
+                let profile = try ProfileReader.profile(at: node, in: file, resolving: resolve)
                 return StageProfile(reference: profile.name, profile: profile)
+            case .text(let reference):
+                switch resolve(ProfileReference(reference, in: file)) {
+                case .success(let source):
+                    let profile = try ProfileReader.profile(from: source, resolving: resolve)
+                    return StageProfile(reference: reference, profile: profile)
+                case .failure(let error):
+                    report(error.what, remedy: error.remedy, at: node.place, code: .notFound)
+                }
             default:
                 let remedy = "write its name, its path, or the profile itself in braces"
-                report("a profile is a text or an object, not \(node.value.form)", remedy, at: node)
-                return nil
+                report("a profile is a text or an object, not \(node.value.form)", remedy: remedy, at: node.place)
             }
         } catch {
-            // A profile that can't be found has no place of its own.
-            problems += error.problems.map { problem in
-                problem.line > 0
-                    ? problem
-                    : Problem(
-                        file: file,
-                        line: node.line,
-                        column: node.column,
-                        what: problem.what,
-                        remedy: problem.remedy,
-                        code: problem.code
-                    )
-            }
-            return nil
+            problems.add(error)
         }
+        return nil
     }
 
-    private mutating func seeds(_ node: JSONNode?) -> SeedList? {
-        let text: String
-        switch node?.value {
-        case nil: text = Scenario.defaultSeeds
-        case .text(let given), .number(let given): text = given
+    private mutating func seeds(_ object: CheckedObject) -> SeedList? {
+        guard let node = object["seeds"] else { return try? SeedList(parsing: Scenario.defaultSeeds) }
+        switch node.value {
+        case .text(let text), .number(let text): return parsed(text, at: node.place, SeedList.init(parsing:))
         default:
-            if let node {
-                report("“seeds” is a text or a number, not \(node.value.form)", "write “\"1..5\"”", at: node)
-            }
+            reportType(of: node, expected: "a text or a number", key: "seeds", remedy: "write “\"1..5\"”")
             return nil
         }
-        do throws(UnitError) {
-            return try SeedList(parsing: text)
+    }
+
+    private mutating func expectation(_ node: JSONNode, proxies: [String]) -> Expectation? {
+        guard let text = anyText(node, "expect") else { return nil }
+        do throws(ExpectationError) {
+            return try Expectation(text, proxies: proxies)
         } catch {
-            if let node { report(error.problem, error.remedy, at: node) }
+            let what = "in \(text.quoted), at character \(error.position + 1): \(error.what)"
+            report(what, remedy: error.remedy, at: node.place)
             return nil
         }
     }
 
-    private mutating func command(_ node: JSONNode?, _ root: JSONNode) -> [String]? {
-        guard let node else {
-            report("a scenario needs “command”", "add “\"command\": [\"program\", \"argument\"]”", at: root)
+    /// A text as long as the file allows.
+    private mutating func anyText(_ node: JSONNode, _ key: String) -> String? {
+        text(node, key: key, limit: ProfileLimits.fileBytes)
+    }
+
+    private mutating func anyText(_ object: CheckedObject, _ key: String) -> String? {
+        object[key].flatMap { anyText($0, key) }
+    }
+
+    /// The elements of a list; `nil` if there is none, or if one of them can't be read.
+    private mutating func all<Element>(
+        _ object: CheckedObject,
+        _ key: String,
+        _ counts: ClosedRange<Int>,
+        _ read: (inout ProfileDecoder, JSONNode) -> Element?
+    ) -> [Element]? {
+        guard let node = object[key], let nodes = list(node, key: key, limit: counts.upperBound, of: "elements")
+        else { return nil }
+        if nodes.count < counts.lowerBound {
+            let remedy = "write from \(counts.lowerBound) to \(counts.upperBound)"
+            report("\(key.quoted) has no element", remedy: remedy, at: node.place)
             return nil
         }
-        guard let elements = list(node, "command", 1...Scenario.wordLimit) else { return nil }
-        let words = elements.compactMap { text($0, "command") }
-        guard words.count == elements.count else { return nil }
-        if words[0].isEmpty { report("the program has no name", "write it as the first text", at: elements[0]) }
-        return words
-    }
-
-    private mutating func expectations(_ node: JSONNode?, proxies: [String]) -> [Expectation] {
-        guard let node, let elements = list(node, "expect", 0...Scenario.expectationLimit) else { return [] }
-        return elements.compactMap { element in
-            guard let text = text(element, "expect") else { return nil }
-            do throws(ExpectationError) {
-                return try Expectation(text, proxies: proxies)
-            } catch {
-                let what = "in \(text.quoted), at character \(error.position + 1): \(error.what)"
-                report(what, error.remedy, at: element)
-                return nil
-            }
-        }
-    }
-
-    private mutating func duration(_ node: JSONNode?) -> Duration? {
-        guard let node, let text = text(node, "time-limit") else { return nil }
-        do throws(UnitError) {
-            let duration = try Duration(parsing: text)
-            if duration == .zero {
-                report("“time-limit” is zero", "write how long a run may take, such as “60 s”", at: node)
-            }
-            return duration
-        } catch {
-            report(error.problem, error.remedy, at: node)
-            return nil
-        }
-    }
-
-    private mutating func count(_ node: JSONNode?, _ key: String, _ range: ClosedRange<Int>) -> Int? {
-        guard let node else { return nil }
-        guard case .number(let digits) = node.value, let count = Int(digits), range.contains(count) else {
-            let what = "“\(key)” is not a whole number from \(range.lowerBound) to \(range.upperBound)"
-            report(what, "write one, such as \(range.lowerBound)", at: node)
-            return nil
-        }
-        return count
-    }
-
-    private mutating func flag(_ node: JSONNode?, _ key: String) -> Bool? {
-        guard let node else { return nil }
-        guard case .boolean(let flag) = node.value else {
-            report("“\(key)” is true or false, not \(node.value.form)", "write “true” or “false”", at: node)
-            return nil
-        }
-        return flag
-    }
-
-    private mutating func text(_ node: JSONNode?, _ key: String) -> String? {
-        guard let node else { return nil }
-        guard case .text(let text) = node.value else {
-            report("“\(key)” is a text, not \(node.value.form)", "write it in double quotes", at: node)
-            return nil
-        }
-        return text
-    }
-
-    private mutating func list(_ node: JSONNode, _ key: String, _ range: ClosedRange<Int>) -> [JSONNode]? {
-        guard case .array(let elements) = node.value else {
-            report("“\(key)” must be a list, not \(node.value.form)", "write it in square brackets", at: node)
-            return nil
-        }
-        guard range.contains(elements.count) else {
-            let what = "“\(key)” has \(elements.count) elements"
-            report(what, "write from \(range.lowerBound) to \(range.upperBound)", at: node)
-            return nil
-        }
-        return elements
-    }
-
-    /// The members of an object whose keys are known.
-    private mutating func members(of node: JSONNode, _ title: String, _ known: [String]) -> [String: JSONNode]? {
-        guard case .object(let members) = node.value else {
-            report("\(title) is an object, not \(node.value.form)", "write it in braces", at: node)
-            return nil
-        }
-        for member in members where !known.contains(member.key) {
-            guard problems.count < ScenarioDecoder.problemLimit else {
-                omitted += 1
-                continue
-            }
-            let remedy = ScenarioWords.remedy(for: member.key, of: known)
-            let what = "\(title) has no key \(member.key.quoted)"
-            report(what, remedy, line: member.line, column: member.column, code: .unknownKey)
-        }
-        return Dictionary(members.map { ($0.key, $0.node) }) { first, _ in first }
-    }
-
-    private mutating func report(_ what: String, _ remedy: String, at node: JSONNode) {
-        report(what, remedy, line: node.line, column: node.column)
-    }
-
-    private mutating func report(
-        _ what: String,
-        _ remedy: String,
-        line: Int,
-        column: Int,
-        code: Problem.Code = .invalidValue
-    ) {
-        problems.append(Problem(file: file, line: line, column: column, what: what, remedy: remedy, code: code))
+        let elements = nodes.compactMap { read(&self, $0) }
+        return elements.count == nodes.count ? elements : nil
     }
 }

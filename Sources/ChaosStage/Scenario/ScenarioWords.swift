@@ -1,23 +1,10 @@
 import FaultProfile
-import Units
 
 /// Leads other words to the keys of a scenario and of its proxies.
 enum ScenarioWords {
-    /// The remedy for a key that isn't among the `known` ones.
-    static func remedy(for key: String, of known: [String]) -> String {
-        let plain = ForeignWords.plain(key)
-        let ofScenario = known.contains("command")
-        let table = ofScenario ? ofScenarios : ofProxies
-        if let remedy = table.first(where: { $0.isNamed(plain) })?.remedy {
-            return remedy
-        }
-        if let near = Spelling.nearest(to: key, among: known).first { return "did you mean “\(near)”?" }
-        return "its keys are \(known.joined(separator: ", "))"
-    }
-
     private typealias Entry = ForeignWords.Entry
 
-    private static let ofScenarios = [
+    static let ofScenarios = [
         Entry("cmd run exec script test program", "write “\"command\": [ \"program\", \"argument\" ]”"),
         Entry("timeout limit deadline maxtime duration", "write “\"time-limit\": \"60 s\"”"),
         Entry("parallel concurrency workers threads", "write “jobs”"),
@@ -35,7 +22,7 @@ enum ScenarioWords {
         Entry("title description summary", "write “name”"),
     ]
 
-    private static let ofProxies = [
+    static let ofProxies = [
         Entry("target backend server remote destination forward to", "write “upstream”"),
         Entry("bind address port", "delete it: each run has a free port, which {proxy} names"),
         Entry("faults toxics toxic phases profiles", "write “\"profile\": { \"name\": …, \"faults\": [ … ] }”"),

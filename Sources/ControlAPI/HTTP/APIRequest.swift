@@ -51,6 +51,5 @@ package struct APIRequest: Sendable {
         }
     }
 
-    /// The decoded value of a parameter of the query.
     func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 }

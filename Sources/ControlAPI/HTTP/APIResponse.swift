@@ -15,7 +15,6 @@ package struct APIResponse: Sendable {
         case stream(AsyncStream<[UInt8]>)
     }
 
-    /// A response with `text` as its content.
     init(_ status: Int, type: String? = nil, text: String = "") {
         self.status = status
         fields = [:]

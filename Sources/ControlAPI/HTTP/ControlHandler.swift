@@ -99,7 +99,6 @@ package struct ControlHandler: Sendable {
         unread(request, 413, "the body has more than \(limit) bytes")
     }
 
-    /// An error in the words of the API that a request is for.
     private static func failure(_ request: APIRequest, _ status: Int, _ code: String, _ text: String) -> APIResponse {
         if V1API.owns(request) { return .problem(status, code, text) }
         let body = JSONText.object([("error", .text(text)), ("status", .signed(Int64(status)))])

@@ -16,7 +16,6 @@ package final class Notices: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of changes so far.
     package var changes: UInt64 { state.withLock { $0.changes } }
 
     /// The number of the last problem; 0 before the first.
@@ -28,7 +27,6 @@ package final class Notices: Sendable {
     /// Calls `observer` after each change, and when the server stops, on any thread.
     func observe(_ observer: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(observer) } }
 
-    /// Counts a change.
     package func noteChange() { tell { $0.changes += 1 } }
 
     private func tell(_ change: (inout State) -> Void) {
@@ -39,7 +37,6 @@ package final class Notices: Sendable {
         for observer in observers { observer() }
     }
 
-    /// Keeps a problem.
     package func noteProblem(_ text: String) {
         state.withLock { state in
             state.lastProblem += 1

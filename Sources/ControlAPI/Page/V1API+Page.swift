@@ -4,7 +4,7 @@ import FoundationEssentials
 import HTTPTypes
 
 extension V1API {
-    func page(_ request: V1Request) async throws(ControlError) -> APIResponse { Page.response }
+    func page(_ request: RoutedRequest) async throws(ControlError) -> APIResponse { Page.response }
 }
 
 /// The page, which needs nothing but this API.

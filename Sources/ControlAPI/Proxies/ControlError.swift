@@ -5,9 +5,7 @@ import ProxyEngine
 
 /// The reason why a request to the control server can't be carried out. Nothing has changed then.
 struct ControlError: Error, Sendable {
-    /// The status of the response.
     let status: Int
-    /// A word for programs.
     let code: String
     /// The text, in Toxiproxy's words where it has some.
     let text: String
@@ -76,14 +74,12 @@ struct ControlError: Error, Sendable {
         return ControlError(409, "cannot-listen", text, toxiproxy: 500)
     }
 
-    /// A limit of the server is reached.
     static func limit(_ text: String) -> ControlError { ControlError(429, "limit-reached", text) }
 
     static func problems(_ found: ProfileProblems) -> ControlError {
         ControlError(422, "profile-problems", found, fallback: "the profile has a problem")
     }
 
-    /// The body isn't JSON.
     static func malformed(_ found: ProfileProblems) -> ControlError {
         ControlError(400, "malformed-json", found, fallback: "the body isn't JSON")
     }

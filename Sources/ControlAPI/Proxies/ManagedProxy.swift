@@ -13,10 +13,10 @@ final class ManagedProxy: Sendable {
     /// The state, as of the last change that succeeded.
     struct State: Sendable {
         /// The address as written; once it has been bound, the address that it got.
-        var listen: String
+        var listen = ""
         var listenPermissions: SocketPermissions?
         var upstream: String
-        var isEnabled: Bool
+        var isEnabled = true
         /// Whether clients get the end of the stream, and not a reset, when the upstream can't be reached.
         var closesUnreached = false
         var seed: UInt64
@@ -26,7 +26,6 @@ final class ManagedProxy: Sendable {
         var base: Profile?
         /// The name by which a client chose `base`; `nil` if it gave the profile itself.
         var baseReference: String?
-        /// Faults that were added one by one.
         var extras: [ExtraFault] = []
         /// The names of the added faults that are gone, the latest last.
         var formerFaults: [String] = []
@@ -61,7 +60,6 @@ final class ManagedProxy: Sendable {
         current = Mutex(state)
     }
 
-    /// The state now.
     var state: State { current.withLock { $0 } }
 
     /// Starts, stops or moves the proxy, so that it is as `listen`, `upstream` and `isEnabled` say; `nil` keeps the present

@@ -22,12 +22,9 @@ extension ProxyManager {
             if let known {
                 proxy = known
             } else {
-                var definition = Definition(name: name, upstream: upstream)
-                definition.listen = "127.0.0.1:0"
-                definition.seed = seed
-                definition.base = profile
-                definition.baseReference = profile.name
-                proxy = try await create(definition)
+                var state = ManagedProxy.State(upstream: upstream, seed: seed)
+                (state.listen, state.base, state.baseReference) = ("127.0.0.1:0", profile, profile.name)
+                proxy = try await create(Definition(name: name, state: state))
             }
             return .success(proxy.state.listen)
         } catch {
@@ -48,11 +45,11 @@ extension ProxyManager {
             if let known, known.state.upstream != ListenText.anyHost {
                 throw .conflict("a proxy with an upstream has the name “\(name)” of the explicit one")
             }
-            var definition = Definition(name: name, upstream: ListenText.anyHost)
-            definition.listen = listen.description
             if let known {
-                try await known.update(listen: definition.listen, isEnabled: true)
+                try await known.update(listen: listen.description, isEnabled: true)
             } else {
+                var definition = definition(name, upstream: ListenText.anyHost)
+                definition.state.listen = listen.description
                 try await create(definition)
             }
             guard let running = try proxy(name).state.running else { throw .stopped }

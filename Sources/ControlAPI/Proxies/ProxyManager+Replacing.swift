@@ -22,7 +22,6 @@ private struct Replacement {
     private let manager: ProxyManager
     private var kept: [(proxy: ManagedProxy, definition: ProxyManager.Definition)] = []
     private var next: [String: ManagedProxy] = [:]
-    /// The new proxies to start.
     private var starting: [ManagedProxy] = []
     /// The leaving proxies whose ports are wanted.
     private var yielding: [ManagedProxy] = []
@@ -37,18 +36,18 @@ private struct Replacement {
         let names = Dictionary(present.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for definition in definitions {
             try definition.check(manager.context.forwardPolicy)
-            guard let same = names[definition.name], await same.isAt(definition, seed: manager.seed) else { continue }
+            guard let same = names[definition.name], await same.isAt(definition.state) else { continue }
             kept.append((same, definition))
             next[same.name] = same
         }
         let leaving = present.filter { next[$0.name] == nil }
         var wanted: Set<Place> = []
         for definition in definitions where next[definition.name] == nil {
-            let proxy = ManagedProxy(definition.name, definition.state(seed: manager.seed), manager.context)
+            let proxy = ManagedProxy(definition.name, definition.state, manager.context)
             next[proxy.name] = proxy
-            guard definition.isEnabled else { continue }
+            guard definition.state.isEnabled else { continue }
             starting.append(proxy)
-            if let place = Place(try ListenText.endpoint(definition.listen)) { wanted.insert(place) }
+            if let place = Place(try ListenText.endpoint(definition.state.listen)) { wanted.insert(place) }
         }
         yielding = leaving.filter { $0.place.map(wanted.contains) ?? false }
     }
@@ -71,7 +70,7 @@ private struct Replacement {
         }
         for (name, proxy) in manager.exchange(for: next) where next[name] !== proxy { await proxy.end() }
         // Fails for a proxy that is removed meanwhile, and while the server stops.
-        for (proxy, definition) in kept { try? await proxy.takeFaults(of: definition) }
+        for (proxy, definition) in kept { try? await proxy.takeFaults(of: definition.state) }
         manager.context.journal.notices.noteChange()
     }
 }
@@ -101,24 +100,23 @@ extension ManagedProxy {
         return Place(endpoint)
     }
 
-    /// Whether the proxy is what a definition says, but for its faults.
-    fileprivate func isAt(_ definition: ProxyManager.Definition, seed: UInt64) async -> Bool {
+    /// Whether the proxy is as in `other`, but for its faults.
+    fileprivate func isAt(_ other: State) async -> Bool {
         let state = state
-        guard state.upstream == definition.upstream, state.isEnabled == definition.isEnabled, !state.isEnded,
-            state.seed == definition.seed ?? seed, state.listenPermissions == definition.listenPermissions
+        guard state.upstream == other.upstream, state.isEnabled == other.isEnabled, !state.isEnded,
+            state.seed == other.seed, state.listenPermissions == other.listenPermissions
         else { return false }
-        if state.listen == definition.listen { return true }
-        return await ListenText.areSame(state.listen, definition.listen)
+        if state.listen == other.listen { return true }
+        return await ListenText.areSame(state.listen, other.listen)
     }
 
-    /// Replaces all faults by those of a definition. The phases of another profile begin with the first one.
-    fileprivate func takeFaults(of definition: ProxyManager.Definition) async throws(ControlError) {
-        let isOther = definition.base != state.base
+    /// Replaces all faults by those of `other`. The phases of another profile begin with the first one.
+    fileprivate func takeFaults(of other: State) async throws(ControlError) {
+        let isOther = other.base != state.base
         try await changeFaults { state throws(ControlError) in
             state.removeExtras { _ in true }
-            state.extras = definition.extras.map { .init(fault: $0) }
-            state.toxics = definition.toxics
-            (state.base, state.baseReference) = (definition.base, definition.baseReference)
+            (state.extras, state.toxics) = (other.extras, other.toxics)
+            (state.base, state.baseReference) = (other.base, other.baseReference)
         }
         // A proxy that is disabled begins with its first phase anyway.
         if isOther { try? await setClock(.restart) }
@@ -126,29 +124,13 @@ extension ManagedProxy {
 }
 
 extension ProxyManager.Definition {
-    /// The state of the proxy before it runs.
-    func state(seed general: UInt64) -> ManagedProxy.State {
-        ManagedProxy.State(
-            listen: listen,
-            listenPermissions: listenPermissions,
-            upstream: upstream,
-            isEnabled: isEnabled,
-            closesUnreached: closesUnreached,
-            seed: seed ?? general,
-            toxics: toxics,
-            base: base,
-            baseReference: baseReference,
-            extras: extras.map { .init(fault: $0) }
-        )
-    }
-
     /// Throws if no proxy can be so.
     fileprivate func check(_ policy: ForwardPolicy?) throws(ControlError) {
         guard !name.isEmpty else { throw .invalid("missing required field: name") }
-        guard !upstream.isEmpty else { throw .invalid("missing required field: upstream") }
-        _ = try ListenText.endpoint(listen)
-        _ = try ListenText.destination(upstream, policy)
-        guard state(seed: 0).profile(of: name).allFaults.count <= ProfileLimits.faults else {
+        guard !state.upstream.isEmpty else { throw .invalid("missing required field: upstream") }
+        _ = try ListenText.endpoint(state.listen)
+        _ = try ListenText.destination(state.upstream, policy)
+        guard state.profile(of: name).allFaults.count <= ProfileLimits.faults else {
             throw .limit("a proxy has at most \(ProfileLimits.faults) faults")
         }
     }

@@ -24,7 +24,7 @@ extension ProxyManager {
 }
 
 extension V1API {
-    func reset(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func reset(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await proxies.reset { state in
             (state.toxics, state.base, state.baseReference) = ([], nil, nil)
             state.removeExtras { _ in true }

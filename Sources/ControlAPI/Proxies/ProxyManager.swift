@@ -11,20 +11,10 @@ package final class ProxyManager: Sendable {
     /// The most toxics of a proxy: 128.
     package static let toxicLimit = 128
 
-    /// A proxy to be made.
+    /// A proxy to be made, and how it is to be.
     struct Definition: Sendable {
-        var name: String
-        var listen = ""
-        var listenPermissions: SocketPermissions?
-        var upstream: String
-        var isEnabled = true
-        /// Whether clients get the end of the stream, and not a reset, when the upstream can't be reached.
-        var closesUnreached = false
-        var seed: UInt64?
-        var toxics: [Toxic] = []
-        var base: Profile?
-        var baseReference: String?
-        var extras: [Fault] = []
+        let name: String
+        var state: ManagedProxy.State
     }
 
     let context: ControlContext
@@ -66,7 +56,6 @@ package final class ProxyManager: Sendable {
     /// The proxies in the order of their names.
     var all: [ManagedProxy] { proxies.withLock { $0.values.sorted { $0.name < $1.name } } }
 
-    /// The proxy of a name.
     func proxy(_ name: String) throws(ControlError) -> ManagedProxy {
         guard let proxy = proxies.withLock({ $0[name] }) else { throw .proxyNotFound }
         return proxy
@@ -110,12 +99,17 @@ package final class ProxyManager: Sendable {
         if let failure = failures.compactMap({ $0 }).first { throw failure }
     }
 
+    /// The definition of a proxy with the manager's seed.
+    func definition(_ name: String, upstream: String) -> Definition {
+        Definition(name: name, state: ManagedProxy.State(upstream: upstream, seed: seed))
+    }
+
     /// Makes a proxy, and starts it if it is enabled. If it can't listen, nothing is stored.
     @discardableResult
     func create(_ definition: Definition) async throws(ControlError) -> ManagedProxy {
         guard !definition.name.isEmpty else { throw .invalid("missing required field: name") }
-        guard !definition.upstream.isEmpty else { throw .invalid("missing required field: upstream") }
-        let proxy = ManagedProxy(definition.name, definition.state(seed: seed), context)
+        guard !definition.state.upstream.isEmpty else { throw .invalid("missing required field: upstream") }
+        let proxy = ManagedProxy(definition.name, definition.state, context)
         // Takes the name, so that of two requests at a time one fails.
         try proxies.withLock { proxies throws(ControlError) in
             guard proxies[proxy.name] == nil else { throw .proxyExists }
@@ -125,7 +119,7 @@ package final class ProxyManager: Sendable {
             proxies[proxy.name] = proxy
         }
         do throws(ControlError) {
-            try await proxy.update(isEnabled: definition.isEnabled)
+            try await proxy.update(isEnabled: definition.state.isEnabled)
         } catch {
             proxies.withLock { _ = $0.removeValue(forKey: proxy.name) }
             // Somebody may have seen it meanwhile.

@@ -19,7 +19,6 @@ package final class Story: Sendable {
 
         /// The name, which is unique in a story.
         package var name: String
-        /// The bytes that have been transferred.
         package var bytes: Int64
         /// The size in bytes; `nil` until it is known.
         package var total: Int64?
@@ -34,7 +33,6 @@ package final class Story: Sendable {
 
     private struct Content {
         var captions: [JSONText] = []
-        /// The number of captions so far.
         var told: UInt64 = 0
         /// In the order of their beginnings, each with the number of its last change.
         var transfers: [(transfer: Transfer, change: UInt64)] = []
@@ -53,7 +51,6 @@ package final class Story: Sendable {
 
     package init() {}
 
-    /// Adds a caption.
     package func tell(_ caption: String) {
         let time = JournalClock.shared.time(of: MonotonicClock.now)
         content.withLock { content in
@@ -89,7 +86,6 @@ package final class Story: Sendable {
         }
     }
 
-    /// Ends the wait for a reader.
     package func endWait() {
         let waiters = content.withLock { content in
             content.hasReader = true

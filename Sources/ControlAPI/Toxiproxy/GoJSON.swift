@@ -26,7 +26,6 @@ struct GoJSON {
         }
     }
 
-    /// The object that is the first value of `body`.
     init(_ body: [UInt8]) throws(ControlError) { try self.init(try GoJSON.value(of: body)) }
 
     /// The names of all members, sorted.

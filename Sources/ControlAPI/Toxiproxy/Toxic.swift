@@ -17,7 +17,6 @@ package struct Toxic: Hashable, Sendable {
     /// The largest value of an attribute: 2^53, the largest whole number that every JSON parser reads exactly.
     static let largestValue: Int64 = 1 << 53
 
-    /// The direction.
     var direction: Direction { writtenStream.lowercased() == "upstream" ? .upstream : .downstream }
 
     /// The toxic as Toxiproxy writes it.

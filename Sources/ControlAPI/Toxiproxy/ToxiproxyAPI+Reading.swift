@@ -3,17 +3,17 @@ import Units
 
 extension ToxiproxyAPI {
     /// The proxy to create. Toxics are ignored here, as Toxiproxy ignores them.
-    static func definition(_ object: GoJSON) throws(ControlError) -> ProxyManager.Definition {
-        ProxyManager.Definition(
-            name: try object.text("name") ?? "",
-            listen: try object.text("listen") ?? "",
-            upstream: try object.text("upstream") ?? "",
-            isEnabled: try object.flag("enabled") ?? true,
-            closesUnreached: true
+    func definition(_ object: GoJSON) throws(ControlError) -> ProxyManager.Definition {
+        var definition = proxies.definition(
+            try object.text("name") ?? "",
+            upstream: try object.text("upstream") ?? ""
         )
+        definition.state.listen = try object.text("listen") ?? ""
+        definition.state.isEnabled = try object.flag("enabled") ?? true
+        definition.state.closesUnreached = true
+        return definition
     }
 
-    /// The toxic to create.
     func toxic(of object: GoJSON) throws(ControlError) -> Toxic {
         let (name, word) = (try object.text("name") ?? "", try object.text("type") ?? "")
         let (stream, toxicity) = (try object.text("stream") ?? "", try object.decimal("toxicity") ?? 1)
@@ -69,10 +69,10 @@ extension ToxiproxyAPI {
 extension ToxiproxyAPI {
     /// Makes or replaces each proxy of a list, in order, up to the first failure. A proxy that is there already, with the
     /// same addresses, is left alone.
-    func populate(_ body: [UInt8]) async throws(ControlError) -> APIResponse {
+    func populate(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let definitions: [ProxyManager.Definition]
         do throws(ControlError) {
-            definitions = try ToxiproxyAPI.definitions(try ToxiproxyAPI.objects(body))
+            definitions = try self.definitions(try ToxiproxyAPI.objects(request.request.body))
         } catch {
             return populated([], error)
         }
@@ -90,7 +90,8 @@ extension ToxiproxyAPI {
     private func populate(_ definition: ProxyManager.Definition) async throws(ControlError) -> ManagedProxy {
         guard let present = try? proxies.proxy(definition.name) else { return try await proxies.create(definition) }
         let state = present.state
-        if state.upstream == definition.upstream, await ListenText.areSame(state.listen, definition.listen) {
+        let wanted = definition.state
+        if state.upstream == wanted.upstream, await ListenText.areSame(state.listen, wanted.listen) {
             return present
         }
         return try await proxies.replace(definition)
@@ -121,11 +122,11 @@ extension ToxiproxyAPI {
     }
 
     /// The proxies of a list, all of them checked.
-    private static func definitions(_ objects: [GoJSON]) throws(ControlError) -> [ProxyManager.Definition] {
+    private func definitions(_ objects: [GoJSON]) throws(ControlError) -> [ProxyManager.Definition] {
         var definitions: [ProxyManager.Definition] = []
         for (index, object) in objects.enumerated() {
             let definition = try definition(object)
-            for (key, text) in [("name", definition.name), ("upstream", definition.upstream)] where text.isEmpty {
+            for (key, text) in [("name", definition.name), ("upstream", definition.state.upstream)] where text.isEmpty {
                 throw .invalid("missing required field: \(key) at proxy \(index + 1)")
             }
             definitions.append(definition)
@@ -159,10 +160,10 @@ extension ToxiproxyAPI {
             let proxy = try await populate(definition)
             done.append(proxy)
             if hasToxics {
-                try await proxy.changeFaults { state throws(ControlError) in state.toxics = definition.toxics }
+                try await proxy.changeFaults { state throws(ControlError) in state.toxics = definition.state.toxics }
             }
-            if let base = definition.base, base != proxy.state.base {
-                try await proxy.setBase(base, definition.baseReference, restarts: true)
+            if let base = definition.state.base, base != proxy.state.base {
+                try await proxy.setBase(base, definition.state.baseReference, restarts: true)
             }
         }
         return done
@@ -174,23 +175,22 @@ extension ToxiproxyAPI {
         _ api: V1API
     ) throws(ControlError) -> [(definition: ProxyManager.Definition, hasToxics: Bool)] {
         let objects = try ToxiproxyAPI.objects(text)
-        var list = try ToxiproxyAPI.definitions(objects).map { (definition: $0, hasToxics: false) }
+        var list = try definitions(objects).map { (definition: $0, hasToxics: false) }
         for (index, object) in objects.enumerated() {
             if case .array(let items)? = object.node("toxics")?.value {
                 list[index] = (list[index].definition, true)
-                list[index].definition.toxics = try toxics(items)
+                list[index].definition.state.toxics = try toxics(items)
             }
             // An object, or the name of one that `api` knows.
             guard let node = object.node("profile") else { continue }
             let (profile, reference) = try api.profileOrName(at: node)
-            list[index].definition.base = profile
-            list[index].definition.baseReference = reference
-            list[index].definition.seed = profile.seed
+            list[index].definition.state.base = profile
+            list[index].definition.state.baseReference = reference
+            list[index].definition.state.seed = profile.seed ?? proxies.seed
         }
         return list
     }
 
-    /// The toxics of one proxy.
     func toxics(_ items: [JSONNode]) throws(ControlError) -> [Toxic] {
         guard items.count <= ProxyManager.toxicLimit else {
             throw .limit("a proxy has at most \(ProxyManager.toxicLimit) toxics")

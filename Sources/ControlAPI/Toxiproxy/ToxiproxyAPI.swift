@@ -11,99 +11,127 @@ package struct ToxiproxyAPI: Sendable {
     /// Whether quirks are kept that a test might rely on; see docs/toxiproxy.md.
     let isStrict: Bool
 
-    /// The API over `proxies`.
     package init(proxies: ProxyManager, isStrict: Bool = false) {
         self.proxies = proxies
         self.isStrict = isStrict
     }
 
+    /// Every route.
+    static let routes: [APIRoute<ToxiproxyAPI>] = [
+        APIRoute(.get, "/version", readVersion), APIRoute(.get, "/proxies", listProxies),
+        APIRoute(.post, "/proxies", createProxy), APIRoute(.get, "/proxies/{name}", readProxy),
+        APIRoute(.post, "/proxies/{name}", updateProxy), APIRoute(.patch, "/proxies/{name}", updateProxy),
+        APIRoute(.delete, "/proxies/{name}", deleteProxy), APIRoute(.get, "/proxies/{name}/toxics", listToxics),
+        APIRoute(.post, "/proxies/{name}/toxics", createToxic),
+        APIRoute(.get, "/proxies/{name}/toxics/{toxic}", readToxic),
+        APIRoute(.post, "/proxies/{name}/toxics/{toxic}", updateToxic),
+        APIRoute(.patch, "/proxies/{name}/toxics/{toxic}", updateToxic),
+        APIRoute(.delete, "/proxies/{name}/toxics/{toxic}", deleteToxic), APIRoute(.post, "/reset", reset),
+        APIRoute(.post, "/populate", populate),
+    ]
+
     /// The response to a request; `nil` if its path isn't one of the API's.
     package func respond(to request: APIRequest) async -> APIResponse? {
-        guard let segments = request.segments else { return nil }
-        switch ToxiproxyRoute.match(request.method, segments) {
-        case .none: return nil
-        case .wrongMethod: return APIResponse(405)
-        case .route(let route):
-            if isStrict, request.fields[.userAgent]?.hasPrefix("Mozilla/") == true {
-                return APIResponse(403, type: "text/plain; charset=utf-8", text: "User agent not allowed\n")
-            }
-            var response: APIResponse
-            do throws(ControlError) {
-                response = try await respond(to: route, body: request.body)
-            } catch {
-                response = ToxiproxyAPI.failure(error)
-            }
-            response.fields[.toxiproxyRequestID] = ToxiproxyAPI.newRequestID()
-            return response
+        guard let path = request.segments else { return nil }
+        let matches = APIRoute.matching(path, in: ToxiproxyAPI.routes)
+        if matches.isEmpty { return nil }
+        guard let (route, parameters) = matches.first(where: { $0.route.method == request.method }) else {
+            return APIResponse(405)
         }
+        if isStrict, request.fields[.userAgent]?.hasPrefix("Mozilla/") == true {
+            return APIResponse(403, type: "text/plain; charset=utf-8", text: "User agent not allowed\n")
+        }
+        var response: APIResponse
+        do throws(ControlError) {
+            response = try await route.handler(self)(RoutedRequest(request: request, parameters: parameters))
+        } catch {
+            response = ToxiproxyAPI.failure(error)
+        }
+        response.fields[.toxiproxyRequestID] = ToxiproxyAPI.newRequestID()
+        return response
     }
 
-    private func respond(to route: ToxiproxyRoute, body: [UInt8]) async throws(ControlError) -> APIResponse {
-        switch route {
-        case .version:
-            let type = "application/json;charset=utf-8"
-            return APIResponse(200, type: type, text: "{\"version\": \"\(ToxiproxyAPI.version)\"}\n")
-        case .proxies:
-            return .json(.object(proxies.all.map { ($0.name, json(of: $0)) }))
-        case .createProxy:
-            let definition = try ToxiproxyAPI.definition(try GoJSON(body))
-            return .json(json(of: try await proxies.create(definition)), status: 201)
-        case .proxy(let name):
-            return .json(json(of: try proxies.proxy(name)))
-        case .updateProxy(let name):
-            let proxy = try proxies.proxy(name)
-            let object = try GoJSON(body)
-            let (listen, upstream) = (try object.text("listen"), try object.text("upstream"))
-            let isEnabled = try object.flag("enabled")
-            // A Go client sends the whole proxy; an empty text keeps the value.
-            try await proxy.update(listen: listen?.nonEmpty, upstream: upstream?.nonEmpty, isEnabled: isEnabled)
-            return .json(json(of: proxy))
-        case .deleteProxy(let name):
-            try await proxies.remove(name)
-            return APIResponse(204)
-        case .toxics(let name):
-            return .json(.array(try proxies.proxy(name).state.orderedToxics.map(\.json)))
-        case .createToxic(let name):
-            let proxy = try proxies.proxy(name)
-            let toxic = try toxic(of: try GoJSON(body))
-            try await proxy.changeFaults { state throws(ControlError) in
-                guard !state.toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists }
-                guard state.toxics.count < ProxyManager.toxicLimit else {
-                    throw .limit("a proxy has at most \(ProxyManager.toxicLimit) toxics")
-                }
-                state.toxics.append(toxic)
-            }
-            return .json(toxic.json)
-        case .toxic(let name, let toxic):
-            return .json(try proxies.proxy(name).state.toxic(toxic).json)
-        case .updateToxic(let name, let toxic):
-            let proxy = try proxies.proxy(name)
-            _ = try proxy.state.toxic(toxic)
-            let object = try GoJSON(body)
-            let isStrict = isStrict
-            let changed = try await proxy.changeFaults { state throws(ControlError) in
-                guard let index = state.toxics.firstIndex(where: { $0.name == toxic }) else {
-                    throw .toxicNotFound
-                }
-                try ToxiproxyAPI.update(&state.toxics[index], object, isStrict: isStrict)
-                return state.toxics[index]
-            }
-            return .json(changed.json)
-        case .deleteToxic(let name, let toxic):
-            try await proxies.proxy(name).changeFaults { state throws(ControlError) in
-                _ = try state.toxic(toxic)
-                state.toxics.removeAll { $0.name == toxic }
-            }
-            return APIResponse(204)
-        case .reset:
-            try await proxies.reset { $0.toxics = [] }
-            return APIResponse(204)
-        case .populate:
-            return try await populate(body)
-        }
+    private func readVersion(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        let type = "application/json;charset=utf-8"
+        return APIResponse(200, type: type, text: "{\"version\": \"\(ToxiproxyAPI.version)\"}\n")
     }
 
-    /// A proxy as Toxiproxy writes it.
+    private func listProxies(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        .json(.object(proxies.all.map { ($0.name, json(of: $0)) }))
+    }
+
+    private func createProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        let definition = try definition(try GoJSON(request.request.body))
+        return .json(json(of: try await proxies.create(definition)), status: 201)
+    }
+
+    private func readProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        .json(json(of: try proxies.proxy(request["name"])))
+    }
+
+    private func updateProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        let proxy = try proxies.proxy(request["name"])
+        let object = try GoJSON(request.request.body)
+        let (listen, upstream) = (try object.text("listen"), try object.text("upstream"))
+        let isEnabled = try object.flag("enabled")
+        // A Go client sends the whole proxy; an empty text keeps the value.
+        try await proxy.update(listen: listen?.nonEmpty, upstream: upstream?.nonEmpty, isEnabled: isEnabled)
+        return .json(json(of: proxy))
+    }
+
+    private func deleteProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        try await proxies.remove(request["name"])
+        return APIResponse(204)
+    }
+
+    private func listToxics(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        .json(.array(try proxies.proxy(request["name"]).state.orderedToxics.map(\.json)))
+    }
+
+    private func createToxic(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        let proxy = try proxies.proxy(request["name"])
+        let toxic = try toxic(of: try GoJSON(request.request.body))
+        try await proxy.changeFaults { state throws(ControlError) in
+            guard !state.toxics.contains(where: { $0.name == toxic.name }) else { throw .toxicExists }
+            guard state.toxics.count < ProxyManager.toxicLimit else {
+                throw .limit("a proxy has at most \(ProxyManager.toxicLimit) toxics")
+            }
+            state.toxics.append(toxic)
+        }
+        return .json(toxic.json)
+    }
+
+    private func readToxic(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        .json(try proxies.proxy(request["name"]).state.toxic(request["toxic"]).json)
+    }
+
+    private func updateToxic(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        let (proxy, toxic) = (try proxies.proxy(request["name"]), request["toxic"])
+        _ = try proxy.state.toxic(toxic)
+        let object = try GoJSON(request.request.body)
+        let isStrict = isStrict
+        let changed = try await proxy.changeFaults { state throws(ControlError) in
+            guard let index = state.toxics.firstIndex(where: { $0.name == toxic }) else { throw .toxicNotFound }
+            try ToxiproxyAPI.update(&state.toxics[index], object, isStrict: isStrict)
+            return state.toxics[index]
+        }
+        return .json(changed.json)
+    }
+
+    private func deleteToxic(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        let toxic = request["toxic"]
+        try await proxies.proxy(request["name"]).changeFaults { state throws(ControlError) in
+            _ = try state.toxic(toxic)
+            state.toxics.removeAll { $0.name == toxic }
+        }
+        return APIResponse(204)
+    }
+
+    private func reset(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        try await proxies.reset { $0.toxics = [] }
+        return APIResponse(204)
+    }
+
     func json(of proxy: ManagedProxy) -> JSONText {
         let state = proxy.state
         var members: [(key: String, value: JSONText)] = [
@@ -115,7 +143,6 @@ package struct ToxiproxyAPI: Sendable {
         return .object(members)
     }
 
-    /// An error as Toxiproxy writes it.
     static func failure(_ error: ControlError) -> APIResponse {
         let body = JSONText.object([("error", .text(error.text)), ("status", .signed(Int64(error.toxiproxyStatus)))])
         var response = APIResponse(error.toxiproxyStatus, type: "text/plain; charset=utf-8", text: body.compact + "\n")
@@ -123,7 +150,6 @@ package struct ToxiproxyAPI: Sendable {
         return response
     }
 
-    /// Twenty letters and digits.
     private static func newRequestID() -> String {
         let digits = Array("0123456789abcdefghijklmnopqrstuv")
         return String((0..<20).map { _ in digits.randomElement() ?? "0" })
@@ -144,7 +170,6 @@ extension ManagedProxy.State {
         toxics.filter { $0.direction == .upstream } + toxics.filter { $0.direction == .downstream }
     }
 
-    /// The toxic of a name.
     func toxic(_ name: String) throws(ControlError) -> Toxic {
         guard let toxic = toxics.first(where: { $0.name == name }) else { throw .toxicNotFound }
         return toxic

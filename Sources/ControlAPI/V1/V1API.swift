@@ -23,10 +23,10 @@ package struct V1API: Sendable {
     func respond(to request: APIRequest) async -> APIResponse? {
         guard V1API.owns(request) else { return nil }
         guard let path = request.segments else { return .problem(400, "invalid", "the path can't be decoded") }
-        let matches = V1API.routes.compactMap { route in route.match(path).map { (route, $0) } }
+        let matches = APIRoute.matching(path, in: V1API.routes)
         guard !matches.isEmpty else { return .problem(404, "not-found", "there is no such path") }
-        guard let (route, parameters) = matches.first(where: { $0.0.method == request.method }) else {
-            let methods = matches.map(\.0.method.rawValue).joined(separator: ", ")
+        guard let (route, parameters) = matches.first(where: { $0.route.method == request.method }) else {
+            let methods = matches.map(\.route.method.rawValue).joined(separator: ", ")
             var response = APIResponse.problem(405, "method-not-allowed", "the methods of this path are \(methods)")
             response.fields[.allow] = methods
             return response
@@ -34,7 +34,7 @@ package struct V1API: Sendable {
         do throws(ControlError) {
             // The page's address and Prometheus' may have parameters of others.
             if request.path.hasPrefix("/v1/") { try route.check(request.parameters) }
-            return try await route.handler(self)(V1Request(request: request, parameters: parameters))
+            return try await route.handler(self)(RoutedRequest(request: request, parameters: parameters))
         } catch {
             return .problem(error)
         }
@@ -42,13 +42,11 @@ package struct V1API: Sendable {
 
     /// The most bytes of content that the path of a request takes: those of a profile where it takes one.
     func contentLimit(of request: APIRequest) -> Int {
-        guard V1API.owns(request), let path = request.segments,
-            let route = V1API.routes.first(where: { $0.method == request.method && $0.match(path) != nil })
-        else { return ControlHandler.bodyLimit }
-        return route.takesProfile ? ProfileLimits.fileBytes : ControlHandler.bodyLimit
+        guard V1API.owns(request), let path = request.segments else { return ControlHandler.bodyLimit }
+        let match = APIRoute.matching(path, in: V1API.routes).first { $0.route.method == request.method }
+        return match?.route.takesProfile == true ? ProfileLimits.fileBytes : ControlHandler.bodyLimit
     }
 
-    /// Whether the path of a request is one of this API.
     static func owns(_ request: APIRequest) -> Bool {
         request.path.hasPrefix("/v1/") || request.path == "/v1" || request.path == "/" || request.path == "/metrics"
     }
@@ -70,7 +68,6 @@ extension APIResponse {
         return response
     }
 
-    /// An error of a request.
     static func problem(_ error: ControlError) -> APIResponse {
         problem(error.status, error.code, error.text, error.problems)
     }

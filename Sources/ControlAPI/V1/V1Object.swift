@@ -51,7 +51,6 @@ struct V1Object {
 }
 
 extension V1API {
-    /// The JSON value of a document that problems call `name`.
     static func document(_ bytes: [UInt8], _ name: String, limit: Int) throws(ControlError) -> JSONNode {
         do throws(ProfileProblems) {
             return try ProfileReader.document(ProfileSource(file: name, bytes: bytes), limit: limit)
@@ -61,18 +60,15 @@ extension V1API {
     }
 }
 
-extension V1Request {
-    /// The name of the body in problems.
+extension RoutedRequest {
     static let bodyName = "body"
 
-    /// The body as a JSON value.
     func document() throws(ControlError) -> JSONNode {
         guard request.body.contains(where: { !$0.isJSONSpace }) else {
             throw .invalid("the request has no body: send a JSON value")
         }
-        return try V1API.document(request.body, V1Request.bodyName, limit: ControlHandler.bodyLimit)
+        return try V1API.document(request.body, RoutedRequest.bodyName, limit: ControlHandler.bodyLimit)
     }
 
-    /// The body as an object with keys out of `keys`.
     func object(_ keys: String...) throws(ControlError) -> V1Object { try V1Object(try document(), keys: keys) }
 }

@@ -26,7 +26,6 @@ final class DeferredReadProbe: LoopHandler {
     /// Whether probes are deferred, because many sockets were ready in the last turn.
     @exclusivity(unchecked) private(set) var isBusy = false
 
-    /// Begins to serve the loop.
     func serve(_ loop: EventLoop) { self.loop = loop }
 
     /// Adds a socket; an event before the probe clears its `awaitsProbe`.
@@ -51,7 +50,6 @@ final class DeferredReadProbe: LoopHandler {
         last._withUnsafeGuaranteedRef { $0.probeIndex = Int32(place) }
     }
 
-    /// Ends a turn of the loop.
     func endTurn() {
         isBusy = readySockets >= DeferredReadProbe.busyTurn
         readySockets = 0

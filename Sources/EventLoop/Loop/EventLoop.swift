@@ -242,7 +242,6 @@ public final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// The body of the thread.
     private func live() {
         threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
         squall_prepare_thread("squall-loop-\(index)")

@@ -45,10 +45,8 @@ final class Mailbox: Sendable {
         return outcome.taken
     }
 
-    /// Whether jobs wait.
     var hasJobs: Bool { state.withLock { !$0.jobs.isEmpty } }
 
-    /// Takes the waiting jobs.
     func takeJobs() -> [Job] {
         var count: UInt64 = 0
         _ = read(wakeDescriptor, &count, MemoryLayout<UInt64>.size)

@@ -61,7 +61,6 @@ final class TimerQueue {
     /// Becomes readable when the loop must call `fire`; watched edge-triggered, so it needn't be read.
     var wakeDescriptor: Int32 { descriptor }
 
-    /// Inserts or moves a timer.
     func set(_ timer: LoopTimer, to moment: Moment, now: Moment) {
         if timer.place < 0 {
             timer.place = heap.count

@@ -32,7 +32,6 @@ final class PipePool {
 
     /// The number of pipes in use.
     private(set) var used = 0
-    /// Whether some pipe is unused.
     var hasUnused: Bool { free != nil }
 
     /// Takes an empty pipe; `nil` if all are in use or the system refuses one of this size.

@@ -24,7 +24,6 @@ final class SlabPool {
     /// The number of slabs in use.
     private(set) var taken = 0
 
-    /// Takes an empty slab.
     func take() -> UnsafeMutablePointer<Slab> {
         let slab: UnsafeMutablePointer<Slab>
         if let first {
@@ -41,7 +40,6 @@ final class SlabPool {
         return slab
     }
 
-    /// Returns a slab to the pool.
     func give(_ slab: UnsafeMutablePointer<Slab>) {
         taken -= 1
         if kept == SlabPool.keptLimit {
@@ -53,7 +51,6 @@ final class SlabPool {
         kept += 1
     }
 
-    /// Frees all unused slabs.
     func drain() {
         while let slab = first {
             first = slab.pointee.next

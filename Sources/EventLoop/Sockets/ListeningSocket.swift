@@ -30,7 +30,6 @@ public final class ListeningSocket {
     private var isOpen = true
     /// The name of a Unix-domain socket, and its file; `nil` for TCP.
     private var unix: UnixListener?
-    /// The last accepted descriptor.
     private var lastAccepted: Int32
     /// The address of the own connection that fills the queue, until it is accepted; see `fillQueue`.
     private var filler: SocketAddress?
@@ -218,7 +217,6 @@ public final class ListeningSocket {
         loop.system.close(descriptor)
     }
 
-    /// Makes a system socket that is bound to `address` and listens.
     static func listen(on address: SocketAddress) throws(SystemError) -> Int32 {
         let descriptor = try bind(address)
         guard Glibc.listen(descriptor, backlog) == 0 else {

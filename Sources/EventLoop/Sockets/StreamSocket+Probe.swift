@@ -17,7 +17,6 @@ extension StreamSocket {
         isUnix || isBroken() ? 0 : Int(max(0, loop.system.unacknowledged(descriptor)))
     }
 
-    /// The congestion control in use.
     var congestionControl: String { CongestionControl.name(of: descriptor) }
 
     /// Flushes bytes held back for an end of the stream, see `sendScratch`.

@@ -170,7 +170,6 @@ struct SystemCalls: @unchecked Sendable {
 
     // MARK: Listening
 
-    /// A socket that is bound to an address and listens.
     func listen(on address: SocketAddress) throws(SystemError) -> Int32 {
         guard let simulation else { return try ListeningSocket.listen(on: address) }
         let descriptor = simulation.listen(on: address)

@@ -16,7 +16,6 @@ extension Link {
         return slot.map { FaultEvent(fault: $0.fault, offset: nil, effect: .cuts(.close)) }
     }
 
-    /// The identities of the faults on it.
     var faultIdentities: [Int] { faults.isEmpty ? [] : faults[0].identities }
 
     /// Switches to the faults of another generation at `now`. Bytes that have passed aren't reconsidered, and bytes
@@ -53,7 +52,6 @@ extension Link {
 }
 
 extension LinkFaults {
-    /// The identities of the faults on the link.
     var identities: [Int] { slots.map(\.fault) + alterSlots.map(\.fault) }
 
     /// Switches to the faults of another generation, with the stream at `position` in front of the first stage.

@@ -17,7 +17,6 @@ public struct PlanChange: Sendable {
     public let asksForClient: Bool
     /// The indices of the faults that are new in the plan.
     let beginning: [Int]
-    /// The identities of the faults in `removed`.
     private let removedIdentities: Set<Int>
     /// The cuts by a limit whose count goes on from a fault of the same name: the identity of each, and of that fault.
     let counting: [Int: Int]
@@ -62,65 +61,34 @@ public struct PlanChange: Sendable {
         opened: Moment,
         _ facts: ConnectionFacts = ConnectionFacts()
     ) -> ConnectionUpdate {
-        // Without a store, a client's rates are the connection's own.
-        var plan = plan
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
         guard !beginning.isEmpty else { return ConnectionUpdate(self, draft) }
         let key = plan.connectionKey(ordinal)
-        plan.add(beginning, to: &draft, facts, takesTurns: false) { $0.isHit(ordinal: ordinal, facts, key: key) }
+        // Without a store, a client's rates are the connection's own.
+        var rates = ClientBuckets()
+        for index in beginning where plan.prepared[index].isHit(ordinal: ordinal, facts, key: key) {
+            _ = plan.add(index, to: &draft, facts, turn: nil, &rates)
+        }
         return ConnectionUpdate(self, draft)
     }
 }
 
 extension Plan {
-    /// Replaces the profile. The seed, the name, the clock and the connection numbers continue; an unchanged fault keeps
-    /// its identity, what it shares between connections, and whether it has acted.
-    ///
-    /// - Parameter global: the rates shared with other proxies; without it they are the proxy's own.
-    public mutating func apply(_ profile: Profile, global: GlobalBuckets? = nil) -> PlanChange {
-        apply(profile, clock: schedule.clock, global: global)
-    }
-
-    /// Sets the clock on which the phases, `when.clock` and duty cycles run. All faults keep their identities, and live
-    /// connections their bytes. Ages of connections and rates that change over time don't follow the clock.
-    public mutating func setClock(_ clock: PhaseClock) -> PlanChange { apply(profile, clock: clock, global: nil) }
-
-    private mutating func apply(_ profile: Profile, clock: PhaseClock, global: GlobalBuckets?) -> PlanChange {
-        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, clock: clock, seed: seed)
-        var next = Plan(
-            profile,
-            seed: seed,
-            proxy: proxy,
-            schedule: schedule,
-            holdLimit: holdLimit,
-            global: global,
-            clients: clientStore,
-            after: self
-        )
-        let identities = next.identities
-        next.clientRates.keep(identities.contains)
-        clientStore?.withRates { $0.keep(identities.contains) }
-        let change = PlanChange(from: self, to: next)
-        self = next
-        return change
-    }
-
-    /// The number of connections that a fault has met; `nil` if the plan doesn't have it.
-    func turn(of identity: Int) -> Int? {
-        identities.contains(identity) ? turns[identities.index(of: identity)] : nil
+    /// The index of the fault with an identity; `nil` if the plan doesn't have it.
+    func index(of identity: Int) -> Int? {
+        identities.contains(identity) ? identities.index(of: identity) : nil
     }
 
     /// The trigger flag of a fault; `nil` if no other comes after it.
     func flag(of identity: Int) -> TriggerFlags.Flag? {
-        identities.contains(identity) ? triggers.flag(identities.index(of: identity)) : nil
+        index(of: identity).flatMap(triggers.flag)
     }
 
-    /// When the fault with an identity is on.
     func window(ofIdentity identity: Int) -> Window { prepared[identities.index(of: identity)].window }
 
     /// The rate shared by all connections that is the fault with an identity; `nil` if it is none.
     func sharedRate(of identity: Int) -> BucketPair? {
-        identities.contains(identity) ? prepared[identities.index(of: identity)].sharedRate : nil
+        index(of: identity).flatMap { prepared[$0].sharedRate }
     }
 }
 

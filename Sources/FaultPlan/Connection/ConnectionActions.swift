@@ -79,12 +79,10 @@ public struct ConnectionActions: Hashable, Sendable {
         self.next = next
     }
 
-    /// Actions on the socket of one end.
     init(_ peer: Peer, _ action: SocketAction, _ next: Next = .proceed) {
         self.init(server: peer == .server ? action : .none, client: peer == .client ? action : .none, next)
     }
 
-    /// Adds an action on the socket of an end.
     func adding(_ peer: Peer, _ action: SocketAction) -> ConnectionActions {
         var actions = self
         switch peer {

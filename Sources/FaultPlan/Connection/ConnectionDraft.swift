@@ -7,7 +7,6 @@ struct ConnectionDraft {
     let ordinal: UInt64
     /// When it was accepted.
     let opened: Moment
-    /// The phase at that moment.
     let phase: Int?
     var dialFaults = DialFaults()
     var terminators: [ConnectionTerminators.Source] = []
@@ -25,7 +24,6 @@ struct ConnectionDraft {
         self.phase = phase
     }
 
-    /// Adds what a fault that acts on HTTP messages asks for.
     mutating func noteReading(of fault: Fault, _ identity: Int) {
         guard fault.actsOnMessages else { return }
         messageFault = messageFault ?? identity
@@ -62,7 +60,6 @@ struct ConnectionDraft {
         alterSlots[direction, default: []].append(slot)
     }
 
-    /// The plan of the connection.
     func plan(schedule: Schedule, holdLimit: ByteCount) -> ConnectionPlan {
         ConnectionPlan(
             ordinal: ordinal,

@@ -166,17 +166,17 @@ public struct ConnectionState: Sendable {
     ///
     /// - Parameters:
     ///   - isOtherFinished: whether the other link has finished.
-    ///   - plan: the plan that knows the fault of an `.answer`; read only then, because a plan is costly to copy.
+    ///   - plan: the plan that knows the fault of an `.answer`.
     public mutating func linkEnded(
         _ direction: Direction,
         _ ending: Ending,
         isOtherFinished: Bool,
-        of plan: @autoclosure () -> Plan
+        of plan: Plan
     ) -> ConnectionActions {
         let (source, sink) = (Peer(sourceOf: direction), Peer(sinkOf: direction))
         switch ending {
         case .answer(let request, let fault):
-            guard case .http(.answer(let answer)) = plan().fault(fault).kind else {
+            guard case .http(.answer(let answer)) = plan.fault(fault).kind else {
                 preconditionFailure("only an http fault with an answer ends a stream in front of a request")
             }
             substitute = Substitute(request: request, answer: answer)

@@ -13,7 +13,6 @@ struct DialFaults {
     /// Leaves the connection to the kernel.
     mutating func add(_ hang: DialHold.Hang) { hangs.append(hang) }
 
-    /// Ends the connection at once.
     mutating func end(_ ending: Cut.Ending, by fault: Int) {
         endings.append(ConnectionTerminators.Source(fault: fault, window: .always, cause: .dial(ending)))
     }

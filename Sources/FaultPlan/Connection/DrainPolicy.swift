@@ -11,6 +11,7 @@ import Units
 /// | any | when both ends are gone |
 /// | no server yet, or faults of a host hold the first bytes | when the client is gone; after 24 h |
 /// | passing | when the client is gone and no byte has passed for 60 s |
+/// | faults hold the client's bytes, which aren't read | 24 h after the last byte passed |
 /// | blackholed for a time, or the server takes nothing | when the client is gone and no byte has passed for 15 min |
 /// | severed, for good | when both ends have ended their streams; 15 min after one has, or the last byte passed; after 24 h |
 /// | lingering | when the last end has taken everything, see `Linger` |
@@ -21,6 +22,8 @@ public struct DrainPolicy: Hashable, Sendable {
         case unconnected
         /// Bytes may pass.
         case passing
+        /// Faults hold bytes of the client, which isn't read meanwhile, so its end may never be seen.
+        case held
         /// The server has not acknowledged every byte.
         case unread
         /// A silent outage is in force, and may end.
@@ -60,7 +63,7 @@ public struct DrainPolicy: Hashable, Sendable {
         /// Whether the policy has anything to watch: an end is not open, or the state itself is bounded.
         public var isOfConcern: Bool {
             switch situation {
-            case .unconnected, .severed: true
+            case .unconnected, .held, .severed: true
             case .passing, .unread, .blackholed: client != .open || server != .open
             }
         }
@@ -110,7 +113,7 @@ public struct DrainPolicy: Hashable, Sendable {
             return (false, false)
         case .unread where now < quietSince + limits.blackholeGrace:
             return (false, false)
-        case .unconnected, .passing, .unread, .blackholed:
+        case .unconnected, .passing, .held, .unread, .blackholed:
             let isClientGone = view.client == .ended || view.client == .gone
             return (view.client == .ended, view.server == .ended && isClientGone)
         }
@@ -122,7 +125,7 @@ public struct DrainPolicy: Hashable, Sendable {
         switch (view.situation, view.client) {
         case (_, .open), (_, .absent), (.unread, .ended):
             return nil
-        case (.passing, .ended), (.passing, .gone), (.unread, .gone):
+        case (.passing, .ended), (.passing, .gone), (.held, .ended), (.held, .gone), (.unread, .gone):
             let isIdle = endedSince != nil && view.passed == passed && now >= quietSince + limits.shortageGrace
             return isIdle ? (view.client == .gone ? 0 : 2) : nil
         case (.unconnected, .gone), (.blackholed, .gone), (.severed, .gone):
@@ -157,8 +160,10 @@ public struct DrainPolicy: Hashable, Sendable {
             min(begun + limits.limit, quietSince + limits.blackholeGrace)
         case (.blackholed, .gone, _), (.unread, .gone, _):
             quietSince + limits.blackholeGrace
-        case (.passing, .gone, _):
+        case (.passing, .gone, _), (.held, .gone, _):
             quietSince + limits.goneGrace
+        case (.held, .open, _), (.held, .ended, _):
+            idleSince + limits.limit
         case (.passing, .open, _), (.passing, .ended, _), (.blackholed, .open, _), (.blackholed, .ended, _),
             (.unread, .open, _), (.unread, .ended, _):
             .distantFuture

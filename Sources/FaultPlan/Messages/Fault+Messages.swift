@@ -1,13 +1,11 @@
 import FaultProfile
 
 extension Fault {
-    /// Whether the fault needs the positions of HTTP messages.
     var actsOnMessages: Bool { kind.isAboutMessages || condition.http != nil || kind.base != .connection }
 
     /// Whether the fault is on only within selected messages. Offsets counted in messages select by themselves.
     var isGated: Bool { !kind.isAboutMessages && condition.http != nil && kind.base == .connection }
 
-    /// Whether the fault acts on the link of a direction.
     func acts(on direction: Direction) -> Bool {
         if let stream = kind.ownStream { return stream.includes(direction) }
         // A request has no status.

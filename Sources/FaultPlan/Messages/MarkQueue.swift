@@ -27,7 +27,6 @@ struct MarkQueue {
     /// Whether the queue holds no mark, including those that `next` has returned lately.
     var isEmpty: Bool { marks.isEmpty }
 
-    /// The number of waiting marks.
     var waiting: Int { marks.count - head }
 
     mutating func append(_ mark: Mark) { marks.append(mark) }
@@ -106,7 +105,6 @@ struct MarkQueue {
         return offset - vanishedBefore - begun
     }
 
-    /// The first change within the content of a mark.
     private func firstGap(in mark: Mark) -> Range<Int64>? {
         guard case .body(_, let start, let count) = mark, nextChange < changes.count else { return nil }
         let gap = changes[nextChange].gap

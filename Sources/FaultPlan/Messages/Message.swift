@@ -120,7 +120,6 @@ public enum Mark: Hashable, Sendable {
         }
     }
 
-    /// The mark at another offset.
     func moved(to offset: Int64) -> Mark {
         switch self {
         case .message(let message, _): .message(message, at: offset)

@@ -8,7 +8,6 @@ import Units
 final class MessageFilter: Sendable {
     /// `nil` selects every request and every final response.
     let condition: HTTPCondition?
-    /// The key of the chance of each request.
     let key: RandomKey
 
     init(_ condition: HTTPCondition?, key: RandomKey) {
@@ -61,7 +60,6 @@ struct MessageGate {
         }
     }
 
-    /// The number of remembered intervals.
     var count: Int { intervals.count }
 
     /// Removes the intervals that end at or before `position`.

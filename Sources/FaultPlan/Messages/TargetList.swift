@@ -11,10 +11,8 @@ struct TargetList {
         self.aim = aim
     }
 
-    /// The number of remembered targets.
     var count: Int { targets.count }
 
-    /// The first target.
     var first: MessageAim.Target? { targets.first }
 
     mutating func note(_ mark: Mark) {
@@ -30,10 +28,8 @@ struct TargetList {
 
     mutating func removeFirst() { targets.removeFirst() }
 
-    /// Removes the targets in `range`.
     mutating func removeAll(in range: Range<Int64>) { targets.removeAll { range.contains($0.position) } }
 
-    /// Removes the targets before `position`.
     mutating func pass(_ position: Int64) {
         while let first = targets.first, first.position < position { targets.removeFirst() }
     }

@@ -103,13 +103,9 @@ struct BandwidthStage: FaultStage {
             wake = max(next, now.addingSaturated(Self.longestQuantum))
         }
         context.wake(at: context.now.advanced(byNanoseconds: wake.subtractingSaturated(now)))
-        var output = progress
-        output.clamp(to: limit)
-        output.isThrottled = true
-        return output
+        return progress.throttled(at: limit)
     }
 
-    /// See `RateCurve.rateConstantFor`.
     func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 { curve.rateConstantFor(after: time.age) }
 
     /// Gives up what other stages, which let bytes come to `availableEnd`, don't use, except the burst or a quantum.

@@ -15,7 +15,6 @@ struct CorruptStage: AlteringStage {
     /// The positions in messages, if the offset counts in messages.
     private var targets: TargetList?
     private let key: RandomKey
-    /// The number of reported flips.
     private var reported = 0
     /// The bit to flip, if the profile gives it.
     private let bit: Int?
@@ -42,42 +41,34 @@ struct CorruptStage: AlteringStage {
         }
     }
 
-    /// See `Link.simplify`.
     mutating func simplify() { isSimplified = true }
 
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
-    /// The next offset to corrupt, given that `vanished` bytes were removed before it; `Int64.max` if none.
     func next(vanished: Int64) -> Int64 {
         guard let targets else { return nextOffset }
         return targets.first.map { $0.position.subtractingSaturated(vanished) } ?? .max
     }
 
-    /// Another fault removed these source bytes.
     mutating func vanished(_ range: Range<Int64>) { targets?.removeAll(in: range) }
 
-    /// Whether the fault acts at a rate.
     var hasRate: Bool { rate != nil }
 
-    /// The work so far, see `Link.work`: a draw is a fraction of an answer.
+    // A draw is a fraction of an answer.
     var work: Int { (rate?.draws ?? 0) / 4 }
 
-    /// Bytes of a rate before `offset` pass while the fault is off.
     mutating func spare(before offset: Int64) { sparedEnd = max(sparedEnd, offset) }
 
-    /// Skips the spared bytes, so that `next` is right again.
     mutating func skipSpared() {
         guard sparedEnd > nextOffset, nextOffset < .max else { return }
         rate?.skip(to: sparedEnd)
         nextOffset = rate?.next ?? .max
     }
 
-    /// Skips the byte at `next`, which passed while the fault was off.
     mutating func miss() {
         if targets == nil { nextOffset = .max } else { targets?.removeFirst() }
     }
 
-    /// Flips a bit of the byte at `next`.
     mutating func alter(index: Int64, available: Int64) -> Altered {
         if let target = targets?.first {
             targets?.removeFirst()
@@ -125,12 +116,10 @@ extension Corrupt {
 }
 
 extension RandomKey {
-    /// The key of a connection's draws.
     init(seed: UInt64, proxy: String, connection: UInt64) {
         self = RandomKey(seed: seed).adding(proxy).adding(connection)
     }
 
-    /// The key of a fault's draws for a direction.
     func adding(_ direction: Direction, _ fault: String) -> RandomKey { adding(direction.rawValue).adding(fault) }
 }
 

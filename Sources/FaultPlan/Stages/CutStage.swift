@@ -175,9 +175,7 @@ struct CutStage: FaultStage {
     }
 
     private func bounded(_ progress: StreamProgress, by offset: Int64) -> StreamProgress {
-        var output = progress
-        output.clamp(to: offset)
-        return output
+        return progress.clamped(to: offset)
     }
 
     private mutating func end(at offset: Int64, _ context: inout StageContext) -> StreamProgress {

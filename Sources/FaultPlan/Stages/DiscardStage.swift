@@ -7,7 +7,6 @@ struct DiscardStage: FaultStage {
     private let closeAfter: Int64?
     /// When the last byte came, or the fault came on; `nil` while it is off.
     private var quietSince: Moment?
-    /// Whether the fault has dropped bytes.
     private(set) var hasLostBytes = false
 
     init(_ discard: Discard) {

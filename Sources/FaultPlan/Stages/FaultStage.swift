@@ -176,14 +176,14 @@ extension Stage {
         return call(Call.self, argument, &nothing)
     }
 
-    /// See `FaultStage`.
+    // See `FaultStage` for all of these.
+
     mutating func begin(at position: Int64) { ask(Begin.self, position) }
-
-    /// See `FaultStage`.
     mutating func withdrawEnd(after position: Int64) { ask(WithdrawEnd.self, position) }
-
-    /// See `FaultStage`.
     mutating func traits() -> StageTraits { ask(Traits.self, ()) }
+    mutating func settle(at availableEnd: Int64, now: Moment) { ask(Settle.self, (availableEnd, now)) }
+    mutating func work() -> Int { ask(Work.self, ()) }
+    mutating func leave() { ask(Leave.self, ()) }
 
     /// See `FaultStage`; also sets the number of remembered positions in the context.
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
@@ -193,25 +193,14 @@ extension Stage {
     /// See `FaultStage`; returns the number of remembered positions.
     mutating func note(_ mark: Mark) -> Int { ask(Note.self, mark) }
 
-    /// See `FaultStage`.
-    mutating func settle(at availableEnd: Int64, now: Moment) { ask(Settle.self, (availableEnd, now)) }
-
     /// See `FaultStage`; returns how late the stage may be called from now on.
     mutating func simplify(isBesideRate: Bool) -> Int64 { ask(Simplify.self, isBesideRate) }
 
-    /// See `FaultStage`.
     mutating func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 {
         ask(RateConstantFor.self, (now, time))
     }
 
-    /// See `FaultStage`.
     mutating func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? {
         ask(Standstill.self, (now, time, isActive))
     }
-
-    /// See `FaultStage`.
-    mutating func work() -> Int { ask(Work.self, ()) }
-
-    /// See `FaultStage`.
-    mutating func leave() { ask(Leave.self, ()) }
 }

@@ -79,7 +79,6 @@ struct DroppedResponses: AlteringStage {
         )
     }
 
-    /// Another fault removed these source bytes.
     mutating func vanished(_ range: Range<Int64>) {
         while let first = intervals.first, range.contains(first.range.lowerBound) {
             if range.upperBound < first.range.upperBound {
@@ -90,7 +89,6 @@ struct DroppedResponses: AlteringStage {
         }
     }
 
-    /// Skips a response that came while the fault was off.
     mutating func miss() { intervals.removeFirst() }
 }
 

@@ -49,9 +49,7 @@ struct HalfOpenStage: FaultStage {
         case .blackholed:
             context.isBlackholed = true
         }
-        var output = progress
-        output.clamp(to: offset)
-        return output
+        return progress.clamped(to: offset)
     }
 
     private mutating func advance(_ progress: StreamProgress, _ context: inout StageContext, age: Int64)
@@ -77,9 +75,7 @@ struct HalfOpenStage: FaultStage {
             state = .blackholed(isReported: true)
             context.effect = .silences
         }
-        var output = progress
-        output.availableEnd = progress.position
-        return output
+        return progress.withNothingAvailable
     }
 }
 

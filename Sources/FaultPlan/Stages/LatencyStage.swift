@@ -19,7 +19,6 @@ struct LatencyStage: FaultStage {
     static let jointFraction: Int64 = 2_048
 
     private struct Interval {
-        /// The end of the interval.
         var end: Int64
         /// When it may leave, in nanoseconds.
         var release: Int64
@@ -31,7 +30,6 @@ struct LatencyStage: FaultStage {
     private let spikes: SpikeTimes?
     /// How late an interval may leave when very many are in the line.
     private let tolerance: Int64
-    /// Whether bytes can be delayed at all.
     let delays: Bool
     /// How far apart two delays may lie, in nanoseconds.
     private let spread: Int64
@@ -70,10 +68,8 @@ struct LatencyStage: FaultStage {
         )
     }
 
-    /// The number of intervals in the line.
     var count: Int { intervals.count }
 
-    /// The work so far, see `Link.work`.
     var work: Int { draws.cost / 4 }
 
     /// How late it may be called beside a rate: until a spike begins or ends.
@@ -89,10 +85,8 @@ struct LatencyStage: FaultStage {
         return Moment(nanoseconds: min(arrival, change))
     }
 
-    /// See `FaultStage.begin`.
     mutating func begin(at position: Int64) { (arrived, released, batchStart) = (position, position, position) }
 
-    /// See `FaultStage.withdrawEnd`.
     mutating func withdrawEnd(after position: Int64) {
         end = -1
         arrived = min(arrived, position)

@@ -19,7 +19,6 @@ struct LossStage: FaultStage {
 
     var traits: StageTraits { StageTraits(holds: true, isSender: true, measuresAvailability: true, isPaced: true) }
 
-    /// The work so far, see `Link.work`.
     var work: Int { sender.steps }
 
     init(_ loss: Loss, key: RandomKey, losing lost: VirtualSender.Losses) {
@@ -56,10 +55,7 @@ struct LossStage: FaultStage {
         context.takeLimit = sender.roomEnd
         guard wanted > sender.released else { return progress }
         context.wake(at: Moment(nanoseconds: wake))
-        var output = progress
-        output.clamp(to: sender.released)
-        output.isThrottled = true
-        return output
+        return progress.throttled(at: sender.released)
     }
 }
 

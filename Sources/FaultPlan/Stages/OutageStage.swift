@@ -73,9 +73,7 @@ struct OutageStage: FaultStage {
 
     private func silent(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         context.isPaused = true
-        var output = progress
-        output.availableEnd = progress.position
-        return output
+        return progress.withNothingAvailable
     }
 }
 

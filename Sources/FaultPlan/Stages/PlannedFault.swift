@@ -58,38 +58,30 @@ struct StagePlace {
     let turn: Int?
     /// The shared rate of the direction, if the fault is one.
     let rate: SharedBucket?
-    /// The key of the connection's draws.
     let connectionKey: RandomKey
 
-    /// The fault's identity.
     var fault: Int { source.identity }
-    /// Whether the fault is narrowed to messages.
     var isNarrowed: Bool { source.fault.condition.http != nil }
     /// The messages that the fault is narrowed to. A request and its response have one draw.
     var filter: MessageFilter {
         MessageFilter(source.fault.condition.http, key: connectionKey.adding(source.fault.name))
     }
-    /// The key of the fault's draws.
     var key: RandomKey { connectionKey.adding(direction, source.fault.name) }
 
     /// The key of the fault's draws for all connections.
     var commonKey: RandomKey { source.key }
 
-    /// Whether the fault acts on `direction`.
     func acts(on direction: Direction) -> Bool { source.fault.acts(on: direction) }
 }
 
 /// The context of a fault on a new connection.
 struct DialContext {
     let source: PreparedFault
-    /// The key of the connection's draws.
     let connectionKey: RandomKey
 
-    /// The fault's identity.
     var fault: Int { source.identity }
     var window: Window { source.window }
     /// Whether the fault is narrowed to messages, of which none has come.
     var isNarrowed: Bool { source.fault.condition.http != nil }
-    /// The key of the fault's draws for the connection.
     var key: RandomKey { connectionKey.adding(source.fault.name) }
 }

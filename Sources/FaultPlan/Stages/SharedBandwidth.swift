@@ -9,7 +9,6 @@ import Units
 public final class SharedBucket: Sendable {
     private let curve: RateCurve
     private let burst: Int64
-    /// The quantum of a constant rate.
     private let steadyQuantum: Int64?
     /// The start of the rate's curve.
     private let start: Int64
@@ -32,7 +31,6 @@ public final class SharedBucket: Sendable {
         }
     }
 
-    /// See `RateCurve.rateConstantFor`.
     func rateConstantFor(after moment: Int64) -> Int64 {
         curve.rateConstantFor(after: moment.subtractingSaturated(start))
     }
@@ -72,7 +70,6 @@ public final class SharedBucket: Sendable {
     /// The time from which the burst would have passed by `now`.
     private func burstBegin(at now: Int64) -> Int64 { begin(of: burst, until: now) }
 
-    /// The time from which `bytes` pass until `end`.
     func begin(of bytes: Int64, until end: Int64) -> Int64 {
         start.addingSaturated(curve.time(before: end.subtractingSaturated(start), forBytes: bytes))
     }
@@ -184,13 +181,9 @@ struct SharedBandwidthStage: FaultStage {
             if progress.isThrottled { unusedAt = now } else { leave() }
             return progress
         }
-        var output = progress
-        output.clamp(to: granted)
-        output.isThrottled = true
-        return output
+        return progress.throttled(at: granted)
     }
 
-    /// See `RateCurve.rateConstantFor`.
     func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 {
         bucket.rateConstantFor(after: now.nanoseconds)
     }

@@ -19,14 +19,12 @@ struct SliceStage: FaultStage {
     private var start: Int64 = 0
     private var end: Int64 = 0
     private var pausedUntil: Int64 = .min
-    /// The end of the slice being written.
     private var writeEnd: Int64 = 0
     /// Whether nothing is written, so that late calls catch up.
     private var isSimplified = false
     /// The times of the last two calls at different times.
     private var askedBefore: Int64 = .min
     private var askedAt: Int64 = .min
-    /// The draws of a simplified stage.
     private var draws = 0
 
     init(_ slice: Slice, key: RandomKey) {
@@ -88,9 +86,7 @@ struct SliceStage: FaultStage {
         let limit = now < pausedUntil ? start : end
         if wanted <= limit { return progress }
         if now < pausedUntil { context.wake(at: Moment(nanoseconds: pausedUntil)) }
-        var output = progress
-        output.clamp(to: limit)
-        return output
+        return progress.clamped(to: limit)
     }
 
     /// Advances a simplified stage: passes all slices that are due since the last call.
@@ -114,9 +110,7 @@ struct SliceStage: FaultStage {
         }
         if progress.bytesAtAvailableEnd <= limit { return progress }
         if now < pausedUntil { context.wake(at: Moment(nanoseconds: pausedUntil)) }
-        var output = progress
-        output.clamp(to: limit)
-        return output
+        return progress.clamped(to: limit)
     }
 
     /// The length of the slice at `position`, drawn evenly from the span by a 64 × 64-bit product.

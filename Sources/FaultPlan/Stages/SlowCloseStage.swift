@@ -21,9 +21,7 @@ struct SlowCloseStage: FaultStage {
             if context.now >= due { return progress }
             context.wake(at: due)
         }
-        var output = progress
-        output.clamp(to: progress.bytes)
-        return output
+        return progress.clamped(to: progress.bytes)
     }
 }
 

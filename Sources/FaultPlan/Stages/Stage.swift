@@ -14,14 +14,12 @@ enum Stage {
     case outage(Box<OutageStage>)
     case trace(Box<TraceStage>)
     case slice(Box<SliceStage>)
-    case slowReader(Box<SlowReaderStage>)
     case loss(Box<LossStage>)
     case http(HTTPStage)
     case halfOpen(HalfOpenStage)
     case slowClose(SlowCloseStage)
     case discard(DiscardStage)
 
-    /// Calls the stage in place.
     mutating func call<Call: StageCall>(
         _: Call.Type,
         _ argument: Call.Argument,
@@ -51,9 +49,6 @@ enum Stage {
             return Call.call(&stage.value, argument, &context)
         case .slice(var stage):
             defer { self = .slice(stage) }
-            return Call.call(&stage.value, argument, &context)
-        case .slowReader(var stage):
-            defer { self = .slowReader(stage) }
             return Call.call(&stage.value, argument, &context)
         case .loss(var stage):
             defer { self = .loss(stage) }
@@ -107,7 +102,6 @@ enum Alterer {
 }
 
 extension Stage {
-    /// Continues the count of a cut that this one replaces.
     mutating func continueCount(of last: Stage) {
         guard case .cut(var cut) = self, case .cut(let old) = last else { return }
         cut.value.continueCount(of: old.value)
@@ -121,35 +115,17 @@ extension Stage {
         self = .discard(discard)
     }
 
-    /// Whether the stage is a discard.
     var losesBytes: Bool { if case .discard = self { true } else { false } }
 
-    /// Whether the stage is a discard that has lost bytes.
     var hasLostBytes: Bool { if case .discard(let discard) = self { discard.hasLostBytes } else { false } }
 }
 
 extension FaultKind {
     /// The fault's effects on connections.
     var planned: any PlannedFault {
-        switch self {
-        case .latency(let latency): latency
-        case .bandwidth(let bandwidth): bandwidth
-        case .cut(let cut): cut
-        case .stall(let stall): stall
-        case .outage(let outage): outage
-        case .corrupt(let corrupt): corrupt
-        case .truncate(let truncate): truncate
-        case .insert(let insert): insert
-        case .trace(let trace): trace
-        case .slice(let slice): slice
-        case .slowReader(let reader): reader
-        case .loss(let loss): loss
-        case .http(let fault): fault
-        case .connect(let connect): connect
-        case .connectionLimit(let limit): limit
-        case .slowClose(let close): close
-        case .halfOpen(let halfOpen): halfOpen
-        case .discard(let discard): discard
+        guard let planned = data as? any PlannedFault else {
+            preconditionFailure("the kind \(name.rawValue) doesn't conform to PlannedFault beside its stage")
         }
+        return planned
     }
 }

@@ -3,7 +3,6 @@ import Units
 
 /// The clocks of a link at one moment, in nanoseconds.
 struct LinkTime {
-    /// The age of the connection.
     var age: Int64 = 0
     /// The time on the proxy's clock; below zero before its start.
     var clock: Int64 = 0
@@ -21,13 +20,11 @@ struct StageContext {
     var readEnd: Int64?
     /// Whether a sender's buffer limits what is taken in, whatever later stages have room for.
     private var isBuffered = false
-    /// The time on the clocks.
     var time = LinkTime()
     /// The age of the connection, in nanoseconds.
     var age: Int64 { time.age }
     /// Whether the link stands still: nothing enters it, and what a queue in it could carry meanwhile is lost.
     var isStill = false
-    /// The bytes delivered by the link.
     let delivered: Int64
     /// The bytes delivered or, with a delay line, in the delay line.
     let settled: Int64
@@ -116,15 +113,12 @@ struct StageContext {
         isBuffered = isSender && limit < .max
     }
 
-    /// Limits a write to end at `offset`.
     mutating func limitWrites(to offset: Int64) {
         if offset < writeLimit { writeLimit = offset }
     }
 
-    /// Counts lost bytes of a rate.
     mutating func lose(_ bytes: Int64) { lostBytes = lostBytes.addingSaturated(bytes) }
 
-    /// Closes the connection now.
     mutating func close() {
         closes = true
         hasActed = true
@@ -136,7 +130,6 @@ struct StageContext {
         wake(at: moment)
     }
 
-    /// Asks for a call at `moment`.
     mutating func wake(at moment: Moment) {
         if moment < wake { wake = moment }
     }

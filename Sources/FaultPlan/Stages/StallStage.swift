@@ -65,9 +65,7 @@ struct StallStage: FaultStage {
                 }
                 context.wake(at: end)
             }
-            var output = progress
-            output.clamp(to: offset)
-            return output
+            return progress.clamped(to: offset)
         }
     }
 

@@ -88,10 +88,7 @@ struct TraceStage: FaultStage {
     /// `progress` up to what the opportunities have passed.
     private func throttled(_ progress: StreamProgress) -> StreamProgress {
         guard progress.bytesAtAvailableEnd > granted else { return progress }
-        var output = progress
-        output.clamp(to: granted)
-        output.isThrottled = true
-        return output
+        return progress.throttled(at: granted)
     }
 
     /// How late it may be called beside a rate: an eighth of the time in which a full queue drains, at least 1 ms.

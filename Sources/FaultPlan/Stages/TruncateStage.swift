@@ -25,7 +25,6 @@ struct TruncateStage: AlteringStage {
 
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
-    /// The next offset to remove at, given that `vanished` bytes were removed before it; `Int64.max` if none.
     func next(vanished: Int64) -> Int64 {
         guard let target = targets?.first else { return nextOffset }
         // Some of the bytes may have been removed already.
@@ -53,7 +52,6 @@ struct TruncateStage: AlteringStage {
         return Altered(alteration: .drop(index: index, count: count), reported: reported)
     }
 
-    /// Skips bytes that came while the fault was off.
     mutating func miss() { finish() }
 
     private mutating func finish() {

@@ -61,7 +61,6 @@ extension FaultDefinition {
     func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {}
     func replayed(at event: ReplayedPosition) -> FaultKind? { nil }
 
-    /// "a cut fault".
     static var title: String { "\(article) \(word) fault" }
 
     /// All keys of the kind: the common ones, then its own.
@@ -155,11 +154,8 @@ package struct FaultFigures {
 
 /// The position of a journal event.
 package struct ReplayedPosition {
-    /// The position.
     package let at: ByteCount
-    /// The base of the position.
     package let base: OffsetBase
-    /// The longest uninterrupted time of the fault.
     package let longestInterval: Duration
     /// The bit that the fault drew for the position, from 0 to 7.
     package let drawnBit: @Sendable () -> Int

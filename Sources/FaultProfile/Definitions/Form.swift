@@ -1,7 +1,7 @@
 import Units
 
 /// Reads and writes a value of a profile.
-struct Form<Value: Sendable>: Sendable {
+package struct Form<Value: Sendable>: Sendable {
     /// Reads the value of a key; `nil` where it can't be read, which is reported.
     typealias Read = @Sendable (_ node: JSONNode, _ key: String, inout ProfileDecoder) -> Value?
 
@@ -57,7 +57,6 @@ struct Form<Value: Sendable>: Sendable {
         )
     }
 
-    /// A text with a value and its unit.
     static func measure(
         _ shape: ValueForm,
         _ example: String,
@@ -78,7 +77,7 @@ struct Form<Value: Sendable>: Sendable {
 extension Form<Duration> {
     static var duration: Form { measure(.duration, "250 ms", Duration.init(parsing:)) { $0.text } }
 
-    static var positiveDuration: Form {
+    package static var positiveDuration: Form {
         duration.only(
             .positiveDuration,
             where: { $0 > .zero },
@@ -185,7 +184,7 @@ extension Form<Probability> {
 }
 
 extension Form<Bool> {
-    static var flag: Form {
+    package static var flag: Form {
         Form(
             .flag,
             read: { node, key, decoder in
@@ -200,7 +199,6 @@ extension Form<Bool> {
 }
 
 extension Form<String> {
-    /// A text of up to `limit` characters.
     static func text(_ shape: ValueForm = .text, limit: Int = ProfileLimits.textLength) -> Form {
         Form(shape, read: { $2.text($0, key: $1, limit: limit) }, write: { .text($0) })
     }

@@ -33,6 +33,8 @@ package struct ObjectShape: Sendable {
     var oneOfExample = ""
     /// Further rules of the schema.
     package var rules: [(key: String, value: JSONText)] = []
+    /// Words of other tools for its keys.
+    var words: [ForeignWords.Entry] = []
 
     /// The object with the meanings of its keys: a line "key: meaning" for each.
     func explained(_ texts: String) -> ObjectShape {
@@ -45,7 +47,6 @@ package struct ObjectShape: Sendable {
         return shape
     }
 
-    /// Whether `word` is a key or close to one.
     func hasKey(near word: String) -> Bool {
         let names = keys.map(\.name)
         return names.contains(word) || !Spelling.nearest(to: word, among: names).isEmpty
@@ -63,6 +64,17 @@ package struct ObjectShape: Sendable {
 }
 
 extension ObjectShape {
+    /// The shape of an object of another document: required keys, each with an example in JSON, and optional ones.
+    package init(
+        title: String,
+        required: KeyValuePairs<String, String>,
+        optional: [String],
+        words: [ForeignWords.Entry]
+    ) {
+        let keys = required.map { KeyShape.required($0.key, ValueForm(nil, "", $0.value, .null)) }
+        self.init(title: title, keys: keys + optional.map { .optional($0, .text) }, words: words)
+    }
+
     static let profile = ObjectShape(
         title: "a profile",
         keys: [

@@ -37,7 +37,6 @@ struct Field<Root: Sendable>: Sendable {
         return Field(shape: shape, read: read, write: write)
     }
 
-    /// A required key.
     static func required<Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value> & Sendable,

@@ -6,9 +6,7 @@ package struct ValueForm: Sendable {
     package let name: String?
     /// The description for the pages: "duration above zero".
     package var words: String
-    /// An example in JSON.
     let example: String
-    /// Its definition in the schema.
     package let schema: JSONText
     /// The forms of the elements, if it is a list.
     package let elements: [ValueForm]
@@ -45,7 +43,6 @@ package struct ValueForm: Sendable {
         )
     }
 
-    /// One of the given words.
     static func choice(_ words: [String]) -> ValueForm {
         let marked = words.map { "`\($0)`" }
         let list = marked.dropLast().joined(separator: ", ") + (words.count > 1 ? " or " : "") + (marked.last ?? "")
@@ -149,7 +146,6 @@ extension ValueForm {
         )
     }
 
-    /// An object with a definition of its own.
     private static func object(_ name: String, words: String = "object", _ example: String) -> ValueForm {
         ValueForm(name, words, example, .definition(name))
     }
@@ -158,7 +154,6 @@ extension ValueForm {
         ValueForm(definition, "name", "\"a-name\"", .string(Pattern.uncontrolled, limit: limit, least: 1))
     }
 
-    /// An object whose keys are names.
     private static func map(_ members: [(key: String, value: JSONText)]) -> JSONText {
         .object([("type", .text("object"))] + members)
     }

@@ -40,7 +40,6 @@ struct JSONCursor {
         return true
     }
 
-    /// Takes characters while `condition` holds.
     mutating func take(while condition: (Unicode.Scalar) -> Bool) -> String {
         var view = String.UnicodeScalarView()
         while let scalar, condition(scalar) {
@@ -54,7 +53,6 @@ struct JSONCursor {
 extension Unicode.Scalar {
     /// The white space of RFC 8259 §2.
     var isJSONSpace: Bool { self == " " || self == "\t" || self == "\n" || self == "\r" }
-    /// Whether it ends a line.
     var isLineEnd: Bool { self == "\n" || self == "\r" }
     var isDigit: Bool { ("0"..."9").contains(self) }
     /// A letter, digit or sign that a number, a word or a value with a unit may be made of.

@@ -22,10 +22,8 @@ extension JSONNode {
     /// The number, or 0.
     package var number: Double { if case .number(let digits) = value { Double(digits) ?? 0 } else { 0 } }
 
-    /// Whether it is `true`.
     package var isTrue: Bool { if case .boolean(true) = value { true } else { false } }
 
-    /// The value as compact JSON.
     package var compactText: String { jsonText.compact }
 
     /// An object as compact JSON without the member of a key.

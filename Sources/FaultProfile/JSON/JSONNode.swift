@@ -1,7 +1,7 @@
 /// A value of a JSON document, and where it begins.
 package struct JSONNode: Sendable {
     package let value: JSONValue
-    let place: SourcePlace
+    package let place: SourcePlace
 
     /// The line where it begins, from 1.
     package var line: Int { place.place.line }

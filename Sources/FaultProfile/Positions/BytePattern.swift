@@ -19,7 +19,6 @@ public struct BytePattern: Hashable, Sendable {
         return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Two digits for each byte.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef")
         return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })

@@ -6,9 +6,7 @@ struct FaultDraft {
     let place: SourcePlace
     let stream: StreamSelection
     var condition: Condition
-    /// The place of the value of `after`.
     let afterPlace: SourcePlace?
-    /// The places of the names in `when.proxy`.
     let proxyPlaces: [SourcePlace]
     let kind: FaultKind
 }
@@ -46,7 +44,6 @@ struct ProfileDraft {
     var source: String?
     /// Sentences added to the source if the profile has a fault of their kind.
     var notes: [(kind: FaultKind.Name, text: String)] = []
-    /// The place of the source.
     var sourcePlace: SourcePlace?
     var seed: UInt64?
     var extends: (reference: String, place: SourcePlace)?

@@ -46,7 +46,6 @@ extension ProfileDecoder {
 /// The rules for addresses: `unix:` and the name of a Unix socket, or `host:port`, a name (RFC 1123 §2.1, underscores allowed), an IPv4 address, or an
 /// IPv6 address in brackets (RFC 3986 §3.2.2, no zone); a decimal port without leading zeros.
 enum AddressText {
-    /// Throws what is wrong with `text`.
     static func check(_ text: String, lowestPort: Int, example: String) throws(UnitError) {
         if UnixSocketName.isMeant(by: text) {
             _ = try UnixSocketName(parsing: text)

@@ -46,7 +46,6 @@ extension ProfileDecoder {
         report("a fault needs the key “kind”", remedy: "add one of the kinds \(list)", at: place, code: .missingKey)
     }
 
-    /// The remedy for a value in place of a fault.
     private static func remedy(forFault node: JSONNode) -> String {
         if case .text(let word) = node.value {
             if let example = ForeignWords.example(of: word) { return "write “\(example)”" }

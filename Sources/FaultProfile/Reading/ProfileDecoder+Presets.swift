@@ -67,7 +67,6 @@ extension ProfileDecoder {
         return members
     }
 
-    /// The texts of `notes` by the kinds of faults that they are about.
     private mutating func notes(_ object: CheckedObject) -> [(kind: FaultKind.Name, text: String)]? {
         guard let node = object["notes"] else { return nil }
         guard case .object(let members) = node.value else {
@@ -104,7 +103,6 @@ extension ProfileDecoder {
         return text.isEmpty || text.hasSuffix(".") || text.hasSuffix(",") ? text : text + "."
     }
 
-    /// Adds the notes about the kinds of faults that a profile has to its source.
     mutating func addNotes(of draft: ProfileDraft, to profile: inout Profile) {
         let kinds = Set(profile.allFaults.map(\.kind.name))
         let notes = draft.notes.filter { kinds.contains($0.kind) }.map(\.text)

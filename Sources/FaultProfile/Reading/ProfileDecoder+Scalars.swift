@@ -2,7 +2,7 @@ import Units
 
 extension ProfileDecoder {
     /// The value of a key in a form; `nil` where the object doesn't have the key, or has a value that can't be read.
-    mutating func read<Value>(_ form: Form<Value>, _ object: CheckedObject, _ key: String) -> Value? {
+    package mutating func read<Value>(_ form: Form<Value>, _ object: CheckedObject, _ key: String) -> Value? {
         object[key].flatMap { form.read($0, key, &self) }
     }
 
@@ -36,7 +36,7 @@ extension ProfileDecoder {
         return true
     }
 
-    mutating func text(_ node: JSONNode, key: String, limit: Int) -> String? {
+    package mutating func text(_ node: JSONNode, key: String, limit: Int) -> String? {
         guard case .text(let text) = node.value else {
             reportType(of: node, expected: "a text", key: key, remedy: "write it in double quotes")
             return nil
@@ -47,8 +47,7 @@ extension ProfileDecoder {
         return nil
     }
 
-    /// A whole number from `range`.
-    mutating func wholeNumber(_ node: JSONNode, key: String, in range: ClosedRange<UInt64>) -> UInt64? {
+    package mutating func wholeNumber(_ node: JSONNode, key: String, in range: ClosedRange<UInt64>) -> UInt64? {
         let remedy = "write a whole number from \(range.lowerBound) to \(range.upperBound), without quotes"
         guard case .number(let digits) = node.value else {
             reportType(of: node, expected: "a whole number", key: key, remedy: remedy)
@@ -94,7 +93,7 @@ extension ProfileDecoder {
     }
 
     /// What `parse` makes of a text; `nil` where it throws, which is reported.
-    mutating func parsed<Value>(
+    package mutating func parsed<Value>(
         _ text: String,
         at place: SourcePlace,
         _ parse: (String) throws(UnitError) -> Value

@@ -1,7 +1,7 @@
 import Units
 
 /// An object whose keys have been checked against its shape.
-struct CheckedObject {
+package struct CheckedObject {
     let shape: ObjectShape
     let place: SourcePlace
     private let members: [String: JSONMember]
@@ -13,7 +13,7 @@ struct CheckedObject {
     }
 
     /// The value of a key; `nil` if the object doesn't have it.
-    subscript(key: String) -> JSONNode? {
+    package subscript(key: String) -> JSONNode? {
         precondition(shape.keys.contains { $0.name == key }, "\(shape.title) has no key “\(key)” in its table of keys.")
         return members[key]?.node
     }
@@ -25,12 +25,11 @@ struct CheckedObject {
 /// Turns JSON values into the data of a profile, and reports every value that can't be turned.
 ///
 /// A function that gives `nil` has reported why, unless the value wasn't there.
-struct ProfileDecoder {
-    var problems: ProblemList
+package struct ProfileDecoder {
+    package var problems: ProblemList
     /// Gives the files that a profile names.
-    let resolve: ProfileReader.Resolver
-    /// The file that is being read.
-    var file = ""
+    package let resolve: ProfileReader.Resolver
+    package var file = ""
     /// Whether faults couldn't be read, so that an unknown name may be one of theirs.
     var hasLostFaults = false
     /// Whether there are proxies that couldn't be read.
@@ -38,7 +37,18 @@ struct ProfileDecoder {
     /// The traces that have been read by their paths; `nil` for one that can't be.
     var traces: [String: [UInt32]?] = [:]
 
-    mutating func report(
+    init(problems: ProblemList, resolve: @escaping ProfileReader.Resolver) {
+        (self.problems, self.resolve) = (problems, resolve)
+    }
+
+    /// A decoder of the document `file`.
+    package init(file: String, resolve: @escaping ProfileReader.Resolver) {
+        self.init(problems: ProblemList(), resolve: resolve)
+        self.file = file
+        _ = problems.addFile(file)
+    }
+
+    package mutating func report(
         _ what: @autoclosure () -> String,
         remedy: @autoclosure () -> String,
         at place: SourcePlace,
@@ -52,14 +62,14 @@ struct ProfileDecoder {
     }
 
     /// Reports a value of a type other than `expected`, such as "a text".
-    mutating func reportType(of node: JSONNode, expected: String, key: String, remedy: String) {
+    package mutating func reportType(of node: JSONNode, expected: String, key: String, remedy: String) {
         if case .unreadable = node.value { return }
         let what = "\(key.quoted) is \(expected), not \(node.value.form)"
         report(what, remedy: remedy, at: node.place, code: .wrongType)
     }
 
     /// The object of a shape: every unknown key and every missing one is reported.
-    mutating func object(_ node: JSONNode, _ shape: ObjectShape) -> CheckedObject? {
+    package mutating func object(_ node: JSONNode, _ shape: ObjectShape) -> CheckedObject? {
         guard case .object(let members) = node.value else {
             if case .unreadable = node.value { return nil }
             let keys = shape.keys.filter(\.isRequired).map { "\"\($0.name)\": …" }.joined(separator: ", ")
@@ -92,7 +102,7 @@ struct ProfileDecoder {
     }
 
     /// The elements of a list; those beyond `limit` are reported and omitted.
-    mutating func list(_ node: JSONNode, key: String, limit: Int, of what: String) -> [JSONNode]? {
+    package mutating func list(_ node: JSONNode, key: String, limit: Int, of what: String) -> [JSONNode]? {
         guard case .array(let nodes) = node.value else {
             if case .unreadable = node.value { return nil }
             let what = "\(key.quoted) must be a list, not \(node.value.form)"

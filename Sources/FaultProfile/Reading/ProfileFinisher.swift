@@ -97,7 +97,6 @@ struct ProfileFinisher {
         return faults
     }
 
-    /// Phases with the names of their faults.
     mutating func named(_ phases: [PhaseDraft], _ names: inout Names) -> [Phase] {
         phases.map { phase in
             Phase(

@@ -56,7 +56,6 @@ extension ClockWindow {
         }
     }
 
-    /// How to write an interval.
     static let remedy = "write “5 s” (from then on), “5 s..10 s” or “..10 s”"
 
     /// The interval as people write it: "5 s", "5 s..10 s", "..10 s". `ClockWindow(parsing:)` reads it back to the same

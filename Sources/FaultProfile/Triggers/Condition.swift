@@ -73,15 +73,12 @@ extension Condition {
         triggers.filter { $0.copy != nil }.map(\.field)
     )
 
-    /// The triggers that the condition has.
     private var triggers: [Trigger] { Condition.triggers.filter { $0.isSet(in: self) } }
 
-    /// The tests that a connection passes which has a fault with this condition.
     package var connectionTests: [@Sendable (Condition, Candidate) -> Bool] {
         triggers.compactMap { if case .connections(let test) = $0.scope { test } else { nil } }
     }
 
-    /// Whether a fact about a connection decides.
     package func asks(for fact: ConnectionFacts.Kind) -> Bool { triggers.contains { $0.fact == fact } }
 
     /// Whether only the proxy's clock matters.

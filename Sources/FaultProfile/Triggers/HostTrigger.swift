@@ -1,29 +1,21 @@
 import Units
 
 extension Trigger {
-    static let host = Trigger(
-        .optional("host", \.hosts, .hosts, default: [], fallback: "all"),
-        "the hosts that clients name: to the explicit proxy, in the SNI of TLS, or in `Host`",
-        .connections { condition, connection in
-            connection.facts.names.contains { name in condition.hosts.contains { $0.matches(name) } }
-        },
-        fact: .host,
-        copy: { $0.hosts = $1.hosts },
-        sentence: { "to \($0.hosts.map(\.text).joined(separator: " and "))" }
-    )
-}
-
-extension Form<[HostPattern]> {
-    /// One name, or a list of them.
-    fileprivate static var hosts: Form {
-        oneOrMore(
+    static let host = list(
+        "host",
+        \.hosts,
+        .oneOrMore(
             "hosts",
             #"`"example.com"`, `"*.example.com"`, `"192.0.2.7"`, `"localhost:3000"`"#,
-            of: .parsed(.hostName, "the name of a host", HostPattern.init(parsing:)) { $0.text },
+            of: .parsed(.hostName, "the name of a host", HostPattern.init(parsing:), text: \.text),
             "hosts",
             empty: "write the name of a host, or delete the key"
-        )
-    }
+        ),
+        "the hosts that clients name: to the explicit proxy, in the SNI of TLS, or in `Host`",
+        fact: .host,
+        holds: { pattern, facts in facts.names.contains(where: pattern.matches) },
+        sentence: "to"
+    ) { $0.text }
 }
 
 /// The host that a client has named, and the port that it connects to there.

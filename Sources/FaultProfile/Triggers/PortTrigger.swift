@@ -1,30 +1,21 @@
 import Units
 
 extension Trigger {
-    static let port = Trigger(
-        .optional("port", \.ports, .ports, default: [], fallback: "all"),
-        "the server's port: the one that the client names to the explicit proxy, or the upstream's",
-        .connections { condition, connection in
-            guard let port = connection.facts.port else { return false }
-            return condition.ports.contains { $0.contains(port) }
-        },
-        fact: .port,
-        copy: { $0.ports = $1.ports },
-        sentence: { "to port \($0.ports.map(\.text).joined(separator: " and "))" }
-    )
-}
-
-extension Form<[ClosedRange<UInt16>]> {
-    /// One port or range, or a list of them.
-    fileprivate static var ports: Form {
-        oneOrMore(
+    static let port = list(
+        "port",
+        \.ports,
+        .oneOrMore(
             "ports",
             #"`443`, `"8000..8999"`, `"1024.."`"#,
             of: .port,
             "ports",
             empty: "write a port, or delete the key"
-        )
-    }
+        ),
+        "the server's port: the one that the client names to the explicit proxy, or the upstream's",
+        fact: .port,
+        holds: { range, facts in facts.port.map(range.contains) ?? false },
+        sentence: "to port"
+    ) { $0.text }
 }
 
 extension Form<ClosedRange<UInt16>> {

@@ -49,6 +49,29 @@ package struct Trigger: Sendable {
         (self.scope, self.fact, self.copy, self.sentence) = (scope, fact, copy, sentence)
     }
 
-    /// Whether a condition has the trigger.
+    /// Makes a trigger by a list of values, of which one must hold for the facts about a connection; empty for every connection.
+    /// Its sentence is `words` and the `name`s of the values.
+    static func list<Value: Hashable & Sendable>(
+        _ key: String,
+        _ path: WritableKeyPath<Condition, [Value]> & Sendable,
+        _ form: Form<[Value]>,
+        _ text: String,
+        fact: ConnectionFacts.Kind,
+        holds: @escaping @Sendable (Value, ConnectionFacts) -> Bool,
+        sentence words: String,
+        name: @escaping @Sendable (Value) -> String
+    ) -> Trigger {
+        Trigger(
+            .optional(key, path, form, default: [], fallback: "all"),
+            text,
+            .connections { condition, connection in
+                condition[keyPath: path].contains { holds($0, connection.facts) }
+            },
+            fact: fact,
+            copy: { $0[keyPath: path] = $1[keyPath: path] },
+            sentence: { "\(words) \($0[keyPath: path].map(name).joined(separator: " and "))" }
+        )
+    }
+
     func isSet(in condition: Condition) -> Bool { field.write(condition) != nil }
 }

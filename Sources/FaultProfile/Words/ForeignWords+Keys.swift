@@ -1,5 +1,4 @@
 extension ForeignWords {
-    /// Words for keys.
     static let keys: [Entry] =
         keysOfProfiles + keysOfFaults
         + [

@@ -4,10 +4,10 @@ import Units
 ///
 /// Every function gives the remedy of a problem. Words are compared without letter case, dashes and underscores.
 package enum ForeignWords {
-    /// The remedy for a key that an object of `shape` doesn't have.
     static func remedy(for member: JSONMember, in shape: ObjectShape) -> String {
         let known = shape.keys.map(\.name)
         let isFault = shape.keys.contains { $0.name == "kind" }
+        if let entry = shape.words.first(where: { $0.isNamed(plain(member.key)) }) { return entry.remedy }
         if let remedy = remedy(forKey: member.key, of: shape.definition, isFault: isFault) { return remedy }
         let conditions = ObjectShape.condition.keys.map(\.name)
         if isFault, conditions.contains(member.key) { return move(member, as: member.key) }
@@ -19,7 +19,6 @@ package enum ForeignWords {
         return "its keys are " + known.map(\.quoted).joined(separator: ", ")
     }
 
-    /// The remedy for a word that isn't among the `known` values of `key`.
     static func remedy(forValue word: String, of key: String, among known: [String]) -> String {
         let plain = plain(word)
         if key == "kind" {

@@ -1,6 +1,5 @@
 /// Recognizes YAML, which is what configurations of many other tools are written in.
 enum YAMLText {
-    /// The endings of YAML files.
     static let endings = [".yaml", ".yml"]
 
     /// Whether a text that isn't JSON was meant as YAML: by the ending of its file, or because the first line with content

@@ -15,14 +15,12 @@ package enum PlanGlyphs: Sendable {
     var edge: Character { either("│", "|") }
     /// The edge at a label.
     var tick: Character { either("┤", "+") }
-    /// The corner of a chart.
     var corner: Character { either("┼", "+") }
     /// The axis of a chart, and a band.
     var line: Character { either("─", "-") }
     /// The ends of a band.
     var bandBegin: Character { either("├", "<") }
     var bandEnd: Character { either("┤", ">") }
-    /// A time on the axis.
     var time: Character { either("╵", "'") }
 
     private static let blocks: [PlanGlyphs: [Character]] = [.unicode: Array("▁▂▃▄▅▆▇█"), .ascii: Array("...::::#")]
@@ -30,7 +28,6 @@ package enum PlanGlyphs: Sendable {
     /// The block of a number of eighths of a row, 8 if it is more.
     func block(_ eighths: Int) -> Character { PlanGlyphs.blocks[self, default: []][min(8, eighths) - 1] }
 
-    /// The sign of a single mark in a row.
     func sign(of kind: PlanMark.Kind) -> Character {
         switch kind {
         case .lost: either("▼", "v")

@@ -62,7 +62,6 @@ extension PlanMark.Kind {
 package struct PlanMarks: Hashable, Sendable {
     /// Marks that are nearer than this part of the drawing's width are one.
     static let nearness = 0.05
-    /// The most texts in a tooltip.
     private static let textLimit = 5
 
     package let row: PlanRow

@@ -12,7 +12,6 @@ package struct PlanPhase: Hashable, Sendable {
 
 /// The time in which a phase runs once.
 package struct PlanPhaseRun: Hashable, Sendable {
-    /// The index of the phase.
     package var phase: Int
     package var begin: Moment
     package var end: Moment

@@ -75,7 +75,6 @@ extension PlanPicture {
         return first.delay + .nanoseconds(Int64(change * min(1, max(0, part))))
     }
 
-    /// The connections in the events of a forecast.
     static func connections(of forecast: TransferForecast) -> [(begin: Moment, end: Moment)] {
         var connections: [(begin: Moment, end: Moment)] = []
         for event in forecast.events {
@@ -110,7 +109,6 @@ extension PlanPicture {
         return PlanMark(moment: event.moment, kind: kind, text: text)
     }
 
-    /// The figures of a prediction.
     static func figures(of report: PlanReport) -> [Figure] {
         [
             Figure(label: "predicted", lines: [report.verdict]),
@@ -121,7 +119,6 @@ extension PlanPicture {
         ]
     }
 
-    /// The figures of a recording whose last event is at `end`.
     static func figures(of recording: PlanRecording, end: Duration) -> [Figure] {
         var (counts, places): ([(fault: String, count: Int)], [String: Int]) = ([], [:])
         for event in recording.events {

@@ -202,7 +202,6 @@ package struct PlanPicture: Sendable {
         return items
     }
 
-    /// The kinds of marks that there are.
     package var kinds: [PlanMark.Kind] { PlanMark.Kind.allCases.filter { kind in marks.contains { $0.kind == kind } } }
 
     /// The rows of marks, from top to bottom.

@@ -10,7 +10,6 @@ package struct PlanRecording: Sendable {
         package var moment: Moment
         /// The connection's number; `nil` for an event of the whole proxy.
         package var connection: UInt64?
-        /// The fault's name.
         package var fault: String
         /// The offset, if a position decided.
         package var offset: Int64?

@@ -90,7 +90,6 @@ package struct PlanReport: Sendable {
             .map { "no faults for \($0.rawValue)" }
     }
 
-    /// The assumptions of the prediction.
     package var assumptions: String {
         let accuracy = hasLoss ? "; within 10 % where loss acts" : "; within 3 %"
         return

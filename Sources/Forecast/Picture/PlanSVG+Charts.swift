@@ -187,7 +187,6 @@ extension PlanSVG {
         </defs>
         """
 
-    /// The pattern of a kind of outage.
     private static func hatch(_ name: String, angle: Int) -> String {
         "<pattern id=\"hatch-\(name)\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
             + "patternTransform=\"rotate(\(angle))\"><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"7\" "

@@ -20,7 +20,6 @@ package struct PlanSVG {
     let picture: PlanPicture
     let columns: [PlanColumn]
 
-    /// A drawing of `picture`.
     package init(_ picture: PlanPicture) {
         self.picture = picture
         columns = picture.columns()
@@ -78,17 +77,13 @@ package struct PlanSVG {
 
     // MARK: From top to bottom
 
-    /// The upper edge of the chart of rates.
     var top: Double { picture.runs.isEmpty ? Size.top.plain : Size.top.named }
-    /// The lower edge of the chart of rates.
     var ratesBottom: Double { top + (picture.rates == nil ? 0 : Size.rates) }
     /// The upper edge of a row of marks.
     func top(of row: PlanRow) -> Double {
         ratesBottom + 6 + Double(picture.rows.firstIndex(of: row) ?? 0) * Size.row
     }
-    /// The lower edge of the rows of marks.
     var marksBottom: Double { ratesBottom + (picture.rows.isEmpty ? 0 : 6 + Double(picture.rows.count) * Size.row) }
-    /// The upper edge of the chart of delays.
     var delaysTop: Double { marksBottom + 20 }
     /// The lower edge of all that shares the axis of time.
     var bottom: Double { picture.delays == nil ? max(marksBottom, top + 24) : delaysTop + Size.delays }
@@ -119,7 +114,6 @@ package struct PlanSVG {
         return lines
     }
 
-    /// Whether the name of a phase has room above it.
     func hasRoom(_ run: PlanPhaseRun) -> Bool {
         let name = picture.phases[run.phase].name.visibleLine
         return LabelWidth.of(name, size: Size.font) + 6 <= x(run.end) - x(run.begin)

@@ -7,7 +7,6 @@ package struct PlanText {
     package static let widths = 60...500
     /// The most phases that are listed; the rest is counted.
     private static let listed = 40
-    /// The rows of the chart of delays.
     private static let delayRows = 4
     /// About how many rows the chart of rates has.
     private static let rateRows = 8
@@ -49,7 +48,6 @@ package struct PlanText {
         return lines.map(\.trimmingSpaces).joined(separator: "\n")
     }
 
-    /// A row with a label that ends where the drawing begins.
     private func row(_ label: String, _ marks: [Character], _ edge: Character = " ") -> String {
         String(repeating: " ", count: max(0, margin - 1 - label.count)) + label + String(edge) + String(marks)
     }
@@ -267,7 +265,6 @@ package struct PlanText {
 }
 
 extension Outage.Mode {
-    /// The sign of an outage in a row.
     fileprivate var sign: Character {
         switch self {
         case .refuse: "x"

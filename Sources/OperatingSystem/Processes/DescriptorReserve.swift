@@ -12,7 +12,6 @@ package enum DescriptorReserve {
     /// The number of reserved descriptors.
     private static var count: Int { least + others.load(ordering: .relaxed) }
 
-    /// Whether `descriptor` is reserved.
     package static func includes(_ descriptor: Int32) -> Bool { Int(descriptor) >= limit - count }
 
     /// Whether the next descriptor would be reserved. Tested by duplicating `descriptor`, unless the recently opened `last`

@@ -20,7 +20,6 @@ enum GuardProtocol {
         case signal
     }
 
-    /// The byte that asks for a stop.
     static let stop = UInt8(ascii: "T")
     /// The largest command line with its environment: 8 MiB, above the kernel's usual limit of 2 MiB.
     static let commandLimit = 8 * 1_048_576
@@ -71,7 +70,6 @@ enum GuardProtocol {
         return bytes
     }
 
-    /// Writes a report.
     static func write(_ report: Report, _ number: Int32, to descriptor: Int32) {
         // A reader that is gone is found by the poll that follows.
         try? write([report.rawValue] + withUnsafeBytes(of: number) { Array($0) }, to: descriptor)

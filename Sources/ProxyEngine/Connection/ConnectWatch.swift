@@ -16,7 +16,6 @@ final class ConnectWatch: LoopHandler {
         self.loop = loop
     }
 
-    /// Adds a connection that dials.
     func add(_ connection: Connection) {
         guard connection.connectPlace < 0 else { return }
         connection.connectPlace = Int32(dialing.count)
@@ -43,7 +42,6 @@ final class ConnectWatch: LoopHandler {
         if !dialing.isEmpty { timer?.set(to: now.advanced(byNanoseconds: ConnectWatch.interval)) }
     }
 
-    /// Cancels the timer.
     func close() {
         timer?.cancel()
         timer = nil

@@ -15,9 +15,8 @@ extension Connection {
         }
         // Its plan will be one of the new generation.
         if ordinal == 0 { return }
-        // Their faults may be gone afterwards. Most have none, and a plan is costly to pass as an optional.
-        if !up.link.events.isEmpty { recordEvents(of: .upstream, in: last, at: now) }
-        if !down.link.events.isEmpty { recordEvents(of: .downstream, in: last, at: now) }
+        // Their faults may be gone afterwards.
+        for direction in Direction.allCases { recordEvents(of: direction, in: last, at: now) }
         if endsLoss(change, after: last, at: now) { return }
         let update = change.update(connection: ordinal, opened: opened, facts(withClient: change.asksForClient))
         // Nothing ends and nothing begins.
@@ -43,7 +42,6 @@ extension Connection {
         return true
     }
 
-    /// Has the links and the reader go on with `update`.
     func follow(_ update: ConnectionUpdate, at now: Moment) {
         let wasBlackholed = up.link.isBlackholed || down.link.isBlackholed || up.link.isPaused || down.link.isPaused
         let stamped = (up.link.countsFromArrival, down.link.countsFromArrival)

@@ -56,6 +56,11 @@ extension Connection {
     private var flowingView: DrainPolicy.View {
         var view = DrainPolicy.View(.passing, client: end(of: client), server: end(of: server))
         let isSevered = up.link.isBlackholed || down.link.isBlackholed
+        if view.client == .open, !isSevered, isClientHeld {
+            view.situation = .held
+            view.passed = up.link.delivered + down.link.delivered
+            return view
+        }
         if view.client == .open, view.server == .open, !isSevered { return view }
         let unacknowledged = server.isOpen ? server.unacknowledged() : 0
         view.passed = up.link.delivered + down.link.delivered - Int64(unacknowledged + client.unacknowledged())
@@ -68,6 +73,9 @@ extension Connection {
         }
         return view
     }
+
+    /// Whether bytes of the client wait that the server would take, but for faults.
+    private var isClientHeld: Bool { client.isReadable && server.isWritable && !up.link.isTransparent }
 
     private func end(of socket: StreamSocket) -> DrainPolicy.End {
         if !socket.isOpen || socket.isBroken() || socket.hasPeerClosed { return .gone }

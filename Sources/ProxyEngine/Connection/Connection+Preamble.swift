@@ -16,7 +16,6 @@ extension Connection {
         return preamble
     }
 
-    /// Reads on in the handshake.
     func negotiate() { read(negotiation) }
 
     /// Reads on in a preamble, as far as the client takes the replies.
@@ -242,7 +241,6 @@ extension Connection {
         queueTurn()
     }
 
-    /// Has the link take the first bytes.
     private func passFirstBytes(_ preamble: Preamble) {
         self.preamble = nil
         up.isHeld = false

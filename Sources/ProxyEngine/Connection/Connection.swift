@@ -29,7 +29,6 @@ final class Connection: LoopHandler {
     let server: StreamSocket
     /// The connection's number; 0 until the client of an explicit proxy has named its target.
     private(set) var ordinal: UInt64
-    /// The moment of acceptance.
     let opened: Moment
     var state: ConnectionState
     /// Reads the streams for faults that ask for positions in them; that of the shard, which is idle, if none does.
@@ -101,7 +100,6 @@ final class Connection: LoopHandler {
         equip(client, for: plan)
     }
 
-    /// The socket of an end.
     subscript(peer: Peer) -> StreamSocket {
         switch peer {
         case .client: client
@@ -109,13 +107,11 @@ final class Connection: LoopHandler {
         }
     }
 
-    /// The bytes that each direction has passed on so far.
     var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
 
     /// The bytes that faults hold now.
     var heldBytes: Int64 { up.link.held + down.link.held + Int64(up.isHeld ? preamble?.firstBytes.count ?? 0 : 0) }
 
-    /// Adds the bytes of the connection so far.
     func addBytes(to statistics: inout Statistics) {
         statistics.upstreamBytes += up.link.delivered
         statistics.downstreamBytes += down.link.delivered
@@ -354,7 +350,6 @@ final class Connection: LoopHandler {
         down.inject(reader.text(of: answer, to: request), in: loop)
     }
 
-    /// Has the reader look for `interest` from here on.
     func read(_ interest: StreamInterest) {
         readerOfOwn().follow(shard.interest(interest), upstream: up.link.taken, downstream: down.link.taken)
     }

@@ -22,7 +22,6 @@ final class DrainWatch: LoopHandler {
         if shard.lookAtConnections() { start() }
     }
 
-    /// Cancels the timer.
     func close() {
         timer?.cancel()
         timer = nil

@@ -175,7 +175,6 @@ struct LinkPump: ~Copyable {
     /// Whether bytes may still move.
     var isAlive: Bool { !isSinkBroken && !link.isFinished }
 
-    /// The state of the link for the connection's state machine.
     private var state: ConnectionState.LinkState { isSinkBroken ? .sinkBroken : link.isFinished ? .finished : .open }
 
     /// Takes `bytes` as if the source had sent them and ended.

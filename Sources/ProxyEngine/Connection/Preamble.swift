@@ -57,7 +57,6 @@ final class Preamble {
         self.handshake = handshake
     }
 
-    /// The bytes for the server that wait.
     var firstBytes: [UInt8] { name.bytes.isEmpty ? handshake.firstBytes : name.bytes }
 
     /// The most bytes that may be read next, at least 1 while more are needed.
@@ -100,7 +99,6 @@ extension SocketAddress {
 }
 
 extension HandshakeFailure {
-    /// The failure for an error of dialing.
     init(dialing error: SystemError) {
         if error.isRefused {
             self = .refused

@@ -3,18 +3,17 @@ import FaultPlan
 import FaultProfile
 import Units
 
-/// A connection whose client has named a host, so that the listener, which owns the plan, can make its faults.
+/// A connection whose client has named a host, so that the listener, which plans connections, can make its faults.
 struct PlanRequest: Sendable {
-    /// The connection's loop.
     let loop: EventLoop
     /// Makes the faults. What it returns is called on the connection's loop, in order with the changes of the profile.
-    let make: @Sendable (inout Plan) -> @Sendable () -> Void
+    let make: @Sendable (inout Admitter) -> @Sendable () -> Void
 }
 
 extension Listener {
     /// Makes the faults of a connection.
     func makePlan(_ request: PlanRequest) {
-        let answer = request.make(&plan)
+        let answer = request.make(&admitter)
         // Another profile may reach the loop next, and is applied to these faults then.
         if request.loop === loop { return answer() }
         request.loop.postBeyondLimit(answer)
@@ -22,7 +21,6 @@ extension Listener {
 }
 
 extension ProxyConfiguration.Destination {
-    /// The facts about a connection to it that are known.
     func facts(client: String?, target: HostName? = nil, name: HostName? = nil) -> ConnectionFacts {
         let port = upstream.flatMap { $0.unix == nil ? $0.port : nil }
         return ConnectionFacts(client: client, target: target, name: name, port: port)
@@ -38,12 +36,12 @@ extension Connection {
 
     /// Has the listener make the faults of the connection from its plan, and calls `body` with them.
     func request<Faults: Sendable>(
-        _ make: @escaping @Sendable (inout Plan) -> Faults,
+        _ make: @escaping @Sendable (inout Admitter) -> Faults,
         for body: @escaping @Sendable (Connection, Faults) -> Void
     ) {
         let bound = LoopBound(self, on: loop)
-        let request = PlanRequest(loop: loop) { plan in
-            let faults = make(&plan)
+        let request = PlanRequest(loop: loop) { admitter in
+            let faults = make(&admitter)
             return { body(bound.value, faults) }
         }
         // Without a listener the proxy is stopping, and ends the connection.

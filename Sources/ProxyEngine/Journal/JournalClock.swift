@@ -10,7 +10,6 @@ package struct JournalClock: Sendable {
     private let date: Date
     private let moment: Moment
 
-    /// Reads both clocks.
     init() {
         (date, moment) = (Date(), MonotonicClock.now)
     }

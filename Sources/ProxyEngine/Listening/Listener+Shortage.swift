@@ -42,7 +42,6 @@ extension Listener {
         relieve(Shortage(ofDescriptors: SystemError(call: "socket", code: SystemError.outOfDescriptors)), sockets)
     }
 
-    /// A loop has released `count` connections.
     private func noteReleased(_ count: Int) {
         guard let sockets, var shortage else { return }
         shortage.pending -= 1
@@ -65,7 +64,6 @@ extension Listener {
         if admission == .open, !isFull { sockets.watch() }
     }
 
-    /// Whether the limit of connections is reached.
     var isAtLimit: Bool {
         context.openConnections.load(ordering: .relaxed) >= context.configuration.connectionLimit
     }

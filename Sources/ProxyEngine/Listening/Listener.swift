@@ -20,7 +20,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     let loop: EventLoop
     let context: ProxyContext
     let shards: [LoopBound<Shard>]
-    var plan: Plan
+    var admitter: Admitter
+    private var plan: Plan { admitter.plan }
     /// The sockets; `nil` before `open`, after `close`, and while the port is left.
     private(set) var sockets: ListeningSockets?
     private var isOpen = false
@@ -45,7 +46,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         self.loop = loop
         self.context = context
         self.shards = shards
-        self.plan = plan
+        admitter = Admitter(plan)
     }
 
     /// Binds and listens on every address, unless an outage refuses connections from the start. Returns the addresses with
@@ -172,7 +173,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         context.renewUpstream(because: .connection, at: loop.now)
         let facts = destination.facts(client: plan.asksForClient ? detached.peer?.host : nil)
         let connectionPlan =
-            destination.policy == nil ? plan.accept(at: loop.now, facts) : plan.unnumbered(at: loop.now)
+            destination.policy == nil ? admitter.accept(at: loop.now, facts) : plan.unnumbered(at: loop.now)
         let shard = shards[nextShard]
         nextShard = (nextShard + 1) % shards.count
         if shard.loop === loop {
@@ -216,7 +217,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     /// stopped. It never waits for a connection.
     func apply(_ profile: Profile, global: GlobalBuckets?, done: @escaping @Sendable (PlanChange?) -> Void) {
         guard isOpen else { return done(nil) }
-        spread(plan.apply(profile, global: global), done: done)
+        spread(admitter.apply(profile, global: global), done: done)
     }
 
     /// Sets the clock of the phases on every loop, as `apply` does with a profile.
@@ -236,7 +237,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             }
             next = clock.set(to: begin, at: now)
         }
-        spread(plan.setClock(next)) { done(.success($0)) }
+        spread(admitter.setClock(next)) { done(.success($0)) }
     }
 
     /// Has all loops follow a change of the plan, then calls `done`.

@@ -20,27 +20,9 @@ struct StageSetup {
         case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
         }
         do {
-            return try ScenarioReader.scenario(
-                from: source,
-                resolving: { reference throws(ProfileProblems) in try resolve(reference, of: path) },
-                files: { inputs.noted($0, ProfileLibrary.resolve($0)) }
-            )
+            return try ScenarioReader.scenario(from: source) { inputs.noted($0, ProfileLibrary.resolve($0)) }
         } catch {
             throw .problems(error.description)
-        }
-    }
-
-    /// A profile that a scenario names: a shipped one, or a path from the scenario's folder.
-    private func resolve(_ text: String, of path: String) throws(ProfileProblems) -> Profile {
-        let inputs = inputs
-        let reference = ProfileReference(text, in: path)
-        switch inputs.noted(reference, ProfileLibrary.resolve(reference)) {
-        case .success(let source):
-            return try ProfileReader.profile(from: source) { inputs.noted($0, ProfileLibrary.resolve($0)) }
-        case .failure(let error):
-            // Line 0 stands for the place that names it.
-            let problem = Problem(file: path, line: 0, column: 0, what: error.what, remedy: error.remedy)
-            throw ProfileProblems(problems: [problem])
         }
     }
 

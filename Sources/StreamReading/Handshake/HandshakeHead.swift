@@ -16,7 +16,6 @@ struct HandshakeHead {
     private var scanned = 0
     private var lineStart = 0
 
-    /// A head that begins with `line`.
     init(_ line: StartLine) {
         self.line = line
     }

@@ -35,7 +35,6 @@ struct SOCKSHandshake {
         self.password = password
     }
 
-    /// Reads one message at the start of `bytes`.
     mutating func read(_ bytes: Span<UInt8>) -> Result {
         switch state {
         case .greeting: readGreeting(bytes)

@@ -147,11 +147,18 @@ extension Plan {
     }
 }
 
+extension Admitter {
+    /// The admitter of such a plan.
+    static func of(_ profile: Profile, seed: UInt64 = 1, holdLimit: ByteCount = Link.defaultHoldLimit) -> Admitter {
+        Admitter(.of(profile, seed: seed, holdLimit: holdLimit))
+    }
+}
+
 extension Link {
     /// The downstream link of a first connection, opened with the plan's clock.
     static func with(_ faults: Fault..., phases: [Phase] = [], repeats: Bool = false, seed: UInt64 = 1) -> Link {
-        var plan = Plan.of(.of(faults, phases: phases, repeats: repeats), seed: seed)
-        return plan.accept(at: .zero).downstream
+        var admitter = Admitter.of(.of(faults, phases: phases, repeats: repeats), seed: seed)
+        return admitter.accept(at: .zero).downstream
     }
 }
 

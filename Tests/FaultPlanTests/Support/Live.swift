@@ -4,7 +4,7 @@ import Units
 
 /// A connection in virtual time whose plan changes. One of its directions is pumped.
 struct LivePump {
-    private(set) var plan: Plan
+    private(set) var admitter: Admitter
     private var other: Link
     private let isUpstream: Bool
     var pump: Pump
@@ -16,8 +16,8 @@ struct LivePump {
         upstream isUpstream: Bool = false,
         holdLimit: ByteCount = Link.defaultHoldLimit
     ) {
-        plan = Plan.of(profile, seed: seed, holdLimit: holdLimit)
-        let connection = plan.accept(at: .zero)
+        admitter = Admitter.of(profile, seed: seed, holdLimit: holdLimit)
+        let connection = admitter.accept(at: .zero)
         self.isUpstream = isUpstream
         other = isUpstream ? connection.downstream : connection.upstream
         pump = Pump(isUpstream ? connection.upstream : connection.downstream, holdLimit: holdLimit)
@@ -30,11 +30,11 @@ struct LivePump {
 
     /// Goes on with `profile` from now.
     @discardableResult
-    mutating func apply(_ profile: Profile) -> StreamInterest { follow(plan.apply(profile)) }
+    mutating func apply(_ profile: Profile) -> StreamInterest { follow(admitter.apply(profile)) }
 
     /// Sets the clock of the phases to what `next` makes of it now.
     mutating func setClock(_ next: (PhaseClock, Moment) -> PhaseClock) {
-        _ = follow(plan.setClock(next(plan.schedule.clock, pump.now)))
+        _ = follow(admitter.setClock(next(admitter.plan.schedule.clock, pump.now)))
     }
 
     private mutating func follow(_ change: PlanChange) -> StreamInterest {

@@ -2,7 +2,6 @@ import Units
 
 /// The colors of the reports, those of the page of `squall serve`, and the signs of the pictures.
 enum ReportStyle {
-    /// The number of colors of phases.
     static let phaseColors = 6
 
     /// The colors, light and dark.
@@ -35,7 +34,6 @@ enum ReportStyle {
             """
     }()
 
-    /// The signs of marks.
     static let signs = """
         <defs><path id="fault" d="M0-6L6 0 0 6-6 0Z" stroke="none"/>\
         <g id="resumption"><circle r="5.5" stroke="none"/>\

@@ -4,7 +4,6 @@ import Units
 extension TimelinePicture {
     /// Marks of a kind that are nearer than this share of the width are one.
     private static let nearness = 0.01
-    /// The most texts in a tooltip.
     private static let textLimit = 5
     /// The most characters of one of them.
     private static let characterLimit = 160

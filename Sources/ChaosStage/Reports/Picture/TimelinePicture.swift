@@ -16,7 +16,6 @@ struct TimelinePicture {
         static let headroom = 8.0
     }
 
-    /// The most proxies that have a lane.
     static let laneLimit = 8
     /// The widths of the plot at which labels appear: a label of the class `c2` needs the third, and gives way to none
     /// of the class `n2`, its shorter form.
@@ -29,7 +28,6 @@ struct TimelinePicture {
     let lanes: [String]
     /// The names of phases, in the order of their first appearance.
     let phaseNames: [String]
-    /// The kinds of marks that there are.
     let kinds: [Timeline.Mark.Kind]
     let throughput: Throughput
     /// The time that the width of the plot stands for, above zero.
@@ -55,11 +53,9 @@ struct TimelinePicture {
     /// Whether there is nothing to draw.
     var isEmpty: Bool { throughput.isEmpty && timeline.phases.isEmpty && timeline.marks.isEmpty }
 
-    /// The places from top to bottom.
     var rowsTop: Double { Double(lanes.count) * Size.lane }
     var plotTop: Double { rowsTop + Double(kinds.count) * Size.row + (kinds.isEmpty ? 4 : 2) }
     var plotBottom: Double { plotTop + Size.plot }
-    /// The height of the picture.
     var height: Double { plotBottom + Size.times }
 
     /// The share of the width at a time, from 0 to 1.
@@ -67,7 +63,6 @@ struct TimelinePicture {
         min(1, max(0, Double(time.nanoseconds) / Double(span.nanoseconds)))
     }
 
-    /// The same in percent.
     func place(_ time: Duration) -> String { percent(share(time)) }
 
     func percent(_ share: Double) -> String { "\((share * 100).short)%" }
@@ -75,7 +70,6 @@ struct TimelinePicture {
     /// The color of a phase: phases of one name have one color.
     func color(ofPhase name: String) -> Int { (phaseNames.firstIndex(of: name) ?? 0) % ReportStyle.phaseColors }
 
-    /// The content of the plot.
     var plot: String {
         (bands + grid + [areas] + columns + [zeroLine] + phaseLabels + markRows + times).joined(separator: "\n")
     }

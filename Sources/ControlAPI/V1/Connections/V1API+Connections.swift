@@ -5,7 +5,7 @@ extension V1API {
     /// The most connections of a list: 10,000.
     static let connectionListLimit = 10_000
 
-    func listConnections(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func listConnections(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let limit = try request.number("limit", in: 1...V1API.connectionListLimit, fallback: 1_000)
         let chosen: [ManagedProxy]
         if let name = request.request.parameter("proxy") {
@@ -24,7 +24,7 @@ extension V1API {
         return .json(.object([("connections", .array(list)), ("total", .signed(count))]))
     }
 
-    func endConnection(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func endConnection(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let proxy = try proxies.proxy(request["name"])
         guard let number = UInt64(request["number"]) else {
             throw .invalid("the number of a connection is a whole number")

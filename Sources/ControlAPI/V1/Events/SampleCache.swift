@@ -11,7 +11,6 @@ actor SampleCache {
     private var last: (text: String, moment: Moment)?
     private var running: Task<String, Never>?
 
-    /// A sample in JSON.
     func sample(of proxies: ProxyManager) async -> String {
         if let last, MonotonicClock.now - last.moment < SampleCache.longestAge { return last.text }
         if let running { return await running.value }

@@ -8,7 +8,7 @@ extension V1API {
 
     var journal: JournalHub { proxies.context.journal }
 
-    func streamEvents(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func streamEvents(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let hasSamples = request.request.parameter("samples") != nil
         let samples = try request.number("samples", in: V1API.sampleRange, fallback: 250)
         var last: UInt64?
@@ -31,7 +31,7 @@ extension V1API {
         return response
     }
 
-    func readJournal(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func readJournal(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let after = journal.lastKnown(UInt64(try request.number("after", in: 0...Int.max / 2, fallback: 0)))
         let limit = try request.number("limit", in: 1...JournalHub.capacity, fallback: 1_000)
         let (proxy, fault) = (request.request.parameter("proxy"), request.request.parameter("fault"))

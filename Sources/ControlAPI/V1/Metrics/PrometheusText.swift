@@ -1,16 +1,13 @@
 /// Metrics in Prometheus' text format, version 0.0.4.
 struct PrometheusText {
-    /// The media type.
     static let type = "text/plain; version=0.0.4; charset=utf-8"
 
     private(set) var text = ""
 
-    /// Begins a metric.
     mutating func begin(_ name: String, _ kind: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
     }
 
-    /// Adds a value.
     mutating func add(_ name: String, _ labels: [(String, String)], _ value: String) {
         let pairs = labels.map { "\($0.0)=\"\(PrometheusText.escaped($0.1))\"" }
         text += name + (pairs.isEmpty ? "" : "{\(pairs.joined(separator: ","))}") + " \(value)\n"

@@ -4,7 +4,7 @@ import ProxyEngine
 import Units
 
 extension V1API {
-    func metrics(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func metrics(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let rows = await proxies.onAll { (proxy: $0, state: $0.state, statistics: await $0.statistics()) }
         var text = PrometheusText()
         func counters(
@@ -72,6 +72,5 @@ extension V1API {
 }
 
 extension Duration {
-    /// The seconds as a number in digits.
     fileprivate var inSeconds: String { "\(Double(nanoseconds) / 1e9)" }
 }

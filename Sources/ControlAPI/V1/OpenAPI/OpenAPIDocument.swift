@@ -4,7 +4,7 @@ import ProfileDocuments
 import StreamReading
 
 extension V1API {
-    func openAPI(_ request: V1Request) async throws(ControlError) -> APIResponse { .json(OpenAPIDocument.json) }
+    func openAPI(_ request: RoutedRequest) async throws(ControlError) -> APIResponse { .json(OpenAPIDocument.json) }
 }
 
 /// The description of the API (OpenAPI 3.1), built from its routes.
@@ -42,7 +42,7 @@ enum OpenAPIDocument {
         }
     }
 
-    private static func operation(_ route: V1Route) -> JSONText {
+    private static func operation(_ route: APIRoute<V1API>) -> JSONText {
         var members: Members = [("summary", .text(route.summary))]
         let inPath = route.parameters.map { parameter($0, "path", nil) }
         let parameters = inPath + route.query.map { parameter($0.name, "query", $0.text) }
@@ -83,6 +83,5 @@ enum OpenAPIDocument {
         return .object(members)
     }
 
-    /// A reference to a schema.
     static func reference(_ name: String) -> JSONText { .object([("$ref", .text(prefix + name))]) }
 }

@@ -12,7 +12,6 @@ indirect enum OpenAPIForm: Sendable {
     case object(KeyValuePairs<String, OpenAPIForm>, required: [String])
     case either([OpenAPIForm])
 
-    /// An object that always has all members.
     static func full(_ members: KeyValuePairs<String, OpenAPIForm>) -> OpenAPIForm {
         .object(members, required: members.map(\.key))
     }

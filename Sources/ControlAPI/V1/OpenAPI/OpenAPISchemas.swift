@@ -5,7 +5,6 @@ import ProxyEngine
 enum OpenAPISchemas {
     private typealias Schemas = KeyValuePairs<String, OpenAPIForm>
 
-    /// Every schema by its name.
     static var all: [(key: String, value: JSONText)] {
         [proxies, profiles, others].flatMap { schemas in schemas.map { ($0.key, $0.value.json) } }
     }

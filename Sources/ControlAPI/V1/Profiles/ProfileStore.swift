@@ -8,7 +8,6 @@ package final class ProfileStore: Sendable {
 
     /// A profile of a file, as far as a list shows it.
     package struct Listed: Sendable {
-        /// The name by which proxies can have it.
         package var name: String
         /// Its summary; empty if it can't be read.
         package var summary: String
@@ -84,7 +83,6 @@ package final class ProfileStore: Sendable {
         return await task.value
     }
 
-    /// The profile of a name.
     func profile(_ name: String) throws(ControlError) -> Profile {
         let (stored, source) = state.withLock { ($0.stored[name], $0.folder[name]?.source) }
         if let stored { return stored }
@@ -170,7 +168,6 @@ package final class ProfileStore: Sendable {
         throw .profileNotFound(name)
     }
 
-    /// The stored profiles by name.
     var stored: [String: Profile] {
         get { state.withLock { $0.stored } }
         set {

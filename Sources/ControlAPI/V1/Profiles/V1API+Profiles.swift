@@ -1,7 +1,7 @@
 import FaultProfile
 
 extension V1API {
-    func listProfiles(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func listProfiles(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let entries = await profiles.all().map { listed, origin -> JSONText in
             .object([
                 ("name", .text(listed.name)), ("summary", .text(listed.summary)), ("source", .text(origin.rawValue)),
@@ -11,11 +11,11 @@ extension V1API {
         return .json(.object([("profiles", .array(entries))]))
     }
 
-    func readProfile(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func readProfile(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         .json(ProfileWriter.json(of: try profiles.profile(request["name"])))
     }
 
-    func storeProfile(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func storeProfile(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let name = request["name"]
         guard case .shipped = ProfileReference(name, in: "") else {
             throw .invalid("the name of a profile has no slash, and doesn't end in .json")
@@ -28,12 +28,12 @@ extension V1API {
         return .json(ProfileWriter.json(of: profile))
     }
 
-    func deleteProfile(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteProfile(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try profiles.remove(request["name"])
         return APIResponse(204)
     }
 
-    func checkProfile(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func checkProfile(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         var problems: [Problem] = []
         do throws(ControlError) {
             _ = try profile(at: try request.document())
@@ -44,10 +44,9 @@ extension V1API {
         return .json(.object([("problems", .array(problems.map(\.json)))]))
     }
 
-    /// The profile at a node of a request's body.
     func profile(at node: JSONNode, excluding name: String? = nil) throws(ControlError) -> Profile {
         try ControlError.reading { () throws(ProfileProblems) in
-            try ProfileReader.profile(at: node, in: V1Request.bodyName) { profiles.resolve($0, excluding: name) }
+            try ProfileReader.profile(at: node, in: RoutedRequest.bodyName) { profiles.resolve($0, excluding: name) }
         }
     }
 

@@ -2,7 +2,7 @@ import FaultProfile
 import ProxyEngine
 
 extension V1API {
-    func setClock(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func setClock(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let proxy = try proxies.proxy(request["name"])
         let object = try request.object("action", "phase")
         let (word, phase) = (try object.text("action"), try object.text("phase"))

@@ -6,22 +6,22 @@ extension V1API {
     /// The longest time after which a fault goes by itself: 24 h.
     static let longestFault = Duration.seconds(86_400)
 
-    func putFault(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func putFault(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingProxy(request) { proxy throws(ControlError) in try await proxy.put(try fault(request)) }
     }
 
-    func deleteFault(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteFault(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingProxy(request) { proxy throws(ControlError) in
             try await proxy.removeFault(request["fault"])
         }
     }
 
-    func putFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func putFaultOnAll(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let fault = try fault(request)
         return try await changingAll { proxy throws(ControlError) in try await proxy.put(fault) }
     }
 
-    func deleteFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteFaultOnAll(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let name = request["fault"]
         let known = proxies.all.filter { $0.state.hasHadFault(name) }
         guard !known.isEmpty else { throw .faultNotFound(name) }
@@ -31,7 +31,7 @@ extension V1API {
     }
 
     /// The fault of a request's body, under the name in its path.
-    private func fault(_ request: V1Request) throws(ControlError) -> ManagedProxy.ExtraFault {
+    private func fault(_ request: RoutedRequest) throws(ControlError) -> ManagedProxy.ExtraFault {
         let name = request["fault"]
         guard name.unicodeScalars.count <= ProfileLimits.faultNameLength else {
             throw .invalid("the name has more than \(ProfileLimits.faultNameLength) characters")
@@ -49,7 +49,7 @@ extension V1API {
         }
         let node = try request.document()
         let fault = try ControlError.reading { () throws(ProfileProblems) in
-            try ProfileReader.fault(at: node, in: V1Request.bodyName, named: name) { profiles.resolve($0) }
+            try ProfileReader.fault(at: node, in: RoutedRequest.bodyName, named: name) { profiles.resolve($0) }
         }
         return .init(fault: fault, until: until)
     }

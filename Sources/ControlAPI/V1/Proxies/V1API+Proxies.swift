@@ -3,19 +3,19 @@ import ProxyEngine
 import Units
 
 extension V1API {
-    func listProxies(_ request: V1Request) async throws(ControlError) -> APIResponse { .json(await jsonOfAll()) }
+    func listProxies(_ request: RoutedRequest) async throws(ControlError) -> APIResponse { .json(await jsonOfAll()) }
 
-    func readProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func readProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         .json(await json(of: try proxies.proxy(request["name"])))
     }
 
-    func createProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func createProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let keys = ["name", "listen", "upstream", "enabled", "seed", "mode", "unreachable", "profile", "faults"]
         let object = try V1Object(try request.document(), keys: keys)
         var definition = try definition(object)
         // A snapshot may hold addresses of Toxiproxy's API, where no host means every interface.
-        definition.listen = V1API.listen(definition.listen)
-        definition.upstream = LoopbackAddress.completing(definition.upstream)
+        definition.state.listen = V1API.listen(definition.state.listen)
+        definition.state.upstream = LoopbackAddress.completing(definition.state.upstream)
         // Toxiproxy's API has no such limit, so that a snapshot has none either.
         guard definition.name.unicodeScalars.count <= ProfileLimits.nameLength else {
             throw .invalid("the name has more than \(ProfileLimits.nameLength) characters")
@@ -29,41 +29,42 @@ extension V1API {
 
     /// The proxy that an object of a request's body describes.
     func definition(_ object: V1Object) throws(ControlError) -> ProxyManager.Definition {
-        var definition = ProxyManager.Definition(
-            name: try object.text("name") ?? "",
-            listen: try object.text("listen") ?? "127.0.0.1:0",
+        var definition = proxies.definition(
+            try object.text("name") ?? "",
             upstream: try object.text("upstream") ?? ""
         )
-        definition.isEnabled = try object.flag("enabled") ?? true
-        definition.seed = try object.number("seed")
+        definition.state.listen = try object.text("listen") ?? "127.0.0.1:0"
+        definition.state.isEnabled = try object.flag("enabled") ?? true
+        let seed = try object.number("seed")
         switch try object.text("unreachable") {
         case nil, "reset": break
-        case "close": definition.closesUnreached = true
+        case "close": definition.state.closesUnreached = true
         default: throw .invalid("unreachable is reset or close: the end of a client when the upstream can't be reached")
         }
         if let mode = try object.text("mode") {
             do throws(UnitError) {
-                definition.listenPermissions = try SocketPermissions(parsing: mode)
+                definition.state.listenPermissions = try SocketPermissions(parsing: mode)
             } catch {
                 throw .invalid("mode: \(error.problem): \(error.remedy)")
             }
         }
         if let node = object["profile"] {
             let (profile, reference) = try profileOrName(at: node)
-            (definition.base, definition.baseReference) = (profile, reference)
-            definition.seed = definition.seed ?? profile.seed
+            (definition.state.base, definition.state.baseReference) = (profile, reference)
         }
+        definition.state.seed = seed ?? definition.state.base?.seed ?? proxies.seed
         if let node = object["faults"] {
-            definition.extras = try ControlError.reading { () throws(ProfileProblems) in
-                try ProfileReader.faults(at: node, in: V1Request.bodyName) { profiles.resolve($0) }
+            let faults = try ControlError.reading { () throws(ProfileProblems) in
+                try ProfileReader.faults(at: node, in: RoutedRequest.bodyName) { profiles.resolve($0) }
             }
+            definition.state.extras = faults.map { .init(fault: $0) }
         }
-        let count = (definition.base?.allFaults.count ?? 0) + definition.extras.count
+        let count = (definition.state.base?.allFaults.count ?? 0) + definition.state.extras.count
         guard count <= ProfileLimits.faults else { throw .limit("a proxy has at most \(ProfileLimits.faults) faults") }
         return definition
     }
 
-    func populate(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func populate(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         var list: [JSONText] = []
         for proxy in try await ToxiproxyAPI(proxies: proxies).populate(request.request.body, with: self) {
             list.append(await json(of: proxy))
@@ -71,7 +72,7 @@ extension V1API {
         return .json(.object([("proxies", .array(list))]), status: 201)
     }
 
-    func changeProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func changeProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingProxy(request) { proxy throws(ControlError) in
             let object = try request.object("enabled", "listen", "upstream")
             try await proxy.update(
@@ -84,7 +85,7 @@ extension V1API {
 
     /// Changes the proxy that a request names; the response shows it then.
     func changingProxy(
-        _ request: V1Request,
+        _ request: RoutedRequest,
         _ change: (ManagedProxy) async throws(ControlError) -> Void
     ) async throws(ControlError) -> APIResponse {
         let proxy = try proxies.proxy(request["name"])
@@ -100,30 +101,30 @@ extension V1API {
         return .json(await jsonOfAll())
     }
 
-    func deleteProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await proxies.remove(request["name"])
         return APIResponse(204)
     }
 
-    func putProfileOfProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func putProfileOfProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingProxy(request) { proxy throws(ControlError) in
             let (profile, reference) = try profileOrName(at: try request.document())
             try await proxy.setBase(profile, reference, restarts: true)
         }
     }
 
-    func deleteProfileOfProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteProfileOfProxy(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingProxy(request) { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
     }
 
-    func putProfileOfAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func putProfileOfAll(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let (profile, reference) = try profileOrName(at: try request.document())
         return try await changingAll { proxy throws(ControlError) in
             try await proxy.setBase(profile, reference, restarts: true)
         }
     }
 
-    func deleteProfileOfAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func deleteProfileOfAll(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try await changingAll { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
     }
 }

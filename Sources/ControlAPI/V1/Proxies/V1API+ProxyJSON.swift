@@ -10,7 +10,6 @@ extension V1API {
         .object([("proxies", .array(await proxies.onAll(json)))])
     }
 
-    /// A proxy with its counters.
     func json(of proxy: ManagedProxy) async -> JSONText {
         let state = proxy.state
         let statistics = await proxy.statistics()
@@ -65,7 +64,6 @@ extension ManagedProxy.State {
             + toxics.compactMap { $0.fault(named: $0.name) }.map { entry($0, "toxic") }
     }
 
-    /// The clock of the phases.
     fileprivate func clock(of proxy: String) -> JSONText {
         let profile = base?.narrowed(to: proxy)
         let phases = profile?.phases ?? []

@@ -4,9 +4,9 @@ extension V1API {
     /// The most bytes of a snapshot's text: 64 MiB.
     package static let snapshotLimit = 64 << 20
 
-    func readSnapshot(_ request: V1Request) async throws(ControlError) -> APIResponse { .json(snapshot) }
+    func readSnapshot(_ request: RoutedRequest) async throws(ControlError) -> APIResponse { .json(snapshot) }
 
-    func restoreSnapshot(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func restoreSnapshot(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let node = try request.document()
         let object = try V1Object(node, keys: V1API.snapshotKeys)
         // What isn't there would be deleted.
@@ -78,8 +78,8 @@ extension V1API {
             guard !definitions.contains(where: { $0.name == definition.name }) else {
                 throw .proxyExists
             }
-            definition.baseReference = try object.text("profileName") ?? definition.baseReference
-            definition.toxics = try ToxiproxyAPI(proxies: proxies, isStrict: true)
+            definition.state.baseReference = try object.text("profileName") ?? definition.state.baseReference
+            definition.state.toxics = try ToxiproxyAPI(proxies: proxies, isStrict: true)
                 .toxics(try object.list("toxics", limit: ProxyManager.toxicLimit))
             definitions.append(definition)
         }
@@ -95,7 +95,6 @@ package struct SnapshotProblem: Error, Sendable {
 }
 
 extension ManagedProxy.State {
-    /// The proxy as an element of a snapshot.
     fileprivate func snapshot(of proxy: String) -> JSONText {
         var members: [(key: String, value: JSONText)] = [
             ("name", .text(proxy)), ("listen", .text(listen)), ("upstream", .text(upstream)),

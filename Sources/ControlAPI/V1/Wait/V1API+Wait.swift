@@ -9,7 +9,7 @@ extension V1API {
     /// The longest time limit of a wait: 10 min.
     static let longestWait = Duration.seconds(600)
 
-    func wait(_ request: V1Request) async throws(ControlError) -> APIResponse {
+    func wait(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let object = try request.object("proxy", "until", "timeout", "baseline")
         guard let text = try object.text("until") else { throw .invalid("missing required field: until") }
         var condition = try WaitCondition(text)

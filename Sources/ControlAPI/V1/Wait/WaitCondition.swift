@@ -27,7 +27,6 @@ struct WaitCondition: Hashable, Sendable {
             }
         }
 
-        /// The counter's value.
         func value(_ statistics: Statistics) -> Int64 {
             switch self {
             case .connections, .open: Int64(statistics.open)
@@ -63,7 +62,6 @@ struct WaitCondition: Hashable, Sendable {
         (self.metric, self.comparison, self.number) = (metric, comparison, number)
     }
 
-    /// Whether the condition holds for a value.
     func holds(_ value: Int64) -> Bool { comparison.holds(value - baseline, number) }
 }
 

@@ -1,10 +1,10 @@
 import HTTPTypes
 import Units
 
-/// A route of the `/v1` API: a method and a path, its documentation and its handler.
-struct V1Route: Sendable {
+/// A route of an API: a method and a path, its documentation and its handler.
+struct APIRoute<API: Sendable>: Sendable {
     /// Handles a request that matches.
-    typealias Handler = @Sendable (V1API) -> @Sendable (V1Request) async throws(ControlError) -> APIResponse
+    typealias Handler = @Sendable (API) -> @Sendable (RoutedRequest) async throws(ControlError) -> APIResponse
 
     let method: HTTPRequest.Method
     /// The path; a segment in braces is a parameter.
@@ -19,7 +19,6 @@ struct V1Route: Sendable {
     /// The status of success, and the name of the schema of its content or its media type; `nil` for none.
     private(set) var success: (status: Int, content: String?) = (200, "Proxy")
     private var failures: Set<Int> = []
-    /// The segments of `template`.
     let segments: [String]
 
     init(_ method: HTTPRequest.Method, _ template: String, _ summary: String, _ handler: @escaping Handler) {
@@ -30,19 +29,22 @@ struct V1Route: Sendable {
         segments = template.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// The route with a parameter of the query.
-    func query(_ name: String, _ text: String) -> V1Route { with { $0.query.append((name, text)) } }
+    /// A route that no document describes.
+    init(_ method: HTTPRequest.Method, _ template: String, _ handler: @escaping Handler) {
+        self.init(method, template, "", handler)
+    }
 
-    /// The route with a body of a schema.
-    func takes(_ schema: String) -> V1Route { with { $0.body = schema } }
+    func query(_ name: String, _ text: String) -> APIRoute { with { $0.query.append((name, text)) } }
+
+    func takes(_ schema: String) -> APIRoute { with { $0.body = schema } }
 
     /// The route with a response of a schema or a media type; without one it gives a proxy.
-    func gives(_ content: String?, _ status: Int = 200) -> V1Route { with { $0.success = (status, content) } }
+    func gives(_ content: String?, _ status: Int = 200) -> APIRoute { with { $0.success = (status, content) } }
 
     /// The route with further statuses of errors; see `errors`.
-    func fails(_ statuses: Int...) -> V1Route { with { $0.failures.formUnion(statuses) } }
+    func fails(_ statuses: Int...) -> APIRoute { with { $0.failures.formUnion(statuses) } }
 
-    private func with(_ change: (inout V1Route) -> Void) -> V1Route {
+    private func with(_ change: (inout APIRoute) -> Void) -> APIRoute {
         var route = self
         change(&route)
         return route
@@ -62,14 +64,22 @@ struct V1Route: Sendable {
     var takesProfile: Bool { ["Profile", "ProfileOrName", "Fault"].contains(body) }
 
     /// The names of the parameters, in order.
-    var parameters: [String] { segments.compactMap(V1Route.parameter) }
+    var parameters: [String] { segments.compactMap(APIRoute.parameter) }
+
+    /// Those of `routes` that have a path, each with the parameters in it.
+    static func matching(
+        _ path: [String],
+        in routes: [APIRoute]
+    ) -> [(route: APIRoute, parameters: [String: String])] {
+        routes.compactMap { route in route.match(path).map { (route, $0) } }
+    }
 
     /// The parameters of a path by their names; `nil` if the path doesn't match.
-    func match(_ path: [String]) -> [String: String]? {
+    private func match(_ path: [String]) -> [String: String]? {
         guard path.count == segments.count else { return nil }
         var values: [String: String] = [:]
         for (segment, text) in zip(segments, path) {
-            if let name = V1Route.parameter(segment) {
+            if let name = APIRoute.parameter(segment) {
                 guard !text.isEmpty else { return nil }
                 values[name] = text
             } else if segment != text {
@@ -99,7 +109,7 @@ struct V1Route: Sendable {
 }
 
 /// A request with the parameters of its route.
-struct V1Request: Sendable {
+struct RoutedRequest: Sendable {
     let request: APIRequest
     let parameters: [String: String]
 
