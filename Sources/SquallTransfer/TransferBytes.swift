@@ -45,26 +45,23 @@ public struct TransferBytes: AsyncSequence, Sendable {
     /// - Throws: A `TransferError`: the failure of the body, `.invalidFile` or `.fileSystem`. Leaves no file then.
     @discardableResult
     public func save(to file: String) async throws -> Int64 {
-        let received: ReceivedFile
-        do throws(DownloadError) {
-            received = try await ReceivedFile.make(for: FilePath(TransferSession.absolute(file)))
-        } catch {
+        do {
+            let received = try await ReceivedFile.make(for: FilePath(TransferSession.absolute(file)))
+            var length: Int64 = 0
+            do {
+                while let chunk = try await source.next() {
+                    try await received.write(chunk, at: length)
+                    length += Int64(chunk.count)
+                }
+                try await received.finish()
+            } catch {
+                await received.discard()
+                throw error
+            }
+            return length
+        } catch let error as EngineError {
             throw TransferError(ofRequest: error)
         }
-        var length: Int64 = 0
-        do throws(TransferError) {
-            while let chunk = try await source.next() {
-                try await TransferError.ofRequest { () async throws(DownloadError) in
-                    try await received.write(chunk, at: length)
-                }
-                length += Int64(chunk.count)
-            }
-            try await TransferError.ofRequest { () async throws(DownloadError) in try await received.finish() }
-        } catch {
-            await received.discard()
-            throw error
-        }
-        return length
     }
 
     /// The lines of the body, in UTF-8, without their terminators (LF or CR LF). A line longer than 1 MiB is an error.

@@ -1,7 +1,7 @@
 import TransferProtocol
 import Units
 
-extension DownloadURLProblem: CustomStringConvertible {
+extension TransferURLProblem: CustomStringConvertible {
     /// The problem and its remedy. Repeats nothing of the URL, which may contain a password.
     public var description: String {
         switch self {
@@ -13,12 +13,12 @@ extension DownloadURLProblem: CustomStringConvertible {
         case .userInformation:
             "it names a user, which no URL does here; leave it out, and give it apart"
         case .controlCharacter: "it has a control character"
-        case .tooLong: "it is longer than \(DownloadURL.maximumLength) bytes"
+        case .tooLong: "it is longer than \(TransferURL.maximumLength) bytes"
         }
     }
 }
 
-extension TransientDownloadFailure: CustomStringConvertible {
+extension TransientFailure: CustomStringConvertible {
     /// The failure as a clause.
     public var description: String {
         switch self {
@@ -38,6 +38,42 @@ extension TransientDownloadFailure: CustomStringConvertible {
         case .differentURL: "the rest came from another URL"
         case .completenessUnknown: "the server has to be asked whether the file is complete"
         case .receivedBytesDamaged: "bytes of the partial file aren't those that came"
+        case .noOffset: "the server told no offset of the upload"
+        case .noProgress: "the server took nothing"
+        case .uploadGone: "the server no longer has the upload"
+        case .uploadExpired: "the upload has expired"
+        case .smallerRequests: "the server asks for smaller requests"
+        case .differentDialect(let dialect?): "the server speaks interop version \(dialect.rawValue)"
+        case .differentDialect(nil):
+            "the server speaks another version of resumable uploads; an ordinary upload follows"
+        }
+    }
+
+    /// The stable code in JSON events.
+    public var code: String {
+        switch self {
+        case .connectFailed: "connect-failed"
+        case .unreachable: "unreachable"
+        case .connectTimedOut: "connect-timed-out"
+        case .connectionLost: "connection-lost"
+        case .firstByteTimedOut: "response-timed-out"
+        case .stalled: "stalled"
+        case .deadlineExceeded: "out-of-time"
+        case .malformedResponse: "malformed-response"
+        case .status: "status"
+        case .rejected: "response-rejected"
+        case .bodyTooShort: "body-too-short"
+        case .partialOnly: "part-only"
+        case .representationChanged: "representation-changed"
+        case .differentURL: "different-url"
+        case .completenessUnknown: "completeness-unknown"
+        case .receivedBytesDamaged: "held-bytes-damaged"
+        case .noOffset: "no-offset"
+        case .noProgress: "no-progress"
+        case .uploadGone: "upload-gone"
+        case .uploadExpired: "upload-expired"
+        case .smallerRequests: "smaller-requests"
+        case .differentDialect: "other-dialect"
         }
     }
 }
@@ -63,7 +99,7 @@ extension DownloadRejection: CustomStringConvertible {
     }
 }
 
-extension DownloadRestartReason: CustomStringConvertible {
+extension RestartReason: CustomStringConvertible {
     /// The reason, as a clause.
     public var description: String {
         switch self {
@@ -73,30 +109,83 @@ extension DownloadRestartReason: CustomStringConvertible {
         case .digestMismatch: "the digest was wrong"
         case .journalUnusable: "the journal of the partial file can't be used"
         case .differentURL: "the partial file came from another URL"
+        case .uploadGone: "the server no longer has the upload"
+        case .sourceChanged: "the file changed since the last run"
+        case .differentDialect: "the upload was begun in another dialect"
+        }
+    }
+
+    /// The stable code in JSON events.
+    public var code: String {
+        switch self {
+        case .representationChanged: "representation-changed"
+        case .rangeIgnored: "range-ignored"
+        case .rangeUnusable: "range-unusable"
+        case .digestMismatch: "digest-mismatch"
+        case .journalUnusable: "journal-unusable"
+        case .differentURL: "different-url"
+        case .uploadGone: "upload-gone"
+        case .sourceChanged: "source-changed"
+        case .differentDialect: "other-dialect"
         }
     }
 }
 
-extension DownloadFailure: CustomStringConvertible {
+extension TransferRefusal: CustomStringConvertible {
     /// What the server did, and the remedy.
     public var description: String {
         switch self {
         case .status(let status): "the server answered \(status); check the URL"
-        case .otherProtocol(let status, let name):
-            "the server answered \(status) and speaks \(name): it has no file there"
+        case .otherProtocol(let status, let name): "the server answered \(status) and speaks \(name), another protocol"
+        case .unauthorized(let challenge, let use): challenge.sentence(use)
+        case .redirection(let status): "the server answered \(status) without a usable place to go"
         case .ambiguousLength:
             "the server sends a Content-Length that is no number, comes twice or is beside Transfer-Encoding, so nobody can tell where its "
                 + "answer ends"
-        case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .contentEncoding(let coding):
             "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or "
                 + "store the bytes as they are sent"
-        case .redirectWithoutLocation(let status): "the server answered \(status) without saying where to go"
+        case .sizeRefused(let limits): Self.sizeSentence(limits)
+        case .appendLimitTooSmall(let limit):
+            "the server takes only \(limit) bytes in a request, too few to upload with"
+        case .dialectRefused(let version?):
+            "the server speaks interop version \(version) of resumable uploads, and another was asked for"
+        case .dialectRefused(nil): "the server doesn't speak this version of resumable uploads"
+        case .respondedEarly(let status): "the server answered \(status) before it had the whole file"
+        case .notRepeatable(let cause):
+            "\(cause); the server can't resume uploads, and sending a POST again may do it twice"
+        case .outcomeUnknown:
+            "the whole file was sent, the answer was lost, and the server no longer has the upload: look whether the "
+                + "file arrived before uploading it again"
+        case .tooManyRestarts(let count): "the server lost the upload \(count) times"
+        case .violation(let violation): violation.description
+        }
+    }
+
+    private static func sizeSentence(_ limits: UploadLimits) -> String {
+        if let most = limits.maximumSize { return "the server takes at most \(most) bytes" }
+        if let least = limits.minimumSize { return "the server takes at least \(least) bytes" }
+        return "the server refuses a file of this size"
+    }
+}
+
+extension UploadViolation: CustomStringConvertible {
+    /// The violation as a clause.
+    public var description: String {
+        switch self {
+        case .offsetWentBack(let acknowledged, let got):
+            "the server lost bytes: it had acknowledged \(acknowledged), and has \(got)"
+        case .offsetBeyondEnd(let got, let length): "the server told the offset \(got) of a file of \(length) bytes"
+        case .lengthDiffers(let got, let length): "the server takes the upload for \(got) bytes, and it has \(length)"
+        case .completeTooEarly(let offset, let length):
+            "the server says that the upload is complete with \(offset) of \(length) bytes"
+        case .locationChanged: "the server named two URLs for one upload"
+        case .locationMissing: "the server said that the upload is incomplete, and not where to continue"
         }
     }
 }
 
-extension DownloadChallenge {
+extension HTTPChallenge {
     /// The challenge as a sentence.
     func sentence(_ use: CredentialUse) -> String {
         let realm = realm.map { " for \($0.quoted)" } ?? ""

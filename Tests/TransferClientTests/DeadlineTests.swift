@@ -158,9 +158,9 @@ import Units
         try file.truncate(atOffset: 1 << 40)
         var configuration = TransferClientConfiguration()
         configuration.retry.deadline = Self.short
-        let client = TransferClient(configuration: configuration)
+        let client = TransferEngine(configuration: configuration)
         let start = ContinuousClock.now
-        await #expect(throws: UploadError.gaveUp(.deadline(Self.short), .transport(.deadlineExceeded))) {
+        await #expect(throws: TransferError.gaveUp(.deadline(Self.short), .deadlineExceeded)) {
             try await client.upload(folder.source, folder.request("http://127.0.0.1:1/"))
         }
         #expect(ContinuousClock.now - start < Self.soon)
@@ -170,13 +170,13 @@ import Units
         let folder = try TemporaryFolder()
         var configuration = TransferClientConfiguration()
         configuration.retry.deadline = Self.short
-        let client = TransferClient(configuration: configuration)
+        let client = TransferEngine(configuration: configuration)
         let stream = AsyncStream<[UInt8]> {
             await Self.ignoreCancellation()
             return nil
         }
         let start = ContinuousClock.now
-        await #expect(throws: UploadError.gaveUp(.deadline(Self.short), .transport(.deadlineExceeded))) {
+        await #expect(throws: TransferError.gaveUp(.deadline(Self.short), .deadlineExceeded)) {
             try await client.content(of: stream, spooledIn: FilePath(folder.path))
         }
         #expect(ContinuousClock.now - start < Self.soon)
@@ -190,7 +190,7 @@ import Units
                 $0.retry.deadline = .seconds(1)
                 $0.connectLimit = Self.never
             }
-            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .transport(.deadlineExceeded)))
+            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .deadlineExceeded))
             #expect(ContinuousClock.now - start < Self.soon)
         }
     }
@@ -203,7 +203,7 @@ import Units
                 $0.retry.deadline = .seconds(1)
                 $0.uploadResponseLimit = Self.never
             }
-            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .transport(.deadlineExceeded)))
+            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .deadlineExceeded))
             #expect(ContinuousClock.now - start < Self.soon)
         }
     }

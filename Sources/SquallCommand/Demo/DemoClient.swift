@@ -23,7 +23,7 @@ struct DemoClient {
         }
     }
 
-    private var client: TransferClient {
+    private var client: TransferEngine {
         var configuration = TransferClientConfiguration()
         configuration.seed = seed
         configuration.maximumRate = pace
@@ -31,11 +31,11 @@ struct DemoClient {
             configuration.retry.maximumAttempts = .max
             configuration.retry.maximumDelay = .seconds(2)
         }
-        return TransferClient(configuration: configuration)
+        return TransferEngine(configuration: configuration)
     }
 
     private func download(_ url: String) async -> Result<DemoResult, DemoFailure> {
-        do throws(DownloadError) {
+        do throws(TransferError) {
             let request = DownloadRequest(url: url)
             let summary = try await client.download(request, to: FilePath(files.received)) { event in
                 progress.note(event)
@@ -55,12 +55,12 @@ struct DemoClient {
         var request = UploadRequest(url: url, journalFolder: FilePath(files.state))
         // So that the time shown is the network's, without hashing the file before the first byte.
         request.sha256 = files.sent.digest
-        do throws(UploadError) {
+        do throws(TransferError) {
             let summary = try await client.upload(FilePath(files.sent.path), request) { event in
                 progress.note(event)
                 story.record(event)
                 guard format == .json else { return }
-                var report = UploadReport(event)
+                var report = TransferReport(event)
                 report.transfer = DemoTransfer.upload.rawValue
                 EventFormat.writeJSON(report)
             }

@@ -9,14 +9,8 @@ final class LiveProgress: Sendable {
     /// The redraw interval.
     private static let interval = Duration.milliseconds(100)
 
-    /// Records and reports a download event.
-    func note(_ event: DownloadEvent) {
-        progress.note(event)
-        if let sentence = event.sentence { live.print(wrapping: sentence) }
-    }
-
-    /// Records and reports an upload event.
-    func note(_ event: UploadEvent) {
+    /// Records and reports an event.
+    func note(_ event: TransferEvent) {
         progress.note(event)
         if let sentence = event.sentence { live.print(wrapping: sentence) }
     }

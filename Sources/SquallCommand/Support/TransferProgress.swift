@@ -7,11 +7,8 @@ import Units
 final class TransferProgress: Sendable {
     private let tracker = Mutex(ProgressTracker())
 
-    /// Records a download event.
-    func note(_ event: DownloadEvent) { tracker.withLock { $0.note(event, at: MonotonicClock.now) } }
-
-    /// Records an upload event.
-    func note(_ event: UploadEvent) { tracker.withLock { $0.note(event, at: MonotonicClock.now) } }
+    /// Records an event.
+    func note(_ event: TransferEvent) { tracker.withLock { $0.note(event, at: MonotonicClock.now) } }
 
     /// The current state.
     var snapshot: ProgressSnapshot { tracker.withLock { $0.snapshot(at: MonotonicClock.now) } }

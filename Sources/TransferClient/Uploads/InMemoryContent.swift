@@ -12,19 +12,17 @@ struct InMemoryContent: Sendable {
     private static let hashedAtOnce = 8 << 20
 
     /// Hashes the bytes.
-    init(_ bytes: [UInt8], _ worker: FileWorker) async throws(UploadError) {
+    init(_ bytes: [UInt8], _ worker: FileWorker) async throws(TransferError) {
         self.bytes = bytes
         var hasher = SHA256()
         var offset = 0
         while offset < bytes.count {
             guard !Task.isCancelled else { throw .cancelled }
             let range = offset..<min(bytes.count, offset + Self.hashedAtOnce)
-            hasher = try await UploadError.mapping { [hasher] () async throws(DownloadError) in
-                try await worker.run { () throws(DownloadError) in
-                    var hasher = hasher
-                    hasher.update(bytes[range])
-                    return hasher
-                }
+            hasher = try await worker.run { [hasher] in
+                var hasher = hasher
+                hasher.update(bytes[range])
+                return hasher
             }
             offset = range.upperBound
         }

@@ -24,12 +24,8 @@ final class SpooledContent: Sendable {
     deinit { file.close() }
 
     /// The bytes of a range.
-    func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
-        let bytes = try await UploadError.mapping { () async throws(DownloadError) in
-            try await worker.run { [file] () throws(DownloadError) in
-                try FileCall.run { () throws(FileError) in try file.read(range.count, at: range.lowerBound) }
-            }
-        }
+    func read(_ range: Range<Int64>) async throws(TransferError) -> ByteBuffer {
+        let bytes = try await worker.run { [file] in try file.read(range.count, at: range.lowerBound) }
         // The file is private, so a short read is a disk error.
         guard bytes.count == range.count else { throw .fileSystem(call: "pread", path: folder.string, .ioError) }
         return ByteBuffer(bytes: bytes)

@@ -1,3 +1,4 @@
+import Digests
 import NIOCore
 import SystemPackage
 import TransferProtocol
@@ -40,8 +41,8 @@ public struct UploadContent: Sendable {
     var key: String {
         switch kind {
         case .file(let file): file.canonicalPath
-        case .memory(let memory): "sha-256=\(UploadError.hex(memory.sha256)) \(length)"
-        case .spool(let spool): "sha-256=\(UploadError.hex(spool.sha256)) \(length)"
+        case .memory(let memory): "sha-256=\(memory.sha256.hexadecimal) \(length)"
+        case .spool(let spool): "sha-256=\(spool.sha256.hexadecimal) \(length)"
         }
     }
 
@@ -55,7 +56,7 @@ public struct UploadContent: Sendable {
     }
 
     /// The bytes of `range`, at most `UploadSourceFile.maximumReadSize`. Throws when a file is shorter.
-    func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
+    func read(_ range: Range<Int64>) async throws(TransferError) -> ByteBuffer {
         let end = min(range.upperBound, range.lowerBound + Int64(UploadSourceFile.maximumReadSize))
         let range = range.lowerBound..<end
         switch kind {
@@ -66,7 +67,7 @@ public struct UploadContent: Sendable {
     }
 
     /// Throws when a file has changed since it was opened. Other content can't change.
-    func checkUnchanged() throws(UploadError) {
+    func checkUnchanged() throws(TransferError) {
         switch kind {
         case .file(let file): try file.checkUnchanged()
         case .memory, .spool: return

@@ -12,7 +12,7 @@ final class UploadProgress: Sendable {
 
     private let total: Int64
     private let configuration: TransferClientConfiguration
-    private let onEvent: @Sendable (UploadEvent) -> Void
+    private let onEvent: @Sendable (TransferEvent) -> Void
     private let state: Mutex<State>
 
     /// Starts with the values before the request.
@@ -21,7 +21,7 @@ final class UploadProgress: Sendable {
         acknowledged: Int64,
         total: Int64,
         _ configuration: TransferClientConfiguration,
-        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+        _ onEvent: @escaping @Sendable (TransferEvent) -> Void
     ) {
         self.total = total
         self.configuration = configuration
@@ -57,7 +57,7 @@ final class UploadProgress: Sendable {
                 return
             }
             state.reportedAt = now
-            onEvent(.progress(sent: state.sent, acknowledged: state.acknowledged, total: total))
+            onEvent(.progress(completed: state.acknowledged, sent: state.sent, total: total))
         }
     }
 }

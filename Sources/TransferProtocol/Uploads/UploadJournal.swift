@@ -111,7 +111,7 @@ extension UploadJournal.Creation {
             defer { rest = rest.dropFirst(Int(count)) }
             return String(decoding: rest.prefix(Int(count)), as: UTF8.self)
         }
-        guard let target = text(), let url = text().flatMap({ try? DownloadURL($0) }),
+        guard let target = text(), let url = text().flatMap({ try? TransferURL($0) }),
             let dialect = number(4).flatMap({ UploadDialect(interopVersion: Int64(clamping: $0)) }),
             let expiry = number(8).map({ Int64(bitPattern: $0) }),
             let length = number(8).map({ Int64(bitPattern: $0) }), length >= 0,

@@ -19,15 +19,15 @@ import TransferProtocol
         _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable,
         limit: Int64 = .max,
         on files: any FileSystem
-    ) async -> Result<SpooledContent, UploadError> {
-        do throws(UploadError) {
+    ) async -> Result<SpooledContent, TransferError> {
+        do throws(TransferError) {
             return .success(try await StreamSpooler.spool(chunks, in: "/", limit: limit, files: files, Self.worker))
         } catch {
             return .failure(error)
         }
     }
 
-    private func error(of result: Result<SpooledContent, UploadError>) -> UploadError? {
+    private func error(of result: Result<SpooledContent, TransferError>) -> TransferError? {
         if case .failure(let error) = result { error } else { nil }
     }
 
@@ -89,7 +89,7 @@ import TransferProtocol
     @Test func `a disk that loses bytes causes an error, not a short content`() async throws {
         let disk = SimulatedDisk(seed: 1)
         let spool = try await spool(Chunks(of: uploadBytes(300_000), 100_000), on: disk).get()
-        await #expect(throws: UploadError.fileSystem(call: "pread", path: "/", .ioError)) {
+        await #expect(throws: TransferError.fileSystem(call: "pread", path: "/", .ioError)) {
             try await spool.read(299_999..<300_001)
         }
     }
@@ -100,9 +100,9 @@ import TransferProtocol
         let (blocked, release) = AsyncStream<Void>.makeStream()
         let chunks = DeafChunks(enters: entry, waitsFor: blocked)
         let running = Task {
-            do throws(UploadError) {
-                _ = try await TransferClient().content(of: chunks, spooledIn: folder.journals)
-                return nil as UploadError?
+            do throws(TransferError) {
+                _ = try await TransferEngine().content(of: chunks, spooledIn: folder.journals)
+                return nil as TransferError?
             } catch {
                 return error
             }

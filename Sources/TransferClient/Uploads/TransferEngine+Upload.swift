@@ -2,7 +2,7 @@ import SystemPackage
 import TransferProtocol
 import Units
 
-extension TransferClient {
+extension TransferEngine {
     /// Uploads a file over as many connections as needed (draft-ietf-httpbis-resumable-upload).
     ///
     /// If the server supports one of the drafts, the same call resumes an interrupted upload, even of a killed process:
@@ -16,14 +16,14 @@ extension TransferClient {
     ///   - callbacks: The caller's callbacks.
     ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return quickly.
     /// - Returns: A summary, once the server has accepted the file.
-    /// - Throws: An `UploadError`, whose `disposition` tells whether calling again resumes.
+    /// - Throws: An `TransferError`, whose `disposition` tells whether calling again resumes.
     public func upload(
         _ path: FilePath,
         _ request: UploadRequest,
         callbacks: TransferCallbacks = TransferCallbacks(),
-        onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
-    ) async throws(UploadError) -> UploadSummary {
-        try await withinDeadline { () async throws(UploadError) in
+        onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+    ) async throws(TransferError) -> TransferSummary {
+        try await withinDeadline { () async throws(TransferError) in
             let start = configuration.clock.now()
             let content = try await content(of: path)
             return try await uploadToTheEnd(content, request, callbacks, start, onEvent)
@@ -40,15 +40,15 @@ extension TransferClient {
     ///   - start: When the upload started, for its deadline; `nil` for now. Reading the content may have taken time.
     ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return quickly.
     /// - Returns: A summary, once the server has accepted the content.
-    /// - Throws: An `UploadError`, whose `disposition` tells whether the same content to the same target resumes.
+    /// - Throws: An `TransferError`, whose `disposition` tells whether the same content to the same target resumes.
     public func upload(
         _ content: UploadContent,
         _ request: UploadRequest,
         callbacks: TransferCallbacks = TransferCallbacks(),
         startedAt start: Moment? = nil,
-        onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
-    ) async throws(UploadError) -> UploadSummary {
-        try await withinDeadline(since: start) { () async throws(UploadError) in
+        onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+    ) async throws(TransferError) -> TransferSummary {
+        try await withinDeadline(since: start) { () async throws(TransferError) in
             try await uploadToTheEnd(content, request, callbacks, start ?? configuration.clock.now(), onEvent)
         }
     }
@@ -58,14 +58,14 @@ extension TransferClient {
         _ request: UploadRequest,
         _ callbacks: TransferCallbacks,
         _ start: Moment,
-        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
-    ) async throws(UploadError) -> UploadSummary {
+        _ onEvent: @escaping @Sendable (TransferEvent) -> Void
+    ) async throws(TransferError) -> TransferSummary {
         let url = try await checkedURL(of: request)
         if let named = request.sha256, let actual = content.sha256, actual != named {
             throw .digestDiffers(named: named, actual: actual)
         }
-        let journal = try await UploadJournalFile.open(request, content, url, FileWorker(pool: threadPool))
-        do throws(UploadError) {
+        let journal = try await UploadJournalFile.open(request, content, url, environment)
+        do throws(TransferError) {
             let summary = try await upload(content, request, url, journal, callbacks.endingWithTask, start, onEvent)
             await journal.close()
             return summary
@@ -78,12 +78,12 @@ extension TransferClient {
     private func upload(
         _ source: UploadContent,
         _ request: UploadRequest,
-        _ url: DownloadURL,
+        _ url: TransferURL,
         _ journal: UploadJournalFile,
         _ callbacks: TransferCallbacks,
         _ start: Moment,
-        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
-    ) async throws(UploadError) -> UploadSummary {
+        _ onEvent: @escaping @Sendable (TransferEvent) -> Void
+    ) async throws(TransferError) -> TransferSummary {
         let parameters = UploadState.Parameters(
             target: url,
             length: source.identity.length,
@@ -105,7 +105,7 @@ extension TransferClient {
             }
         }
         var state = UploadState(parameters)
-        var reason: UploadRestartReason?
+        var reason: RestartReason?
         if let earlier {
             let resource = earlier.creation.resource
             if earlier.creation.sha256 != sha256 || earlier.creation.source.length != source.identity.length {
@@ -118,13 +118,14 @@ extension TransferClient {
             if reason != nil { state.abandon(resource) }
         }
         let session = UploadSession(
-            self,
+            environment,
             request,
             source,
             sha256: sha256,
             journal,
             state,
             callbacks,
+            seed: nextSeed(),
             startedAt: start,
             onEvent: onEvent
         )
@@ -134,12 +135,12 @@ extension TransferClient {
     /// Validates a request without connecting, before a stream is read.
     ///
     /// - Throws: `.invalidURL`, `.invalidTLSSettings`, or `.invalidDigest` for a digest that can't be one.
-    public func check(_ request: UploadRequest) async throws(UploadError) {
+    public func check(_ request: UploadRequest) async throws(TransferError) {
         _ = try await checkedURL(of: request)
     }
 
-    private func checkedURL(of request: UploadRequest) async throws(UploadError) -> DownloadURL {
+    private func checkedURL(of request: UploadRequest) async throws(TransferError) -> TransferURL {
         if let named = request.sha256, named.count != 32 { throw .invalidDigest(count: named.count) }
-        return try await UploadError.mapping { () async throws(DownloadError) in try await preparedURL(request.url) }
+        return try await preparedURL(request.url)
     }
 }
