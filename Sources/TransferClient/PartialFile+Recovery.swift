@@ -72,13 +72,13 @@ extension PartialFile {
     private static func locked(
         _ paths: PartialFilePaths,
         _ files: any FileSystem
-    ) throws -> (any OpenFile, LockedLog) {
+    ) throws -> (any OpenFile, DurableLog) {
         if let kind = try files.kind(of: paths.data), kind != .regular {
             throw TransferError.invalidFile(paths.destination.string, "“\(paths.data)” is no regular file; remove it")
         }
         let data = try LockedFile.open(paths.data, in: files)
         do {
-            return (data, try LockedLog.open(paths.journal, format, in: files))
+            return (data, try DurableLog.openLocked(paths.journal, format, in: files))
         } catch {
             // The other lock holder is about to finish; removes the empty file that was just created.
             if (try? data.size()) == 0 { try? files.remove(paths.data) }

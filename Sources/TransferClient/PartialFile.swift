@@ -15,7 +15,7 @@ final class PartialFile: Sendable {
     let files: any FileSystem
     let worker: FileWorker
     private let data: any OpenFile
-    private let journal: LockedLog
+    private let journal: DurableLog
     private let blockSize: Int64
     private let contents: Mutex<Contents>
 
@@ -59,7 +59,7 @@ final class PartialFile: Sendable {
     init(
         paths: PartialFilePaths,
         data: any OpenFile,
-        journal: LockedLog,
+        journal: DurableLog,
         blockSize: Int64,
         in files: any FileSystem,
         _ worker: FileWorker
