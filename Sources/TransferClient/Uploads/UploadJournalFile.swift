@@ -14,15 +14,19 @@ import TransferProtocol
 ///
 /// Without a folder there is no file; the state of a running upload is in its `UploadState`.
 final class UploadJournalFile: Sendable {
-    private let log: LockedLog?
+    private let log: DurableLog?
     private let worker: FileWorker
     /// Whether `completionBegan()` was called. Locked during both writing calls, so that the order of `begin` and
     /// `completionBegan` doesn't matter.
     private let hasBegunCompletion = Mutex(false)
 
-    private static let format = RecordLog(magic: UploadJournal.magic, version: UploadJournal.version)
+    private static let format = RecordLog(
+        magic: UploadJournal.magic,
+        orOld: UploadJournal.oldMagic,
+        version: UploadJournal.version
+    )
 
-    private init(_ log: LockedLog?, _ worker: FileWorker) {
+    private init(_ log: DurableLog?, _ worker: FileWorker) {
         self.log = log
         self.worker = worker
     }
@@ -41,7 +45,7 @@ final class UploadJournalFile: Sendable {
         let path = folder.appending("\(name).squall-upload")
         try await makeFolder(folder, environment)
         return try await worker.run { [files = environment.files] in
-            UploadJournalFile(try LockedLog.open(path, format, isPrivate: true, in: files), worker)
+            UploadJournalFile(try DurableLog.openLocked(path, format, isPrivate: true, in: files), worker)
         }
     }
 
@@ -62,18 +66,26 @@ final class UploadJournalFile: Sendable {
     }
 
     /// The journal of an earlier upload of `source`; `nil` if there is none or it is unusable. Throws for a journal of
-    /// a newer version, which stays unchanged.
+    /// a newer version, or of an unknown dialect, which stays unchanged.
     func read(for source: String) async throws(TransferError) -> UploadJournal? {
         guard let log else { return nil }
+        let newer: String
         switch try await worker.run({ try log.read(limit: UploadJournal.maximumSize) }) {
-        case .success(let contents): return UploadJournal(contents.numbered)
-        case .failure(.newerVersion(let version)):
-            throw .invalidFile(
-                source,
-                "“\(log.path)” is of a newer version of Squall (\(version)); go on with that one, or remove it"
-            )
+        case .success(let contents):
+            do throws(UploadJournalProblem) {
+                return try UploadJournal(contents.numbered)
+            } catch .unknownDialect(let name) {
+                newer = name
+            } catch {
+                return nil
+            }
+        case .failure(.newerVersion(let version)): newer = String(version)
         case .failure: return nil
         }
+        throw .invalidFile(
+            source,
+            "“\(log.path)” is of a newer version of Squall (\(newer)); go on with that one, or remove it"
+        )
     }
 
     /// Journals an upload durably, replacing an earlier one.

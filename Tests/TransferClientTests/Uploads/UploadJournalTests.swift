@@ -137,7 +137,7 @@ import TransferProtocol
                 Issue.record("\(refused.result)")
                 return
             }
-            #expect(words.contains("newer version of Squall (2)") && words.contains(path.string))
+            #expect(words.contains("newer version of Squall (3)") && words.contains(path.string))
             #expect(server.requests.count == connections)
             #expect(folder.folder.bytes(path.string) == journal)
         }

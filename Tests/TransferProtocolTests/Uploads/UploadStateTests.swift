@@ -244,17 +244,36 @@ import TransferProtocol
         let creation = try Self.creation()
         let record = UploadJournal.Record.creation(creation)
         let end = UploadJournal.Record.completionBegan
-        #expect(UploadJournal([(record.kind, record.payload)]) == UploadJournal(creation: creation))
-        let full = UploadJournal([(record.kind, record.payload), (9, [1]), (end.kind, end.payload)])
+        #expect(try UploadJournal([(record.kind, record.payload)]) == UploadJournal(creation: creation))
+        let full = try UploadJournal([(record.kind, record.payload), (9, [1]), (end.kind, end.payload)])
         #expect(full == UploadJournal(creation: creation, mayBeComplete: true))
+    }
+
+    /// The payload of version 1 has the interop version as a number, in place of a name after its length.
+    @Test func `a journal of version 1 is read`() throws {
+        let creation = try Self.creation()
+        let payload = UploadJournal.Record.creation(creation).payload
+        let name = Array("resumable-upload-6".utf8)
+        let index = try #require(payload.indices.first { payload[$0...].starts(with: name) })
+        let old = Array(payload[..<(index - 4)]) + [6, 0, 0, 0] + Array(payload[(index + name.count)...])
+        #expect(try UploadJournal([(1, old), (2, [])]) == UploadJournal(creation: creation, mayBeComplete: true))
+    }
+
+    @Test func `a journal of an unknown dialect is refused by its name`() throws {
+        var payload = UploadJournal.Record.creation(try Self.creation()).payload
+        let index = try #require(payload.indices.first { payload[$0...].starts(with: "load-6".utf8) })
+        payload[index + 5] = UInt8(ascii: "7")
+        #expect(throws: UploadJournalProblem.unknownDialect("resumable-upload-7")) { try UploadJournal([(3, payload)]) }
     }
 
     @Test func `before the creation is complete there is no journal`() throws {
         let record = UploadJournal.Record.creation(try Self.creation())
-        #expect(UploadJournal([]) == nil)
-        #expect(UploadJournal([(2, []), (record.kind, record.payload)]) == nil)
+        #expect(throws: UploadJournalProblem.damaged) { try UploadJournal([]) }
+        #expect(throws: UploadJournalProblem.damaged) { try UploadJournal([(2, []), (record.kind, record.payload)]) }
         for count in record.payload.indices {
-            #expect(UploadJournal([(1, Array(record.payload.prefix(count)))]) == nil, "\(count)")
+            #expect(throws: UploadJournalProblem.damaged, "\(count)") {
+                try UploadJournal([(record.kind, Array(record.payload.prefix(count)))])
+            }
         }
     }
 }
