@@ -28,8 +28,8 @@ extension UploadSession {
             onEvent
         )
         let writer = writer(for: plan, progress)
-        let hold = Task { [configuration] in
-            try? await configuration.clock.sleep(configuration.interimResponseLimit)
+        let hold = Task(executorPreference: executor) { [configuration] in
+            try? await configuration.clock.timeout(configuration.interimResponseLimit)
             writer?.release()
         }
         defer { hold.cancel() }

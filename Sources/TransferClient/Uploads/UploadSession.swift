@@ -17,6 +17,7 @@ final class UploadSession {
     let journal: UploadJournalFile
     let configuration: TransferClientConfiguration
     let connections: any RequestSending
+    let executor: (any TaskExecutor)?
     let onEvent: @Sendable (TransferEvent) -> Void
     let startedAt: Moment
     let loop: AttemptLoop
@@ -67,6 +68,7 @@ final class UploadSession {
         self.onEvent = onEvent
         configuration = environment.configuration
         connections = environment.connections(.upload)
+        executor = environment.executor
         self.startedAt = startedAt
         pacer = TransferPacer(configuration)
         metadata = UploadMetadata(
