@@ -1,3 +1,4 @@
+import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
@@ -17,14 +18,6 @@ struct AttemptLimits: Sendable {
     /// When the transfer's deadline passes; `nil` for none.
     var deadline: NIODeadline?
 
-    /// The maximum size of a field line, in bytes.
-    static let maximumFieldSize = 16 << 10
-    /// The maximum size of a header or trailer section, in bytes.
-    static let maximumHeadSize = 64 << 10
-    /// The maximum number of field lines in a header or trailer section.
-    static let maximumFields = 128
-    /// The maximum size of one socket read, and so of one body part.
-    static let maximumReadSize = 256 << 10
     /// Reading stops at this many queued parts, at most 4 MiB plus the last burst of reads, and resumes at
     /// `minimumParts`.
     static let maximumParts = 16
@@ -110,9 +103,9 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler {
             waiting += count
             if !hasContent, count > 0 {
                 hasContent = true
-                startTicking(context)
+                if !isResponding { startTicking(context) }
             }
-            setPaused(waiting == 0, context)
+            if !isResponding { setPaused(waiting == 0, context) }
             promise.futureResult.assumeIsolated().whenSuccess {
                 self.waiting -= count
                 guard !self.isResponding else { return }
@@ -157,7 +150,7 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler {
         case .body(var buffer):
             bytes += Int64(buffer.readableBytes)
             // Small chunks are coalesced, up to the size of one read.
-            if (pending?.readableBytes ?? 0) + buffer.readableBytes > AttemptLimits.maximumReadSize { flush(context) }
+            if (pending?.readableBytes ?? 0) + buffer.readableBytes > HTTPConnector.maximumReadSize { flush(context) }
             if pending?.writeBuffer(&buffer) == nil { pending = buffer }
         case .end:
             flush(context)

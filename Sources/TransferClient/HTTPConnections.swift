@@ -113,20 +113,16 @@ struct HTTPConnections: RequestSending {
             group: group,
             tls: configuration.tls,
             timeout: .nanoseconds(limit.nanoseconds),
-            limits: HTTPConnector.Limits(
-                maximumFieldSize: AttemptLimits.maximumFieldSize,
-                maximumHeadSize: AttemptLimits.maximumHeadSize,
-                maximumFields: AttemptLimits.maximumFields,
-                maximumReadSize: AttemptLimits.maximumReadSize,
-                readLength: configuration.maximumRate.map { RateLimiter(rate: $0).chunkLength }
-            ),
+            readLength: configuration.maximumRate.map { RateLimiter(rate: $0).chunkLength },
             requirement: requirement
         )
-        let destination = HTTPConnector.Destination(host: url.host, port: url.port, isSecure: url.scheme == .https)
         do {
-            let connection = try await connector.connect(to: destination, through: proxy) {
-                AttemptTimeoutHandler(limits: limits, verdict: verdict)
-            }
+            let connection = try await connector.connect(
+                to: url.host,
+                port: url.port,
+                isSecure: url.scheme == .https,
+                through: proxy
+            ) { AttemptTimeoutHandler(limits: limits, verdict: verdict) }
             if direction == .upload {
                 // Unsent bytes in the kernel would count as progress. Optional: only some systems have the option.
                 let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
