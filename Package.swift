@@ -159,10 +159,10 @@ let package = Package(
             "SquallTransfer": [
                 "HTTPTransport", "HTTPTypes", "SystemPackage", "TLSTransport", "TransferClient", "TransferProtocol",
             ],
-            "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage"],
+            "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage", "Units"],
             "ResumableUploads": [
                 "Digests", "DurableFiles", "HTTPSemantics", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
-                "NIOHTTPTypesHTTP1", "NIOPosix", "SystemPackage", "TransferProtocol",
+                "NIOHTTPTypesHTTP1", "NIOPosix", "SystemPackage", "TransferProtocol", "Units",
             ],
             "OriginServer": [
                 "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "NIOCore", "NIOHTTP1",
@@ -223,7 +223,8 @@ let package = Package(
             ],
             "TransferClientTests": [
                 "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "LocalAuthority", "NIOCore",
-                "NIOHPACK", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOPosix", "NIOSSL", "SimulatedDisk",
+                "NIOEmbedded", "NIOHPACK", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOPosix", "NIOSSL",
+                "SimulatedDisk",
                 "SystemPackage", "TestUploadServers", "TLSTransport", "TransferClient", "TransferProtocol", "Units",
             ],
             "SquallTransferTests": [

@@ -1,3 +1,5 @@
+import Units
+
 /// The format of an append-only file of records.
 ///
 /// The file starts with eight magic bytes and a version byte. A record is a kind byte, a four-byte payload length, the

@@ -1,4 +1,5 @@
 import HTTPSemantics
+import Units
 
 /// The fields of a source. Unknown names are skipped.
 enum JournalFields {

@@ -1,6 +1,7 @@
 import DurableFiles
 import HTTPSemantics
 import TransferProtocol
+import Units
 
 /// The log next to the data of an upload.
 enum UploadLog {

@@ -1,3 +1,5 @@
+import Units
+
 /// The append-only journal of an upload, which starts with its creation.
 ///
 /// Numbers are little-endian.
