@@ -178,32 +178,12 @@ final class BodyPipe: Sendable {
         var end: Result<[UInt8]?, TransferError>?
         var reader: CheckedContinuation<Result<[UInt8]?, TransferError>, Never>?
         var writer: CheckedContinuation<Void, Never>?
-        var head: CheckedContinuation<Result<TransferResponse, TransferError>, Never>?
-        var response: Result<TransferResponse, TransferError>?
     }
 
     private let state = Mutex(State())
 
-    /// Waits for the response head.
-    func head() async -> Result<TransferResponse, TransferError> {
-        await withCheckedContinuation { continuation in
-            let response = state.withLock { state in
-                if state.response == nil { state.head = continuation }
-                return state.response
-            }
-            if let response { continuation.resume(returning: response) }
-        }
-    }
-
-    /// Delivers the response head; only the first call counts.
-    func deliver(head response: Result<TransferResponse, TransferError>) {
-        let waiting = state.withLock { state in
-            if state.response == nil { state.response = response }
-            defer { state.head = nil }
-            return state.head
-        }
-        waiting?.resume(returning: response)
-    }
+    /// The response head, once it is there.
+    let head = FirstValue<Result<TransferResponse, TransferError>>()
 
     /// Delivers a chunk, and waits until it is taken or the task is cancelled.
     func deliver(_ part: [UInt8]) async {

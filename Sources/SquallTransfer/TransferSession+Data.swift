@@ -60,7 +60,7 @@ extension TransferSession {
         let task = Task {
             do throws(EngineError) {
                 try await client.send(single, callbacks: callbacks) { head in
-                    pipe.deliver(head: .success(TransferResponse(head)))
+                    pipe.head.resolve(.success(TransferResponse(head)))
                 } onBody: { part in
                     await pipe.deliver(part)
                     return !Task.isCancelled
@@ -68,13 +68,13 @@ extension TransferSession {
                 pipe.end(Task.isCancelled ? TransferError(ofRequest: .cancelled) : nil)
             } catch {
                 let failure = TransferError(ofRequest: error)
-                pipe.deliver(head: .failure(failure))
+                pipe.head.resolve(.failure(failure))
                 pipe.end(failure)
             }
         }
         let source = TransferBytes.Source(pipe, task)
         let head = await withTaskCancellationHandler {
-            await pipe.head()
+            await pipe.head.value
         } onCancel: {
             task.cancel()
         }

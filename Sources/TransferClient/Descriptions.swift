@@ -20,60 +20,36 @@ extension TransferURLProblem: CustomStringConvertible {
 
 extension TransientFailure: CustomStringConvertible {
     /// The failure as a clause.
-    public var description: String {
-        switch self {
-        case .connectFailed(let reason): "the connection failed: \(reason)"
-        case .unreachable(let reason): "the host can't be reached: \(reason)"
-        case .connectTimedOut: "the connection took too long"
-        case .connectionLost(let reason): "the connection was lost: \(reason)"
-        case .firstByteTimedOut: "the answer took too long"
-        case .stalled: "the transfer stalled"
-        case .deadlineExceeded: "the time was up"
-        case .malformedResponse(let reason): "invalid HTTP response (\(reason))"
-        case .status(let status): "the server answered \(status)"
-        case .rejected(let rejection): rejection.description
-        case .bodyTooShort: "the body was shorter than its head said"
-        case .partialOnly: "the server sent only a part of the rest"
-        case .representationChanged: "the file changed on the server"
-        case .differentURL: "the rest came from another URL"
-        case .completenessUnknown: "the server has to be asked whether the file is complete"
-        case .receivedBytesDamaged: "bytes of the partial file aren't those that came"
-        case .noOffset: "the server told no offset of the upload"
-        case .noProgress: "the server took nothing"
-        case .uploadGone: "the server no longer has the upload"
-        case .uploadExpired: "the upload has expired"
-        case .smallerRequests: "the server asks for smaller requests"
-        case .differentDialect(let dialect?): "the server speaks interop version \(dialect.rawValue)"
-        case .differentDialect(nil):
-            "the server speaks another version of resumable uploads; an ordinary upload follows"
-        }
-    }
-
+    public var description: String { words.text }
     /// The stable code in JSON events.
-    public var code: String {
+    public var code: String { words.code }
+
+    private var words: (code: String, text: String) {
         switch self {
-        case .connectFailed: "connect-failed"
-        case .unreachable: "unreachable"
-        case .connectTimedOut: "connect-timed-out"
-        case .connectionLost: "connection-lost"
-        case .firstByteTimedOut: "response-timed-out"
-        case .stalled: "stalled"
-        case .deadlineExceeded: "out-of-time"
-        case .malformedResponse: "malformed-response"
-        case .status: "status"
-        case .rejected: "response-rejected"
-        case .bodyTooShort: "body-too-short"
-        case .partialOnly: "part-only"
-        case .representationChanged: "representation-changed"
-        case .differentURL: "different-url"
-        case .completenessUnknown: "completeness-unknown"
-        case .receivedBytesDamaged: "held-bytes-damaged"
-        case .noOffset: "no-offset"
-        case .noProgress: "no-progress"
-        case .uploadGone: "upload-gone"
-        case .uploadExpired: "upload-expired"
-        case .smallerRequests: "smaller-requests"
-        case .differentDialect: "other-dialect"
+        case .connectFailed(let reason): ("connect-failed", "the connection failed: \(reason)")
+        case .unreachable(let reason): ("unreachable", "the host can't be reached: \(reason)")
+        case .connectTimedOut: ("connect-timed-out", "the connection took too long")
+        case .connectionLost(let reason): ("connection-lost", "the connection was lost: \(reason)")
+        case .firstByteTimedOut: ("response-timed-out", "the answer took too long")
+        case .stalled: ("stalled", "the transfer stalled")
+        case .deadlineExceeded: ("out-of-time", "the time was up")
+        case .malformedResponse(let reason): ("malformed-response", "invalid HTTP response (\(reason))")
+        case .status(let status): ("status", "the server answered \(status)")
+        case .rejected(let rejection): ("response-rejected", rejection.description)
+        case .bodyTooShort: ("body-too-short", "the body was shorter than its head said")
+        case .partialOnly: ("part-only", "the server sent only a part of the rest")
+        case .representationChanged: ("representation-changed", "the file changed on the server")
+        case .differentURL: ("different-url", "the rest came from another URL")
+        case .completenessUnknown: ("completeness-unknown", "the server has to be asked whether the file is complete")
+        case .receivedBytesDamaged: ("held-bytes-damaged", "bytes of the partial file aren't those that came")
+        case .noOffset: ("no-offset", "the server told no offset of the upload")
+        case .noProgress: ("no-progress", "the server took nothing")
+        case .uploadGone: ("upload-gone", "the server no longer has the upload")
+        case .uploadExpired: ("upload-expired", "the upload has expired")
+        case .smallerRequests: ("smaller-requests", "the server asks for smaller requests")
+        case .differentDialect(let dialect?): ("other-dialect", "the server speaks interop version \(dialect.rawValue)")
+        case .differentDialect(nil):
+            ("other-dialect", "the server speaks another version of resumable uploads; an ordinary upload follows")
         }
     }
 }
@@ -101,32 +77,21 @@ extension DownloadRejection: CustomStringConvertible {
 
 extension RestartReason: CustomStringConvertible {
     /// The reason, as a clause.
-    public var description: String {
-        switch self {
-        case .representationChanged: "the file changed on the server"
-        case .rangeIgnored: "the server ignores ranges"
-        case .rangeUnusable(let rejection): rejection.description
-        case .digestMismatch: "the digest was wrong"
-        case .journalUnusable: "the journal of the partial file can't be used"
-        case .differentURL: "the partial file came from another URL"
-        case .uploadGone: "the server no longer has the upload"
-        case .sourceChanged: "the file changed since the last run"
-        case .differentDialect: "the upload was begun in another dialect"
-        }
-    }
-
+    public var description: String { words.text }
     /// The stable code in JSON events.
-    public var code: String {
+    public var code: String { words.code }
+
+    private var words: (code: String, text: String) {
         switch self {
-        case .representationChanged: "representation-changed"
-        case .rangeIgnored: "range-ignored"
-        case .rangeUnusable: "range-unusable"
-        case .digestMismatch: "digest-mismatch"
-        case .journalUnusable: "journal-unusable"
-        case .differentURL: "different-url"
-        case .uploadGone: "upload-gone"
-        case .sourceChanged: "source-changed"
-        case .differentDialect: "other-dialect"
+        case .representationChanged: ("representation-changed", "the file changed on the server")
+        case .rangeIgnored: ("range-ignored", "the server ignores ranges")
+        case .rangeUnusable(let rejection): ("range-unusable", rejection.description)
+        case .digestMismatch: ("digest-mismatch", "the digest was wrong")
+        case .journalUnusable: ("journal-unusable", "the journal of the partial file can't be used")
+        case .differentURL: ("different-url", "the partial file came from another URL")
+        case .uploadGone: ("upload-gone", "the server no longer has the upload")
+        case .sourceChanged: ("source-changed", "the file changed since the last run")
+        case .differentDialect: ("other-dialect", "the upload was begun in another dialect")
         }
     }
 }
@@ -205,26 +170,18 @@ extension HTTPChallenge {
 
 extension RetryRule: CustomStringConvertible {
     /// The reason for a delay, as a clause.
-    public var description: String {
-        switch self {
-        case .progress(let bytes): "\(bytes) new byte\(bytes == 1 ? "" : "s")"
-        case .differentRequest: "another request"
-        case .backoff(let attempts): "\(attempts) attempt\(attempts == 1 ? "" : "s") without progress"
-        case .repeatedRestart(let times): "starting over \(times) time\(times == 1 ? "" : "s")"
-        case .rateLimit(let rate): "at most \(rate) requests a second that bring little"
-        case .retryAfter: "the server's Retry-After"
-        }
-    }
-
+    public var description: String { words.text }
     /// The name of the rule in JSON events.
-    public var code: String {
+    public var code: String { words.code }
+
+    private var words: (code: String, text: String) {
         switch self {
-        case .progress: "progress"
-        case .differentRequest: "other-request"
-        case .backoff: "back-off"
-        case .repeatedRestart: "starting-over"
-        case .rateLimit: "pace"
-        case .retryAfter: "retry-after"
+        case .progress(let bytes): ("progress", "\(bytes) new byte\(bytes == 1 ? "" : "s")")
+        case .differentRequest: ("other-request", "another request")
+        case .backoff(let attempts): ("back-off", "\(attempts) attempt\(attempts == 1 ? "" : "s") without progress")
+        case .repeatedRestart(let times): ("starting-over", "starting over \(times) time\(times == 1 ? "" : "s")")
+        case .rateLimit(let rate): ("pace", "at most \(rate) requests a second that bring little")
+        case .retryAfter: ("retry-after", "the server's Retry-After")
         }
     }
 }

@@ -41,16 +41,16 @@ struct FileWorker: Sendable {
     func target(of path: FilePath) async throws(TransferError) -> FilePath {
         var target = path
         for _ in 0..<FileWorker.maximumLinks {
-            do throws(TransferError) {
-                let next = try await uncancelled("readlink", target) { [files, target] in
-                    try await files.readlink(path: target.string)
-                }
-                // An absolute target replaces the whole path.
-                target = target.removingLastComponent().pushing(FilePath(next))
-            } catch .fileSystem(_, _, .invalidArgument) {
-                return target
-            } catch .fileSystem(_, _, .noSuchFileOrDirectory) {
-                return target
+            // It isn't cancelled with this task.
+            switch await Task.detached(operation: { [files, target] in try await files.readlink(path: target.string) })
+                .result
+            {
+            // An absolute target replaces the whole path.
+            case .success(let next): target = target.removingLastComponent().pushing(FilePath(next))
+            case .failure(let error):
+                let code = Errno(of: error)
+                guard code != .invalidArgument, code != .noSuchFileOrDirectory else { return target }
+                throw .fileSystem(call: "readlink", path: target.string, code)
             }
         }
         throw .fileSystem(call: "readlink", path: path.string, .tooManySymbolicLinkLevels)
@@ -61,17 +61,6 @@ struct FileWorker: Sendable {
 
     /// File calls of SwiftNIO on these threads.
     var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: pool ?? .singleton) }
-
-    private func uncancelled<Value: Sendable>(
-        _ call: String,
-        _ path: FilePath,
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async throws(TransferError) -> Value {
-        switch await Task.detached(operation: body).result {
-        case .success(let value): return value
-        case .failure(let error): throw .fileSystem(call: call, path: path.string, Errno(of: error))
-        }
-    }
 }
 
 extension TransferError {

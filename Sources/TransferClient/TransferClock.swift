@@ -9,27 +9,9 @@ public struct TransferClock: Sendable {
     public var secondsSince1970: @Sendable () -> Int64
     /// Sleeps before an attempt, and where a rate limit asks for it; throws when the task is cancelled.
     public var sleep: @Sendable (Duration) async throws -> Void
-    /// Sleeps until a step has taken too long; throws when the task is cancelled.
-    public var timeout: @Sendable (Duration) async throws -> Void
-
-    /// Makes a clock.
-    ///
-    /// - Parameters:
-    ///   - now: A monotonic clock.
-    ///   - secondsSince1970: The wall clock.
-    ///   - sleep: Sleeps between attempts.
-    ///   - timeout: Sleeps until a time-out; those of a connection are the event loop's.
-    public init(
-        now: @escaping @Sendable () -> Moment,
-        secondsSince1970: @escaping @Sendable () -> Int64,
-        sleep: @escaping @Sendable (Duration) async throws -> Void,
-        timeout: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    ) {
-        self.now = now
-        self.secondsSince1970 = secondsSince1970
-        self.sleep = sleep
-        self.timeout = timeout
-    }
+    /// Sleeps until a step has taken too long; throws when the task is cancelled. The time-outs of a connection are its
+    /// event loop's.
+    public var timeout: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     /// The system's clocks.
     public static let system: TransferClock = {

@@ -74,20 +74,24 @@ extension TransferEngine {
         while true {
             let spent = configuration.clock.now() - start
             let remaining = configuration.retry.deadline.map { max(.zero, $0 - spent) }
-            switch try await sendOnce(&request, redirects, connections, remaining, callbacks, refusals, onHead, onBody) {
+            switch try await sendOnce(request, redirects, connections, remaining, callbacks, refusals, onHead, onBody) {
             case .done: return
             case .authenticated(let credentials):
                 refusals += 1
                 request.credentials = credentials
-            case .redirected(let location):
+            case .redirected(let target):
                 guard redirections < DownloadSession.maximumRedirects else {
                     throw .tooManyRedirections(DownloadSession.maximumRedirects)
                 }
                 redirections += 1
+                if target.isGet(after: request.method) {
+                    (request.method, request.body) = (.get, nil)
+                    request.fields[.contentType] = nil
+                }
                 do throws(TransferURLProblem) {
-                    redirects.follow(try redirects.current.resolving(location))
+                    redirects.follow(try redirects.current.resolving(target.location))
                 } catch {
-                    throw .invalidRedirection(location, error)
+                    throw .invalidRedirection(target.location, error)
                 }
             }
         }
@@ -96,13 +100,7 @@ extension TransferEngine {
     /// The effect of a response.
     private enum ResponseEffect: Sendable {
         case done
-        case redirection(RedirectionTarget)
-        case authenticated(RequestCredentials)
-    }
-
-    private enum RequestEnd: Sendable {
-        case done
-        case redirected(String)
+        case redirected(RedirectionTarget)
         case authenticated(RequestCredentials)
     }
 
@@ -125,9 +123,9 @@ extension TransferEngine {
         return await callbacks.credentials(for: refusal, previousRefusals: refusals)
     }
 
-    /// One request of the chain. Rewrites `request` for a redirect.
+    /// One request of the chain.
     private func sendOnce(
-        _ request: inout SingleRequest,
+        _ request: SingleRequest,
         _ redirects: RedirectChain,
         _ connections: any RequestSending,
         _ remaining: Duration?,
@@ -135,17 +133,16 @@ extension TransferEngine {
         _ refusals: Int,
         _ onHead: (ResponseHead) async throws(TransferError) -> Void,
         _ onBody: ([UInt8]) async throws(TransferError) -> Bool
-    ) async throws(TransferError) -> RequestEnd {
+    ) async throws(TransferError) -> ResponseEffect {
         let url = redirects.current
         var fields = request.fields.replacing(request.credentials.fields(for: redirects))
         if let body = request.body { fields[.contentLength] = String(body.count) }
-        let given = request
         let pacer = TransferPacer(configuration)
         do {
-            let effect = try await connections.send(
-                url.request(given.method, fields),
+            return try await connections.send(
+                url.request(request.method, fields),
                 to: url,
-                given.body.map { .bytes($0) } ?? .none,
+                request.body.map { .bytes($0) } ?? .none,
                 within: remaining
             ) { parts, _ -> ResponseEffect in
                 var iterator = parts.makeAsyncIterator()
@@ -157,8 +154,8 @@ extension TransferEngine {
                 guard case .head(let head) = part else {
                     throw TransferError.gaveUp(.attempts(1), .connectionLost("it was closed before the answer"))
                 }
-                if let target = RedirectionTarget(head) { return .redirection(target) }
-                if let found = await credentials(for: head, given, redirects, callbacks, refusals) {
+                if let target = RedirectionTarget(head) { return .redirected(target) }
+                if let found = await credentials(for: head, request, redirects, callbacks, refusals) {
                     return .authenticated(found)
                 }
                 let response = ResponseHead(
@@ -178,16 +175,6 @@ extension TransferEngine {
                     }
                 }
                 throw TransferError.gaveUp(.attempts(1), .connectionLost("it was closed in the middle of the answer"))
-            }
-            switch effect {
-            case .done: return .done
-            case .authenticated(let found): return .authenticated(found)
-            case .redirection(let target):
-                if target.isGet(after: request.method) {
-                    (request.method, request.body) = (.get, nil)
-                    request.fields[.contentType] = nil
-                }
-                return .redirected(target.location)
             }
         } catch {
             switch AttemptFailure(error, at: url) {

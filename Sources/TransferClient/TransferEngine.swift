@@ -54,41 +54,34 @@ public struct TransferEngine: Sendable {
         onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) async throws(TransferError) -> TransferSummary {
         try await withinDeadline { () async throws(TransferError) in
-            try await downloadToTheEnd(request, to: destination, callbacks, onEvent)
-        }
-    }
-
-    private func downloadToTheEnd(
-        _ request: DownloadRequest,
-        to destination: FilePath,
-        _ callbacks: TransferCallbacks,
-        _ onEvent: @escaping @Sendable (TransferEvent) -> Void
-    ) async throws(TransferError) -> TransferSummary {
-        let url = try await preparedURL(request.url)
-        if let expected = request.expectedSHA256, expected.count != 32 { throw .invalidDigest(count: expected.count) }
-        let (file, recovered) = try await PartialFile.open(
-            PartialFilePaths.following(destination, worker),
-            for: url.text,
-            in: environment.files,
-            worker: worker
-        )
-        let session = DownloadSession(
-            environment,
-            request,
-            url,
-            file,
-            recovered,
-            callbacks.endingWithTask,
-            seed: nextSeed(),
-            onEvent: onEvent
-        )
-        do throws(TransferError) {
-            let summary = try await session.run(after: recovered)
-            await file.close()
-            return summary
-        } catch {
-            await file.close()
-            throw error
+            let url = try await preparedURL(request.url)
+            if let expected = request.expectedSHA256, expected.count != 32 {
+                throw .invalidDigest(count: expected.count)
+            }
+            let (file, recovered) = try await PartialFile.open(
+                PartialFilePaths.following(destination, worker),
+                for: url.text,
+                in: environment.files,
+                worker: worker
+            )
+            let session = DownloadSession(
+                environment,
+                request,
+                url,
+                file,
+                recovered,
+                callbacks.endingWithTask,
+                seed: nextSeed(),
+                onEvent: onEvent
+            )
+            do throws(TransferError) {
+                let summary = try await session.run(after: recovered)
+                await file.close()
+                return summary
+            } catch {
+                await file.close()
+                throw error
+            }
         }
     }
 

@@ -28,7 +28,7 @@ struct TransferEnvironment: Sendable {
         _ configuration: TransferClientConfiguration,
         connections: any RequestSending,
         files: any FileSystem,
-        executor: any TaskExecutor
+        executor: (any TaskExecutor)? = nil
     ) {
         self.configuration = configuration
         makeConnections = { _, _ in connections }

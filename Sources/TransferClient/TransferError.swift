@@ -91,7 +91,7 @@ extension TransferError {
     }
 
     /// The kind of failure, for programs.
-    public var code: TransferFailureCode {
+    package var code: TransferFailureCode {
         switch self {
         case .invalidURL: .invalidURL
         case .invalidTLSSettings: .invalidTLSSettings
@@ -187,42 +187,24 @@ extension DigestSource {
     }
 }
 
-/// A kind of failure, for programs. Raw values are stable; others may be added.
-public enum TransferFailureCode: String, CaseIterable, Hashable, Sendable {
-    /// The URL is invalid.
+/// A kind of failure, for programs: the codes of `SquallTransfer`. Raw values are stable; others may be added.
+package enum TransferFailureCode: String, CaseIterable, Hashable, Sendable {
     case invalidURL = "invalid-url"
-    /// Something else in the request is invalid.
     case invalidRequest = "invalid-request"
-    /// The TLS settings are invalid.
     case invalidTLSSettings = "invalid-tls-settings"
-    /// The destination can't be written, or the source can't be read.
     case invalidFile = "invalid-file"
-    /// The server can't be verified, or rejects the client.
     case tlsRefused = "tls-refused"
-    /// Another transfer has the file locked.
     case locked
-    /// A file system call failed.
     case fileSystem = "file-system"
-    /// The server refused permanently.
     case refused
-    /// The server requires other credentials.
     case unauthorized
-    /// An invalid redirect, or too many.
     case redirection
-    /// Too many consecutive failures, or the deadline would pass.
     case gaveUp = "gave-up"
-    /// A download restarted too often.
     case tooManyRestarts = "too-many-restarts"
-    /// The bytes don't match the digest.
     case digestMismatch = "digest-mismatch"
-    /// A complete download is unverified, and the request requires proof.
     case unproved
-    /// The file changed during the upload.
     case fileChanged = "file-changed"
-    /// The uploaded stream threw an error.
     case streamFailed = "stream-failed"
-    /// The stream exceeds the maximum size.
     case tooLong = "too-long"
-    /// The transfer was cancelled.
     case cancelled
 }

@@ -24,11 +24,10 @@ import Units
 
         var transferClock: TransferClock {
             let real = TransferClock.system
-            return TransferClock(
-                now: { real.now() + self.ahead.withLock { $0 } },
-                secondsSince1970: real.secondsSince1970,
-                sleep: { _ in try Task.checkCancellation() }
-            )
+            var clock = real
+            clock.now = { real.now() + self.ahead.withLock { $0 } }
+            clock.sleep = { _ in try Task.checkCancellation() }
+            return clock
         }
     }
 
@@ -161,7 +160,7 @@ import Units
         let client = TransferEngine(configuration: configuration)
         let start = ContinuousClock.now
         await #expect(throws: TransferError.gaveUp(.deadline(Self.short), .deadlineExceeded)) {
-            try await client.upload(folder.source, folder.request("http://127.0.0.1:1/"))
+            try await client.upload(client.content(of: folder.source), folder.request("http://127.0.0.1:1/"))
         }
         #expect(ContinuousClock.now - start < Self.soon)
     }

@@ -96,7 +96,7 @@ struct PutCommand: AsyncParsableCommand {
         let path = FilePath(file)
         let upload = Task { () async -> Result<TransferSummary, TransferError> in
             do throws(TransferError) {
-                let summary = try await client.upload(path, request) { event in
+                let summary = try await client.upload(client.content(of: path), request) { event in
                     switch format {
                     case .json: EventFormat.writeJSON(TransferReport(event))
                     case .text: live.note(event)

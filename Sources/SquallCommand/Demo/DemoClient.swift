@@ -56,7 +56,8 @@ struct DemoClient {
         // So that the time shown is the network's, without hashing the file before the first byte.
         request.sha256 = files.sent.digest
         do throws(TransferError) {
-            let summary = try await client.upload(FilePath(files.sent.path), request) { event in
+            let content = try await client.content(of: FilePath(files.sent.path))
+            let summary = try await client.upload(content, request) { event in
                 progress.note(event)
                 story.record(event)
                 guard format == .json else { return }

@@ -49,12 +49,13 @@ final class StreamSpooler: Sendable {
         limit: Int64,
         files: any FileSystem,
         _ worker: FileWorker
-    ) async throws(TransferError) -> SpooledContent where Chunks.Element == [UInt8] {
+    ) async throws(TransferError) -> HashedContent where Chunks.Element == [UInt8] {
         guard !Task.isCancelled else { throw .cancelled }
         let file = try await worker.run { try files.open(folder, .anonymous) }
         let spooler = StreamSpooler(file, folder, limit: limit, worker)
-        let result = await FirstValue<Result<SpooledContent, TransferError>>.result(orWhenCancelled: .failure(.cancelled))
-        {
+        let result = await FirstValue<Result<HashedContent, TransferError>>.result(
+            orWhenCancelled: .failure(.cancelled)
+        ) {
             do throws(TransferError) {
                 return .success(try await spooler.read(chunks))
             } catch {
@@ -65,7 +66,7 @@ final class StreamSpooler: Sendable {
         return try result.get()
     }
 
-    private func read<Chunks: AsyncSequence>(_ chunks: Chunks) async throws(TransferError) -> SpooledContent
+    private func read<Chunks: AsyncSequence>(_ chunks: Chunks) async throws(TransferError) -> HashedContent
     where Chunks.Element == [UInt8] {
         var iterator = chunks.makeAsyncIterator()
         var pending: [UInt8] = []
@@ -84,7 +85,7 @@ final class StreamSpooler: Sendable {
         }
         if !pending.isEmpty { try await write(pending) }
         let sha256 = state.withLock { $0.hasher.finalize() }
-        return SpooledContent(file, in: folder, length: length, sha256: sha256, worker)
+        return HashedContent(file, in: folder, length: length, sha256: sha256, worker)
     }
 
     /// The next chunk.

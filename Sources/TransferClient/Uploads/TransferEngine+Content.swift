@@ -17,7 +17,7 @@ extension TransferEngine {
     /// - Throws: `.cancelled`, or `.gaveUp` after the deadline.
     public func content(of bytes: [UInt8]) async throws(TransferError) -> UploadContent {
         try await withinDeadline { () async throws(TransferError) in
-            UploadContent(kind: .memory(try await InMemoryContent(bytes, worker)))
+            UploadContent(kind: .hashed(try await HashedContent(bytes, worker)))
         }
     }
 
@@ -44,7 +44,7 @@ extension TransferEngine {
                 files: environment.files,
                 worker
             )
-            return UploadContent(kind: .spool(spool))
+            return UploadContent(kind: .hashed(spool))
         }
     }
 }

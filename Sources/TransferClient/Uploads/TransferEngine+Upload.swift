@@ -1,46 +1,23 @@
-import SystemPackage
 import TransferProtocol
 import Units
 
 extension TransferEngine {
-    /// Uploads a file over as many connections as needed (draft-ietf-httpbis-resumable-upload).
+    /// Uploads content over as many connections as needed (draft-ietf-httpbis-resumable-upload).
     ///
     /// If the server supports one of the drafts, the same call resumes an interrupted upload, even of a killed process:
     /// a journal in the request's folder has the upload's URL. Otherwise it is a plain upload, which restarts after a
-    /// failure if it may be repeated. The file is hashed first unless the request has its digest; the digest is sent
-    /// (`Repr-Digest`, RFC 9530) and compared with the server's.
+    /// failure if it may be repeated. A file is hashed first unless the request has its digest; the digest is sent
+    /// (`Repr-Digest`, RFC 9530) and compared with the server's. Content without a path is identified by digest and
+    /// length: the same bytes resume an interrupted upload.
     ///
     /// - Parameters:
-    ///   - path: A regular file. It must not change during the upload.
-    ///   - request: The upload request.
-    ///   - callbacks: The caller's callbacks.
-    ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return quickly.
-    /// - Returns: A summary, once the server has accepted the file.
-    /// - Throws: An `TransferError`, whose `disposition` tells whether calling again resumes.
-    public func upload(
-        _ path: FilePath,
-        _ request: UploadRequest,
-        callbacks: TransferCallbacks = TransferCallbacks(),
-        onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
-    ) async throws(TransferError) -> TransferSummary {
-        try await withinDeadline { () async throws(TransferError) in
-            let start = configuration.clock.now()
-            let content = try await content(of: path)
-            return try await uploadToTheEnd(content, request, callbacks, start, onEvent)
-        }
-    }
-
-    /// Uploads any content, like a file. Content without a path is identified by digest and length: the same bytes
-    /// resume an interrupted upload.
-    ///
-    /// - Parameters:
-    ///   - content: The content.
+    ///   - content: The content. A file must not change during the upload.
     ///   - request: The upload request.
     ///   - callbacks: The caller's callbacks.
     ///   - start: When the upload started, for its deadline; `nil` for now. Reading the content may have taken time.
     ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return quickly.
     /// - Returns: A summary, once the server has accepted the content.
-    /// - Throws: An `TransferError`, whose `disposition` tells whether the same content to the same target resumes.
+    /// - Throws: A `TransferError`, whose `disposition` tells whether the same content to the same target resumes.
     public func upload(
         _ content: UploadContent,
         _ request: UploadRequest,
@@ -48,30 +25,21 @@ extension TransferEngine {
         startedAt start: Moment? = nil,
         onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) async throws(TransferError) -> TransferSummary {
-        try await withinDeadline(since: start) { () async throws(TransferError) in
-            try await uploadToTheEnd(content, request, callbacks, start ?? configuration.clock.now(), onEvent)
-        }
-    }
-
-    private func uploadToTheEnd(
-        _ content: UploadContent,
-        _ request: UploadRequest,
-        _ callbacks: TransferCallbacks,
-        _ start: Moment,
-        _ onEvent: @escaping @Sendable (TransferEvent) -> Void
-    ) async throws(TransferError) -> TransferSummary {
-        let url = try await checkedURL(of: request)
-        if let named = request.sha256, let actual = content.sha256, actual != named {
-            throw .digestDiffers(named: named, actual: actual)
-        }
-        let journal = try await UploadJournalFile.open(request, content, url, environment)
-        do throws(TransferError) {
-            let summary = try await upload(content, request, url, journal, callbacks.endingWithTask, start, onEvent)
-            await journal.close()
-            return summary
-        } catch {
-            await journal.close()
-            throw error
+        let start = start ?? configuration.clock.now()
+        return try await withinDeadline(since: start) { () async throws(TransferError) in
+            let url = try await checkedURL(of: request)
+            if let named = request.sha256, let actual = content.sha256, actual != named {
+                throw .digestDiffers(named: named, actual: actual)
+            }
+            let journal = try await UploadJournalFile.open(request, content, url, environment)
+            do throws(TransferError) {
+                let summary = try await upload(content, request, url, journal, callbacks.endingWithTask, start, onEvent)
+                await journal.close()
+                return summary
+            } catch {
+                await journal.close()
+                throw error
+            }
         }
     }
 
@@ -93,8 +61,7 @@ extension TransferEngine {
         let earlier = try await journal.read(for: source.name)
         let sha256: [UInt8]
         switch source.kind {
-        case .memory(let memory): sha256 = memory.sha256
-        case .spool(let spool): sha256 = spool.sha256
+        case .hashed(let content): sha256 = content.sha256
         case .file(let file):
             if let earlier, earlier.creation.source == file.identity {
                 sha256 = earlier.creation.sha256

@@ -144,7 +144,8 @@ extension UploadSession {
 
     /// A refusal that the caller may resolve: it ended the upload before the target processed anything. `nil` for any
     /// other response.
-    private func refusal(_ head: UploadResponseHead, to plan: UploadRequestPlan, _ redirects: RedirectChain) -> AttemptOutcome?
+    private func refusal(_ head: UploadResponseHead, to plan: UploadRequestPlan, _ redirects: RedirectChain)
+        -> AttemptOutcome?
     {
         guard case .failed(let failure) = state.phase else { return nil }
         var refusal = AttemptRefusal(

@@ -170,8 +170,7 @@ extension UploadSession: AttemptedTransfer {
         }
     }
 
-    func willWait(_ delay: Duration, after cause: TransientFailure, by rule: RetryRule) async throws(TransferError)
-    {
+    func willWait(_ delay: Duration, after cause: TransientFailure, by rule: RetryRule) async throws(TransferError) {
         onEvent(.retrying(in: delay, cause, rule))
     }
 

@@ -26,7 +26,7 @@ final class SimulatedUploadServer: RequestSending {
         var deliveries: [[UInt8]] = []
     }
 
-    private enum Fault: Int {
+    private enum Fault {
         case noConnection, refused, unnamed, cut, responseLost, forgotten
     }
 
@@ -58,8 +58,10 @@ final class SimulatedUploadServer: RequestSending {
     ) async throws -> Outcome {
         let fault = state.withLock { state -> Fault? in
             state.requests += 1
-            guard state.requests < calm, state.random.next() % 100 < 55 else { return nil }
-            return Fault(rawValue: Int(state.random.next() % 6))
+            guard state.requests < calm, state.random.next() % 100 < 70 else { return nil }
+            return [.noConnection, .refused, .unnamed, .cut, .cut, .cut, .responseLost, .forgotten][
+                Int(state.random.next() % 8)
+            ]
         }
         if disk.isStopped || fault == .noConnection { throw AttemptError(cause: .connectTimedOut) }
         let (parts, source) = ResponseParts.makeTestingStream()

@@ -19,7 +19,7 @@ import TransferProtocol
         _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable,
         limit: Int64 = .max,
         on files: any FileSystem
-    ) async -> Result<SpooledContent, TransferError> {
+    ) async -> Result<HashedContent, TransferError> {
         do throws(TransferError) {
             return .success(try await StreamSpooler.spool(chunks, in: "/", limit: limit, files: files, Self.worker))
         } catch {
@@ -27,7 +27,7 @@ import TransferProtocol
         }
     }
 
-    private func error(of result: Result<SpooledContent, TransferError>) -> TransferError? {
+    private func error(of result: Result<HashedContent, TransferError>) -> TransferError? {
         if case .failure(let error) = result { error } else { nil }
     }
 
@@ -36,8 +36,8 @@ import TransferProtocol
         let disk = SimulatedDisk(seed: 1)
         let spool = try await spool(Chunks(of: bytes, 7_001), limit: 300_000, on: disk).get()
         #expect(spool.length == 300_000)
-        #expect(try await spool.read(0..<300_000) == .init(bytes: bytes))
-        #expect(try await spool.read(70_000..<70_003) == .init(bytes: bytes[70_000..<70_003]))
+        #expect(try await spool.read(0..<300_000) == bytes[...])
+        #expect(try await spool.read(70_000..<70_003) == bytes[70_000..<70_003])
         #expect(try disk.names(in: "/").isEmpty)
         #expect(
             error(of: await self.spool(Chunks(of: bytes, 7_001), limit: 299_999, on: disk))

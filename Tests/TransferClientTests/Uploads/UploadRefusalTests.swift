@@ -105,7 +105,7 @@ import TransferProtocol
         let client = TransferEngine()
         for (path, url) in [("/dev/null", "http://127.0.0.1:1/"), (folder.source.string, "ftp://127.0.0.1/x")] {
             do throws(TransferError) {
-                _ = try await client.upload(.init(path), folder.request(url))
+                _ = try await client.upload(client.content(of: .init(path)), folder.request(url))
                 Issue.record("uploaded \(path)")
             } catch {
                 #expect(error.disposition == .invalidInput)

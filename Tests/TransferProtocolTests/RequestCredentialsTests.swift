@@ -5,7 +5,7 @@ import Testing
 @testable import TransferProtocol
 
 /// Which origins get which credentials.
-@Suite struct DownloadCredentialsTests {
+@Suite struct RequestCredentialsTests {
     private static let basic = try? BasicCredentials(name: "ada", password: "hunter2")
     private static let netrc = try? Netrc(
         Array("machine a login na password hunter3 machine b login nb password hunter4 default login d password d".utf8)

@@ -3,7 +3,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-@Suite(.timeLimit(.minutes(5))) struct DownloadErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct TransferErrorTests {
     @Test(
         arguments: [
             (TransferError.fileSystem(call: "pwrite", path: "/x", .noSpace), .resumable),
