@@ -63,7 +63,7 @@ crashes: #: stop 100,000 downloads and uploads between any two calls to a simula
 	@scripts/install.sh build test
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 	@SQUALL_DOWNLOAD_RUNS=100000 SQUALL_UPLOAD_RUNS=100000 swift test --skip-build $(CHECKED) \
-		--filter 'Tests[.]CrashTests' | grep -E '^(downloads|uploads):|✘|↳|Test run with'
+		--filter 'Tests[.](Upload)?CrashTests' | grep -E '^(downloads|client uploads|uploads):|✘|↳|Test run with'
 
 kills: #: kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)
 	@scripts/install.sh build test

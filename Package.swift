@@ -65,8 +65,10 @@ let modules: KeyValuePairs<String, [String]> = [
     "SquallTransfer": [
         "HTTPTransport", "HTTPTypes", "SystemPackage", "TLSTransport", "TransferClient", "TransferProtocol",
     ],
-    "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage"],
-    "ResumableUploads": web + ["Digests", "DurableFiles", "HTTPSemantics", "SystemPackage", "TransferProtocol"],
+    "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage", "Units"],
+    "ResumableUploads": web + [
+        "Digests", "DurableFiles", "HTTPSemantics", "SystemPackage", "TransferProtocol", "Units",
+    ],
     "OriginServer": web + [
         "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "ResumableUploads", "SystemPackage",
         "TransferProtocol", "Units",
@@ -122,7 +124,8 @@ let suites: KeyValuePairs<String, [String]> = [
     "ControlAPITests": ["TestSockets"],
     "HTTPTransportTests": ["LocalAuthority", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport"],
     "TransferClientTests": [
-        "LocalAuthority", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers", "TLSTransport",
+        "LocalAuthority", "NIOEmbedded", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers",
+        "TLSTransport",
     ],
     "SquallTransferTests": [
         "EventLoop", "FaultPlan", "FaultProfile", "LocalAuthority", "OriginServer", "ProxyEngine", "TestSockets",

@@ -4,22 +4,13 @@ import Units
 
 /// Events of the client in words for an audience, without the system's messages; `nil` for those that need no other words.
 enum DemoCaption {
-    /// The caption of an event of a download.
-    static func text(of event: DownloadEvent) -> String? {
+    /// The caption of an event.
+    static func text(of event: TransferEvent) -> String? {
         switch event {
         case .retrying(let delay, let cause, _): retrying(cause.caption, in: delay)
         case .resumed(let offset): resumed(at: offset)
-        case .started, .progress, .interimResponse, .waitingForNetwork, .restarted, .redirected, .verified, .finished:
-            nil
-        }
-    }
-
-    /// The caption of an event of an upload.
-    static func text(of event: UploadEvent) -> String? {
-        switch event {
-        case .retrying(let delay, let cause): retrying(cause.caption, in: delay)
-        case .resumed(let offset): resumed(at: offset)
-        case .started, .resumable, .progress, .interimResponse, .waitingForNetwork, .restarted, .verified, .finished:
+        case .started, .resumable, .progress, .interimResponse, .waitingForNetwork, .restarted, .redirected, .verified,
+            .finished:
             nil
         }
     }
@@ -33,27 +24,17 @@ enum DemoCaption {
     }
 }
 
-extension TransientDownloadFailure {
+extension TransientFailure {
     fileprivate var caption: String {
         switch self {
         case .connectFailed, .unreachable, .connectTimedOut, .firstByteTimedOut, .stalled, .deadlineExceeded:
             "No network"
         case .connectionLost, .bodyTooShort, .partialOnly: "The connection is lost"
         case .status(let status): "The server answers \(status)"
-        case .malformedResponse, .rejected, .representationChanged, .differentURL, .completenessUnknown,
-            .receivedBytesDamaged:
-            "The answer is of no use"
-        }
-    }
-}
-
-extension TransientUploadFailure {
-    fileprivate var caption: String {
-        switch self {
-        case .transport(let cause): cause.caption
-        case .status(let status): "The server answers \(status)"
         case .uploadGone, .uploadExpired: "The server has lost the upload"
-        case .noOffset, .noProgress, .smallerRequests, .differentDialect: "The answer is of no use"
+        case .malformedResponse, .rejected, .representationChanged, .differentURL, .completenessUnknown,
+            .receivedBytesDamaged, .noOffset, .noProgress, .smallerRequests, .differentDialect:
+            "The answer is of no use"
         }
     }
 }

@@ -25,7 +25,7 @@ struct DemoClient {
         }
     }
 
-    private var client: TransferClient {
+    private var client: TransferEngine {
         var configuration = TransferClientConfiguration()
         configuration.seed = seed
         configuration.maximumRate = pace
@@ -33,11 +33,11 @@ struct DemoClient {
             configuration.retry.maximumAttempts = .max
             configuration.retry.maximumDelay = .seconds(2)
         }
-        return TransferClient(configuration: configuration)
+        return TransferEngine(configuration: configuration)
     }
 
     private func download(_ url: String) async -> Result<DemoResult, DemoFailure> {
-        do throws(DownloadError) {
+        do throws(TransferError) {
             let request = DownloadRequest(url: url)
             let summary = try await client.download(request, to: FilePath(files.received)) { event in
                 progress.note(event)
@@ -57,12 +57,13 @@ struct DemoClient {
         var request = UploadRequest(url: url, journalFolder: FilePath(files.state))
         // So that the time shown is the network's, without hashing the file before the first byte.
         request.sha256 = files.sent.digest
-        do throws(UploadError) {
-            let summary = try await client.upload(FilePath(files.sent.path), request) { event in
+        do throws(TransferError) {
+            let content = try await client.content(of: FilePath(files.sent.path))
+            let summary = try await client.upload(content, request) { event in
                 progress.note(event)
                 story.record(event)
                 guard format == .json else { return }
-                var report = UploadReport(event)
+                var report = TransferReport(event)
                 report.transfer = DemoTransfer.upload.rawValue
                 EventFormat.writeJSON(report)
             }

@@ -40,17 +40,9 @@ struct DemoNarration {
     }
 
     /// The client reports something else.
-    mutating func client(_ event: DownloadEvent) -> [String] {
+    mutating func client(_ event: TransferEvent) -> [String] {
         switch event {
         case .retrying(let delay, let cause, _): retrying(delay, cause)
-        default: other(event.sentence)
-        }
-    }
-
-    /// The client reports something else.
-    mutating func client(_ event: UploadEvent) -> [String] {
-        switch event {
-        case .retrying(let delay, let cause): retrying(delay, cause)
         case .resumable: []
         default: other(event.sentence)
         }

@@ -121,15 +121,7 @@ package final class DemoStory: Sendable {
     }
 
     /// Records an event of the client.
-    func record(_ event: DownloadEvent) {
-        guard let sentence = event.sentence else { return }
-        let caption = DemoCaption.text(of: event)
-        guard case .resumed(let offset) = event else { return record(sentence, caption) { $0.client(event) } }
-        record(sentence, caption, resumedAt: offset)
-    }
-
-    /// Records an event of the client.
-    func record(_ event: UploadEvent) {
+    func record(_ event: TransferEvent) {
         guard let sentence = event.sentence else { return }
         let caption = DemoCaption.text(of: event)
         guard case .resumed(let offset) = event else { return record(sentence, caption) { $0.client(event) } }

@@ -37,15 +37,7 @@ struct DemoResult {
 }
 
 extension DemoResult {
-    init(_ summary: DownloadSummary) {
-        bytes = summary.bytes
-        bytesRepeated = summary.bytesRepeated
-        connections = summary.connections
-        resumptions = summary.resumptions
-        duration = summary.duration
-    }
-
-    init(_ summary: UploadSummary) {
+    init(_ summary: TransferSummary) {
         bytes = summary.bytes
         bytesRepeated = summary.bytesRepeated
         connections = summary.connections
@@ -60,11 +52,7 @@ enum DemoFailure: Error, Equatable {
     /// The reason, without advice to resume: another demo starts from the beginning.
     case failed(String)
 
-    init(_ error: DownloadError) {
-        self = error == .cancelled ? .cancelled : .failed(error.description)
-    }
-
-    init(_ error: UploadError) {
+    init(_ error: TransferError) {
         self = error == .cancelled ? .cancelled : .failed(error.description)
     }
 }

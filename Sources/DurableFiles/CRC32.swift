@@ -8,15 +8,3 @@ enum CRC32 {
         ~bytes.reduce(0xFFFF_FFFF) { crc, byte in table[Int((crc ^ UInt32(byte)) & 0xFF)] ^ (crc >> 8) }
     }
 }
-
-extension [UInt8] {
-    /// Appends the bytes of a number in little-endian order.
-    public mutating func appendLittleEndian(_ number: some FixedWidthInteger) {
-        for shift in stride(from: 0, to: number.bitWidth, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
-    }
-}
-
-extension ArraySlice<UInt8> {
-    /// Decodes up to eight bytes as a little-endian number.
-    public var littleEndianNumber: UInt64 { reversed().reduce(0) { $0 << 8 | UInt64($1) } }
-}

@@ -164,7 +164,9 @@ public struct SystemFiles: FileSystem {
 
 extension FileError {
     /// Runs a throwing call and attaches a name and a path to its error.
-    static func naming<Value>(_ call: String, _ path: FilePath, _ body: () throws -> Value) throws(FileError) -> Value {
+    public static func naming<Value>(_ call: String, _ path: FilePath, _ body: () throws -> Value) throws(FileError)
+        -> Value
+    {
         do {
             return try body()
         } catch let error as Errno {

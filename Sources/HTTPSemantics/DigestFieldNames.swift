@@ -6,7 +6,8 @@ extension HTTPField.Name {
     /// `Want-Repr-Digest` (RFC 9530, section 4).
     public static let wantReprDigest = registered("Want-Repr-Digest")
 
-    private static func registered(_ name: String) -> HTTPField.Name {
+    /// A field name that is known to be one.
+    package static func registered(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("“\(name)” is no field name") }
         return name
     }

@@ -67,14 +67,10 @@ public struct Preconditions: Hashable, Sendable {
     /// least one second before `now`, the `Date` of the response (section 8.8.2.2). Any other value never matches.
     public func honoursRange(of current: Validators, now: HTTPDate) -> Bool {
         switch ifRange {
-        case .absent:
-            true
-        case .entityTag(let tag):
-            current.entityTag.map { $0.matchesStrongly(tag) } ?? false
-        case .date(let date):
-            current.lastModified == date && date < now
-        case .malformed:
-            false
+        case .absent: true
+        case .entityTag(let tag): current.entityTag.map { $0.matchesStrongly(tag) } ?? false
+        case .date(let date): current.lastModified == date && date < now
+        case .malformed: false
         }
     }
 }
@@ -87,11 +83,7 @@ extension Preconditions {
         case malformed
 
         init(_ headerValue: String?) {
-            guard let headerValue else {
-                self = .absent
-                return
-            }
-            self = EntityTagCondition(headerValue).map { .present($0) } ?? .malformed
+            self = headerValue.map { EntityTagCondition($0).map { .present($0) } ?? .malformed } ?? .absent
         }
 
         var isPresent: Bool { self != .absent }
@@ -116,15 +108,13 @@ extension Preconditions {
         case malformed
 
         init(_ headerValue: String?) {
-            guard let headerValue else {
-                self = .absent
-                return
-            }
-            if let tag = EntityTag(headerValue) {
-                self = .entityTag(tag)
-            } else {
-                self = HTTPDate(headerValue).map { .date($0) } ?? .malformed
-            }
+            self =
+                if let headerValue {
+                    EntityTag(headerValue).map { .entityTag($0) } ?? HTTPDate(headerValue).map { .date($0) }
+                        ?? .malformed
+                } else {
+                    .absent
+                }
         }
     }
 }

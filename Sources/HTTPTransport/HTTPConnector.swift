@@ -6,57 +6,13 @@ import NIOPosix
 /// Makes connections for requests: resolves names, connects directly or through a proxy, performs the TLS handshake and
 /// adds the handlers of the negotiated protocol.
 public struct HTTPConnector: Sendable {
-    /// The server of a request.
-    public struct Destination: Sendable {
-        /// A name, or an address without brackets.
-        public var host: String
-        /// The port, 1 to 65535.
-        public var port: Int
-        /// Whether the connection uses TLS.
-        public var isSecure: Bool
-
-        /// Makes a destination.
-        public init(host: String, port: Int, isSecure: Bool) {
-            self.host = host
-            self.port = port
-            self.isSecure = isSecure
-        }
-    }
-
-    /// The limits on responses over HTTP/1.1.
-    public struct Limits: Sendable {
-        /// The maximum size of a field line, in bytes.
-        public var maximumFieldSize: Int
-        /// The maximum size of a header or trailer section, in bytes.
-        public var maximumHeadSize: Int
-        /// The maximum number of field lines in a header or trailer section.
-        public var maximumFields: Int
-        /// The maximum size of one read from the socket, in bytes.
-        public var maximumReadSize: Int
-        /// The size of each read when the response is rate-limited: little is buffered, and the server sees an even
-        /// flow. TLS reads at least one record, and HTTP/2 has a window instead. `nil` for adaptive reads.
-        public var readLength: Int?
-
-        /// Makes limits.
-        public init(
-            maximumFieldSize: Int,
-            maximumHeadSize: Int,
-            maximumFields: Int,
-            maximumReadSize: Int,
-            readLength: Int? = nil
-        ) {
-            self.maximumFieldSize = maximumFieldSize
-            self.maximumHeadSize = maximumHeadSize
-            self.maximumFields = maximumFields
-            self.maximumReadSize = maximumReadSize
-            self.readLength = readLength
-        }
-    }
+    /// The maximum size of one read from the socket, in bytes, and so of one body part: 256 KiB.
+    public static let maximumReadSize = 256 << 10
 
     private let group: any EventLoopGroup
     private let tls: (any ClientTLS)?
     private let timeout: TimeAmount
-    private let limits: Limits
+    private let readLength: Int?
     private let requirement: HTTP1Requirement
 
     /// Makes a connector.
@@ -64,28 +20,32 @@ public struct HTTPConnector: Sendable {
     /// - Parameters:
     ///   - tls: The client side of TLS; `nil` if there is none, and `https` fails.
     ///   - timeout: The time limit of a connection attempt, including name resolution, proxy tunnel and TLS handshake.
+    ///   - readLength: The size of each read when the response is rate-limited: little is buffered, and the server sees an
+    ///     even flow. TLS reads at least one record, and HTTP/2 has a window instead. `nil` for adaptive reads.
     ///   - requirement: Whether connections must use HTTP/1.1.
     public init(
         group: any EventLoopGroup,
         tls: (any ClientTLS)?,
         timeout: TimeAmount,
-        limits: Limits,
+        readLength: Int?,
         requirement: HTTP1Requirement = HTTP1Requirement()
     ) {
         self.requirement = requirement
         self.group = group
         self.tls = tls
         self.timeout = timeout
-        self.limits = limits
+        self.readLength = readLength
     }
 
-    /// Connects to `destination` and adds the handler from `makeHandler` at the end of the request's channel. Nothing
+    /// Connects to a server, by a name or an address without brackets, and adds the handler from `makeHandler` at the end of the request's channel. Nothing
     /// of a response is read before the handler calls `read`. Cancellation doesn't wait for the timeout.
     ///
     /// - Throws: a `TLSFailure`, an `HTTPProxyFailure`, an error of NIO, a `TLSSettingsProblem`, or
     ///   `CancellationError`.
     public func connect(
-        to destination: Destination,
+        to host: String,
+        port: Int,
+        isSecure: Bool,
         through proxy: HTTPProxy? = nil,
         _ makeHandler: @escaping @Sendable () -> any ChannelHandler
     ) async throws -> HTTPConnection {
@@ -93,20 +53,20 @@ public struct HTTPConnector: Sendable {
         let connecting = ClientBootstrap(group: group)
             .connectTimeout(timeout)
             .channelOption(.autoRead, value: false)
-            .channelOption(.recvAllocator, value: receiveAllocator(isSecure: destination.isSecure))
+            .channelOption(.recvAllocator, value: receiveAllocator(isSecure: isSecure))
             .channelOption(.maxMessagesPerRead, value: readsPerEvent)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if !destination.isSecure { try configureHTTP1(on: channel, makeHandler()) }
+                    if !isSecure { try configureHTTP1(on: channel, makeHandler()) }
                 }
             }
-            .connect(host: proxy?.host ?? destination.host, port: proxy?.port ?? destination.port)
+            .connect(host: proxy?.host ?? host, port: proxy?.port ?? port)
             .flatMap { channel -> EventLoopFuture<HTTPConnection> in
-                guard destination.isSecure else {
+                guard isSecure else {
                     let connection = HTTPConnection(channel: channel, negotiated: .http1, forwardingProxy: proxy)
                     return channel.eventLoop.makeSucceededFuture(connection)
                 }
-                return secure(channel, destination, through: proxy, until: deadline, makeHandler)
+                return secure(channel, host, port, through: proxy, until: deadline, makeHandler)
             }
         let promise = connecting.eventLoop.makePromise(of: HTTPConnection.self)
         connecting.cascade(to: promise)
@@ -122,7 +82,8 @@ public struct HTTPConnector: Sendable {
     /// failure.
     private func secure(
         _ channel: any Channel,
-        _ destination: Destination,
+        _ host: String,
+        _ port: Int,
         through proxy: HTTPProxy?,
         until deadline: NIODeadline,
         _ makeHandler: @escaping @Sendable () -> any ChannelHandler
@@ -134,15 +95,14 @@ public struct HTTPConnector: Sendable {
             }
             let tunnel: EventLoopFuture<Void>
             if let proxy {
-                let host = destination.host.contains(":") ? "[\(destination.host)]" : destination.host
-                let authority = "\(host):\(destination.port)"
-                tunnel = ProxyTunnel.open(to: authority, through: proxy, on: channel, limits: limits)
+                let authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+                tunnel = ProxyTunnel.open(to: authority, through: proxy, on: channel)
             } else {
                 tunnel = channel.eventLoop.makeSucceededVoidFuture()
             }
             let negotiated: EventLoopFuture<HTTPConnection> = tunnel.flatMapThrowing {
                 guard let tls else { throw TLSFailure(kind: .unavailable, reason: "") }
-                return try tls.start(on: channel, to: destination.host, offersHTTP2: !requirement.isRequired)
+                return try tls.start(on: channel, to: host, offersHTTP2: !requirement.isRequired)
             }
             .flatMap { $0 }
             .flatMap { agreed in
@@ -173,38 +133,39 @@ public struct HTTPConnector: Sendable {
     private func configureHTTP1(on channel: any Channel, _ handler: any ChannelHandler) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(HTTPRequestEncoder())
-        try pipeline.addHandler(ByteToMessageHandler(Self.makeDecoder(limits)))
+        try pipeline.addHandler(ByteToMessageHandler(Self.makeDecoder()))
         try pipeline.addHandler(HTTP1ToHTTPClientCodec())
         try pipeline.addHandler(handler)
     }
 
-    static func makeDecoder(_ limits: Limits) -> HTTPResponseDecoder {
+    /// A decoder that takes a field line of 16 KiB at most, and 128 of them in a header or trailer section of 64 KiB.
+    static func makeDecoder() -> HTTPResponseDecoder {
         var decoding = NIOHTTPDecoderLimitConfiguration()
-        decoding.maxHeaderFieldSize = limits.maximumFieldSize
-        decoding.maxHeaderListSize = limits.maximumHeadSize
-        decoding.maxHeaderFieldCount = limits.maximumFields
+        decoding.maxHeaderFieldSize = 16 << 10
+        decoding.maxHeaderListSize = 64 << 10
+        decoding.maxHeaderFieldCount = 128
         return HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: decoding)
     }
 
     /// Reads per readiness event before other channels get their turn: 4, NIO's default.
-    private var readsPerEvent: UInt { limits.readLength == nil ? 4 : 1 }
+    private var readsPerEvent: UInt { readLength == nil ? 4 : 1 }
 
     /// The maximum size of a TLS record with its header (RFC 8446, section 5.2).
     private static let maximumRecordSize = (1 << 14) + 256 + 5
 
     private func receiveAllocator(isSecure: Bool) -> any RecvByteBufferAllocator {
-        guard let length = limits.readLength else { return adaptiveAllocator }
+        guard let length = readLength else { return adaptiveAllocator }
         return FixedSizeRecvByteBufferAllocator(capacity: isSecure ? max(length, Self.maximumRecordSize) : length)
     }
 
     private var adaptiveAllocator: AdaptiveRecvByteBufferAllocator {
-        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: limits.maximumReadSize)
+        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: Self.maximumReadSize)
     }
 
     /// Switches to adaptive reads, on the channel's loop. Frames queued in a stream retain their read buffer, which
     /// would be many times larger than their payload with short reads.
     private func readAtLength(on channel: any Channel) {
-        guard limits.readLength != nil else { return }
+        guard readLength != nil else { return }
         try? channel.syncOptions?.setOption(.recvAllocator, value: adaptiveAllocator)
     }
 }

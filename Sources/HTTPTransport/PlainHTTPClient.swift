@@ -69,10 +69,10 @@ public struct PlainHTTPClient: Sendable {
     ) async throws -> Int {
         let connection = try await connect()
         let channel = connection.channel
-        let flag = Flag()
+        let isLate = Atomic(false)
         let timer = timeout.map { timeout in
             channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) {
-                flag.raise()
+                isLate.store(true, ordering: .relaxed)
                 channel.close(promise: nil)
             }
         }
@@ -96,7 +96,7 @@ public struct PlainHTTPClient: Sendable {
                 throw failure ?? Failure.cutOff
             }
         } catch {
-            if flag.isRaised { throw Failure.timedOut }
+            if isLate.load(ordering: .relaxed) { throw Failure.timedOut }
             switch error {
             case is ChannelError: throw Failure.cutOff
             case let error as HTTPParserError: throw Failure.broken("\(error)")
@@ -152,14 +152,5 @@ public struct PlainHTTPClient: Sendable {
         case ETIMEDOUT: "connection timed out"
         default: "errno \(error.errnoCode)"
         }
-    }
-
-    /// A flag shared with the event loop.
-    private final class Flag: Sendable {
-        private let value = Atomic(false)
-
-        var isRaised: Bool { value.load(ordering: .relaxed) }
-
-        func raise() { value.store(true, ordering: .relaxed) }
     }
 }

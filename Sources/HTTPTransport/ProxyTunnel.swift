@@ -26,13 +26,12 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     static func open(
         to authority: String,
         through proxy: HTTPProxy,
-        on channel: any Channel,
-        limits: HTTPConnector.Limits
+        on channel: any Channel
     ) -> EventLoopFuture<Void> {
         let promise = channel.eventLoop.makePromise(of: Void.self)
         let tunnel = ProxyTunnel(proxy, authority, promise)
         let encoder = HTTPRequestEncoder()
-        let decoder = ByteToMessageHandler(HTTPConnector.makeDecoder(limits))
+        let decoder = ByteToMessageHandler(HTTPConnector.makeDecoder())
         let pipeline = channel.pipeline.syncOperations
         do {
             try pipeline.addHandlers([encoder, decoder, tunnel])

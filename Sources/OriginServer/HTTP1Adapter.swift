@@ -110,14 +110,7 @@ final class HTTP1Adapter: ChannelDuplexHandler {
 
 extension HTTPField.Name {
     /// `Expect` (RFC 9110, section 10.1.1).
-    static let expect: HTTPField.Name = {
-        guard let name = HTTPField.Name("Expect") else { preconditionFailure("Expect is a field name") }
-        return name
-    }()
-
+    static let expect = registered("Expect")
     /// `Host` (RFC 9110, section 7.2).
-    static let host: HTTPField.Name = {
-        guard let name = HTTPField.Name("Host") else { preconditionFailure("Host is a field name") }
-        return name
-    }()
+    static let host = registered("Host")
 }

@@ -38,40 +38,32 @@ extension OriginError: CustomStringConvertible {
     /// The problem and its remedy on one line.
     public var description: String {
         let reason = cause.map { " (\($0.call): \($0.errno), errno \($0.errno.rawValue))" } ?? ""
-        return "\(problem)\(reason); \(remedy)"
+        return "\(words.problem)\(reason); \(words.remedy)"
     }
 
-    private var problem: String {
+    private var words: (problem: String, remedy: String) {
         switch code {
-        case .folderMissing: "there is no folder “\(subject)”"
-        case .notAFolder: "“\(subject)” is not a folder"
-        case .folderUnreadable: "the folder “\(subject)” can't be opened"
-        case .uploadsFolderHidden: "“\(subject)” is a hidden folder in the served one"
-        case .uploadsFolderInUse: "another server takes uploads in “\(subject)”"
-        case .uploadsFolderUnusable: "uploads can't be kept in “\(subject)”"
-        case .invalidPort: "\(subject) is no port"
-        case .unknownHost: "the host “\(subject)” can't be resolved to an address"
-        case .addressInUse: "\(subject) is already in use"
-        case .addressNotAvailable: "\(subject) is no address of this machine"
-        case .addressForbidden: "listening on \(subject) isn't permitted"
-        case .listenFailed: "listening on \(subject) failed"
-        }
-    }
-
-    private var remedy: String {
-        switch code {
-        case .folderMissing: "create it, or name another"
-        case .notAFolder: "name the folder that the file is in"
-        case .folderUnreadable: "check its permissions"
-        case .uploadsFolderHidden: "name a folder whose path has no name that starts with a dot"
-        case .uploadsFolderInUse: "stop it, or name another folder"
-        case .uploadsFolderUnusable: "check its permissions and its disk"
-        case .invalidPort: "use 1 to 65535, or 0 for any free port"
-        case .unknownHost: "use an address such as 127.0.0.1, or check the name"
-        case .addressInUse: "use another port, or 0 for any free port"
-        case .addressNotAvailable: "use 127.0.0.1, or 0.0.0.0 for all addresses"
-        case .addressForbidden: "use a port from 1024 upwards"
-        case .listenFailed: "try another address"
+        case .folderMissing: ("there is no folder “\(subject)”", "create it, or name another")
+        case .notAFolder: ("“\(subject)” is not a folder", "name the folder that the file is in")
+        case .folderUnreadable: ("the folder “\(subject)” can't be opened", "check its permissions")
+        case .uploadsFolderHidden:
+            (
+                "“\(subject)” is a hidden folder in the served one",
+                "name a folder whose path has no name that starts with a dot"
+            )
+        case .uploadsFolderInUse: ("another server takes uploads in “\(subject)”", "stop it, or name another folder")
+        case .uploadsFolderUnusable: ("uploads can't be kept in “\(subject)”", "check its permissions and its disk")
+        case .invalidPort: ("\(subject) is no port", "use 1 to 65535, or 0 for any free port")
+        case .unknownHost:
+            (
+                "the host “\(subject)” can't be resolved to an address",
+                "use an address such as 127.0.0.1, or check the name"
+            )
+        case .addressInUse: ("\(subject) is already in use", "use another port, or 0 for any free port")
+        case .addressNotAvailable:
+            ("\(subject) is no address of this machine", "use 127.0.0.1, or 0.0.0.0 for all addresses")
+        case .addressForbidden: ("listening on \(subject) isn't permitted", "use a port from 1024 upwards")
+        case .listenFailed: ("listening on \(subject) failed", "try another address")
         }
     }
 }

@@ -10,14 +10,7 @@ final class ServedFolder: Sendable {
         do {
             descriptor = try FileDescriptor.open(FilePath(path), .readOnly, options: [.directory, .closeOnExec])
         } catch {
-            let errno = error as? Errno ?? .ioError
-            let code: OriginError.Code =
-                switch errno {
-                case .noSuchFileOrDirectory: .folderMissing
-                case .notDirectory: .notAFolder
-                default: .folderUnreadable
-                }
-            throw OriginError(code: code, subject: path, cause: .init(call: "open", errno: errno))
+            throw OriginError(openingFolder: path, error as? Errno ?? .ioError)
         }
     }
 

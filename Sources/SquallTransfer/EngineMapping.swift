@@ -9,22 +9,36 @@ extension TransferRequest {
     }
 }
 
+/// The engine's errors.
+typealias EngineError = TransferClient.TransferError
+
 extension StatusFeed {
-    /// Updates the status for a download event. `Transfer` sets the final phase.
-    func note(_ event: DownloadEvent) {
+    /// Updates the status for an event. `Transfer` sets the final phase.
+    ///
+    /// - Parameter withoutResource: The resumability of an upload while the server names no upload resource; `nil` for a
+    ///   download.
+    func note(_ event: TransferEvent, withoutResource: Resumability? = nil) {
         switch event {
-        case .started(let received): update { $0.advance(to: received) }
-        case .progress(let received, let total):
+        case .started(let completed, let total, let isContinued):
             update { status in
-                status.advance(to: received)
+                status.advance(to: completed)
                 status.totalBytes = total
+                if isContinued { status.resumability = .continues }
             }
+        case .progress(let completed, let sent, let total):
+            update { status in
+                status.advance(to: completed, sent: sent)
+                status.totalBytes = total
+                guard let withoutResource, status.resumability == .unknown, let sent, sent > 0 else { return }
+                status.resumability = withoutResource
+            }
+        case .resumable: update { $0.resumability = .continues }
         case .resumed(let offset): update { $0.resume(at: offset) }
         case .retrying(let delay, let cause, _): update { $0.wait(delay, because: cause.description) }
         case .restarted(let reason):
             update { status in
                 status.startOver(because: reason.description)
-                status.note(reason)
+                if withoutResource == nil { status.note(reason) } else { status.resumability = .unknown }
             }
         case .redirected(let url): update { $0.redirectedTo = url }
         case .interimResponse(let status, let fields): update { $0.interimResponse = InterimResponse(status, fields) }
@@ -35,37 +49,6 @@ extension StatusFeed {
                 status.advance(to: summary.bytes)
                 status.totalBytes = summary.bytes
             }
-        }
-    }
-
-    /// Updates the status for an upload event. `Transfer` sets the final phase.
-    func note(_ event: UploadEvent, isRepeatable: Bool) {
-        switch event {
-        case .started(let total, let canBeCombined):
-            update { status in
-                if canBeCombined { status.resumability = .continues }
-                status.phase = .transferring
-                status.totalBytes = total
-            }
-        case .progress(let sent, let acknowledged, let total):
-            update { status in
-                status.advance(to: acknowledged, sent: sent)
-                status.totalBytes = total
-                guard status.resumability == .unknown, sent > 0 else { return }
-                status.resumability = isRepeatable ? .startsOver(.noUploadResource) : .impossible(.notRepeatable)
-            }
-        case .resumed(let offset): update { $0.resume(at: offset) }
-        case .retrying(let delay, let cause): update { $0.wait(delay, because: cause.description) }
-        case .restarted(let reason):
-            update { status in
-                status.startOver(because: reason.description)
-                status.resumability = .unknown
-            }
-        case .interimResponse(let status, let fields): update { $0.interimResponse = InterimResponse(status, fields) }
-        case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
-        case .resumable: update { $0.resumability = .continues }
-        case .verified: break
-        case .finished(let summary): update { $0.advance(to: summary.bytes) }
         }
     }
 }
@@ -96,16 +79,17 @@ extension TransferStatus {
 }
 
 extension DownloadResult {
-    init(_ summary: DownloadSummary, file: String) {
+    init(_ summary: TransferSummary, file: String) {
+        guard let details = summary.download else { preconditionFailure("A download ends as a download") }
         var unverifiedReason: String?
-        if case .none(let reason) = summary.proof { unverifiedReason = reason.description }
+        if case .none(let reason) = details.proof { unverifiedReason = reason.description }
         self.init(
             file: file,
             bytes: summary.bytes,
             sha256: summary.sha256,
-            isVerified: !summary.verified.isEmpty,
+            isVerified: !details.verified.isEmpty,
             unverifiedReason: unverifiedReason,
-            url: summary.finalURL,
+            url: details.finalURL,
             connections: summary.connections,
             resumptions: summary.resumptions,
             restarts: summary.restarts,
@@ -117,13 +101,14 @@ extension DownloadResult {
 }
 
 extension UploadResult {
-    init(_ summary: UploadSummary) {
+    init(_ summary: TransferSummary) {
+        guard let details = summary.upload else { preconditionFailure("An upload ends as an upload") }
         self.init(
             bytes: summary.bytes,
             sha256: summary.sha256,
-            proof: Proof(rawValue: summary.proof.rawValue),
-            status: summary.status,
-            dialect: summary.dialect,
+            proof: Proof(rawValue: details.proof.rawValue),
+            response: details.response.map { Response($0) },
+            dialect: details.dialect,
             connections: summary.connections,
             resumptions: summary.resumptions,
             restarts: summary.restarts,
@@ -133,37 +118,36 @@ extension UploadResult {
     }
 }
 
+extension UploadResult.Response {
+    init(_ response: UploadedResponse) {
+        self.init(
+            status: response.status,
+            headers: response.fields.map { TransferHeader($0.name.rawName, $0.value) },
+            body: response.body
+        )
+    }
+}
+
 extension TransferError {
     /// Converts an error; `progress` is what the last status says about resuming.
-    init(_ error: DownloadError, _ token: ResumptionToken?, _ progress: Resumability = .unknown) {
+    init(_ error: EngineError, _ token: ResumptionToken?, _ progress: Resumability = .unknown) {
         self.init(Code(error.code), error.description, status: error.status)
         if case .fileSystem(_, _, let errno) = error { systemError = errno.rawValue }
-        decide(error.disposition, error.isResumable ? token : nil, error.obstacle)
-        self.progress = error.reasonToStartOver.map { .startsOver($0) } ?? progress
-    }
-
-    /// Converts an error; `progress` is what the last status says about resuming.
-    init(_ error: UploadError, _ token: ResumptionToken?, _ progress: Resumability = .unknown) {
-        self.init(Code(error.code), error.description, status: error.status)
-        if case .fileSystem(_, _, let errno) = error { systemError = errno.rawValue }
-        decide(error.disposition, error.isResumable ? token : nil, error.obstacle)
-        self.progress = error.reasonToStartOver.map { .startsOver($0) } ?? progress
-    }
-
-    /// Sets the token of a resumable transfer, or the reason why there is none.
-    private mutating func decide(
-        _ disposition: DownloadError.Disposition,
-        _ token: ResumptionToken?,
-        _ permanent: ResumptionObstacle
-    ) {
-        self.token = token
+        self.token = error.isResumable ? token : nil
         obstacle =
-            switch disposition {
+            switch error.disposition {
             case .invalidInput: .wrongInput
             // A token remains: the transfer can be resumed with other credentials.
-            case .final: token == nil ? permanent : nil
-            case .resumable: token == nil ? .nothingKept : nil
+            case .final: self.token == nil ? error.obstacle : nil
+            case .resumable: self.token == nil ? .nothingKept : nil
             }
+        self.progress = error.reasonToStartOver.map { .startsOver($0) } ?? progress
+    }
+
+    /// Converts the failure of a transfer that keeps no state.
+    init(keepingNothing error: EngineError) {
+        self.init(error, nil)
+        if obstacle != .wrongInput { obstacle = .nothingKept }
     }
 }
 

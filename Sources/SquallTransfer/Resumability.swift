@@ -45,11 +45,12 @@ public struct ResumptionObstacle: RawRepresentable, Hashable, Sendable, CustomSt
 }
 
 extension ResumptionObstacle {
-    init(_ reason: DownloadRestartReason) {
+    init(_ reason: RestartReason) {
         self =
             switch reason {
             case .rangeIgnored, .rangeUnusable: .noRanges
-            case .representationChanged, .differentURL: .fileChanged
+            case .representationChanged, .differentURL, .sourceChanged: .fileChanged
+            case .uploadGone, .differentDialect: .noUploadResource
             case .digestMismatch, .journalUnusable: .partialFileUnusable
             }
     }
@@ -57,7 +58,7 @@ extension ResumptionObstacle {
 
 extension TransferStatus {
     /// A response shows whether a lost connection would be continued.
-    mutating func note(_ reason: DownloadRestartReason?) {
+    mutating func note(_ reason: RestartReason?) {
         if let reason {
             resumability = .startsOver(ResumptionObstacle(reason))
         } else if resumability != .startsOver(.noRanges) {
@@ -67,27 +68,22 @@ extension TransferStatus {
     }
 }
 
-extension DownloadError {
+extension EngineError {
     /// Why resuming starts over; `nil` for an error that doesn't tell.
     var reasonToStartOver: ResumptionObstacle? {
-        guard case .tooManyRestarts(_, let reason) = self else { return nil }
-        return ResumptionObstacle(reason)
+        switch self {
+        case .tooManyRestarts(_, let reason): ResumptionObstacle(reason)
+        case .sourceChanged: .fileChanged
+        default: nil
+        }
     }
 
     /// Why there is no token after a permanent failure.
     var obstacle: ResumptionObstacle {
-        if case .refused(.contentEncoding) = self { .contentCoded } else { .finalFailure }
-    }
-}
-
-extension UploadError {
-    /// Why resuming starts over; `nil` for an error that doesn't tell.
-    var reasonToStartOver: ResumptionObstacle? {
-        if case .sourceChanged = self { .fileChanged } else { nil }
-    }
-
-    /// Why there is no token after a permanent failure.
-    var obstacle: ResumptionObstacle {
-        if case .refused(.notRepeatable) = self { .notRepeatable } else { .finalFailure }
+        switch self {
+        case .refused(.contentEncoding): .contentCoded
+        case .refused(.notRepeatable): .notRepeatable
+        default: .finalFailure
+        }
     }
 }

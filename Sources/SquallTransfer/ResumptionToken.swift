@@ -1,5 +1,9 @@
 internal import FoundationEssentials
 
+/// A transfer that isn't started: a value that can be stored, and started in any process by `resumeDownload` or
+/// `resumeUpload`.
+public typealias TransferJob = ResumptionToken
+
 /// Resumes a transfer, in this process or another. Contains the URL and the file path; the transferred bytes are
 /// recorded on disk.
 ///
@@ -47,6 +51,24 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         } else if request.requiresProof {
             requiresProof = true
         }
+    }
+
+    /// A download to be started.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - file: The path of the destination; its folder must exist.
+    public init(downloading request: TransferRequest, to file: String) {
+        self.init(.download, request, file: TransferSession.absolute(file), stateFolder: nil)
+    }
+
+    /// The upload of a file to be started.
+    ///
+    /// - Parameters:
+    ///   - request: The target.
+    ///   - file: The path of a regular file.
+    public init(uploading request: TransferRequest, from file: String) {
+        self.init(.upload, request, file: TransferSession.absolute(file), stateFolder: nil)
     }
 
     /// Parses a token from the JSON in `text`.

@@ -45,26 +45,23 @@ public struct TransferBytes: AsyncSequence, Sendable {
     /// - Throws: A `TransferError`: the failure of the body, `.invalidFile` or `.fileSystem`. Leaves no file then.
     @discardableResult
     public func save(to file: String) async throws -> Int64 {
-        let received: ReceivedFile
-        do throws(DownloadError) {
-            received = try await ReceivedFile.make(for: FilePath(TransferSession.absolute(file)))
-        } catch {
+        do {
+            let received = try await ReceivedFile.make(for: FilePath(TransferSession.absolute(file)))
+            var length: Int64 = 0
+            do {
+                while let chunk = try await source.next() {
+                    try await received.write(chunk, at: length)
+                    length += Int64(chunk.count)
+                }
+                try await received.finish()
+            } catch {
+                await received.discard()
+                throw error
+            }
+            return length
+        } catch let error as EngineError {
             throw TransferError(ofRequest: error)
         }
-        var length: Int64 = 0
-        do throws(TransferError) {
-            while let chunk = try await source.next() {
-                try await TransferError.ofRequest { () async throws(DownloadError) in
-                    try await received.write(chunk, at: length)
-                }
-                length += Int64(chunk.count)
-            }
-            try await TransferError.ofRequest { () async throws(DownloadError) in try await received.finish() }
-        } catch {
-            await received.discard()
-            throw error
-        }
-        return length
     }
 
     /// The lines of the body, in UTF-8, without their terminators (LF or CR LF). A line longer than 1 MiB is an error.
@@ -181,32 +178,12 @@ final class BodyPipe: Sendable {
         var end: Result<[UInt8]?, TransferError>?
         var reader: CheckedContinuation<Result<[UInt8]?, TransferError>, Never>?
         var writer: CheckedContinuation<Void, Never>?
-        var head: CheckedContinuation<Result<TransferResponse, TransferError>, Never>?
-        var response: Result<TransferResponse, TransferError>?
     }
 
     private let state = Mutex(State())
 
-    /// Waits for the response head.
-    func head() async -> Result<TransferResponse, TransferError> {
-        await withCheckedContinuation { continuation in
-            let response = state.withLock { state in
-                if state.response == nil { state.head = continuation }
-                return state.response
-            }
-            if let response { continuation.resume(returning: response) }
-        }
-    }
-
-    /// Delivers the response head; only the first call counts.
-    func deliver(head response: Result<TransferResponse, TransferError>) {
-        let waiting = state.withLock { state in
-            if state.response == nil { state.response = response }
-            defer { state.head = nil }
-            return state.head
-        }
-        waiting?.resume(returning: response)
-    }
+    /// The response head, once it is there.
+    let head = FirstValue<Result<TransferResponse, TransferError>>()
 
     /// Delivers a chunk, and waits until it is taken or the task is cancelled.
     func deliver(_ part: [UInt8]) async {

@@ -138,7 +138,7 @@ extension TransferSession {
     /// The engine's callbacks for a request.
     func callbacks(for request: TransferRequest, isForUpload: Bool) -> TransferCallbacks {
         var callbacks = TransferCallbacks()
-        let provided = { @Sendable (credentials: TransferCredentials) -> DownloadCredentials? in
+        let provided = { @Sendable (credentials: TransferCredentials) -> RequestCredentials? in
             var authenticated = request
             authenticated.credentials = credentials
             // A caller's field would override the new credentials.
@@ -150,7 +150,7 @@ extension TransferSession {
         } else if let ask = configuration.authenticator {
             let seen = Mutex(0)
             callbacks.authenticate = { [credentialCache] refusal in
-                let origin = (try? DownloadURL(refusal.url)).map { "\($0.scheme.rawValue)://\($0.authority)" } ?? ""
+                let origin = (try? TransferURL(refusal.url)).map { "\($0.scheme.rawValue)://\($0.authority)" } ?? ""
                 let known = seen.withLock { $0 }
                 let challenge = TransferChallenge(refusal)
                 guard let found = await credentialCache.credentials(for: challenge, origin: origin, seen: known, ask)

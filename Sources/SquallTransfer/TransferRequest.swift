@@ -95,7 +95,7 @@ public struct TransferCredentials: Sendable, CustomStringConvertible, CustomDebu
 
 extension TransferRequest {
     /// The engine's form of headers and credentials.
-    func downloadCredentials(isForUpload: Bool) throws(TransferError) -> DownloadCredentials {
+    func downloadCredentials(isForUpload: Bool) throws(TransferError) -> RequestCredentials {
         guard headers.count < RequestField.maximumCount else {
             throw .invalidRequest("more than \(RequestField.maximumCount - 1) headers")
         }
@@ -105,13 +105,13 @@ extension TransferRequest {
         }
         switch credentials?.kind {
         case nil:
-            return DownloadCredentials(fields: fields)
+            return RequestCredentials(fields: fields)
         case .bearer(let token):
             fields.append(try Self.field("Authorization", "Bearer \(token)", isForUpload))
-            return DownloadCredentials(fields: fields)
+            return RequestCredentials(fields: fields)
         case .basic(let name, let password):
             do throws(CredentialProblem) {
-                return DownloadCredentials(basic: try BasicCredentials(name: name, password: password), fields: fields)
+                return RequestCredentials(basic: try BasicCredentials(name: name, password: password), fields: fields)
             } catch {
                 switch error {
                 case .colonInName: throw .invalidRequest("the name of the credentials has a colon")

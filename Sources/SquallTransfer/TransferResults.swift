@@ -45,14 +45,26 @@ public struct UploadResult: Hashable, Sendable {
         public static let complete = Proof(rawValue: "complete")
     }
 
+    /// The target's response to an upload.
+    public struct Response: Hashable, Sendable {
+        /// The status code, from 200 to 299, or 303.
+        public var status: Int
+        /// The header fields, in order.
+        public var headers: [TransferHeader]
+        /// The body, as far as it came: at most 1 MiB.
+        public var body: [UInt8]
+    }
+
     /// The length of the file.
     public var bytes: Int64
     /// The SHA-256 of the file: 32 bytes.
     public var sha256: [UInt8]
     /// The evidence that the server has the file.
     public var proof: Proof
+    /// The target's response; `nil` when it was lost.
+    public var response: Response?
     /// The status of the target's response; `nil` when it was lost.
-    public var status: Int?
+    public var status: Int? { response?.status }
     /// The interop version of the draft in which the upload ended; `nil` for a plain upload.
     public var dialect: Int?
     /// Connections attempted.

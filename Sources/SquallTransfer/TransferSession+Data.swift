@@ -22,7 +22,7 @@ extension TransferSession {
         let received = Mutex(
             (response: TransferResponse(status: 0, headers: [], url: ""), data: [UInt8](), isTooLong: false)
         )
-        do throws(DownloadError) {
+        do throws(EngineError) {
             let callbacks = callbacks(for: request, isForUpload: false)
             try await client(for: request).send(single, callbacks: callbacks) { head in
                 received.withLock { $0.response = TransferResponse(head) }
@@ -58,9 +58,9 @@ extension TransferSession {
         let callbacks = callbacks(for: request, isForUpload: false)
         let client = client(for: request)
         let task = Task {
-            do throws(DownloadError) {
+            do throws(EngineError) {
                 try await client.send(single, callbacks: callbacks) { head in
-                    pipe.deliver(head: .success(TransferResponse(head)))
+                    pipe.head.resolve(.success(TransferResponse(head)))
                 } onBody: { part in
                     await pipe.deliver(part)
                     return !Task.isCancelled
@@ -68,13 +68,13 @@ extension TransferSession {
                 pipe.end(Task.isCancelled ? TransferError(ofRequest: .cancelled) : nil)
             } catch {
                 let failure = TransferError(ofRequest: error)
-                pipe.deliver(head: .failure(failure))
+                pipe.head.resolve(.failure(failure))
                 pipe.end(failure)
             }
         }
         let source = TransferBytes.Source(pipe, task)
         let head = await withTaskCancellationHandler {
-            await pipe.head()
+            await pipe.head.value
         } onCancel: {
             task.cancel()
         }
@@ -108,21 +108,9 @@ extension TransferRequest {
 }
 
 extension TransferError {
-    /// Runs `body` and converts its error.
-    static func ofRequest<Value>(
-        _ body: () async throws(DownloadError) -> Value
-    ) async throws(TransferError) -> Value {
-        do throws(DownloadError) {
-            return try await body()
-        } catch {
-            throw TransferError(ofRequest: error)
-        }
-    }
-
     /// Converts the failure of a single request, which keeps no state.
-    init(ofRequest error: DownloadError) {
-        self.init(error, nil)
+    init(ofRequest error: EngineError) {
+        self.init(keepingNothing: error)
         if case .gaveUp(_, let cause) = error { (code, message) = (.connectionFailed, cause.description) }
-        if obstacle != .wrongInput { obstacle = .nothingKept }
     }
 }

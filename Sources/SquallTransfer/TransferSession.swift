@@ -19,13 +19,13 @@ public struct TransferSession: Sendable {
 
     /// The configuration.
     public let configuration: TransferConfiguration
-    let client: TransferClient
+    let client: TransferEngine
     let credentialCache = CredentialCache()
 
     /// Makes a session.
     public init(configuration: TransferConfiguration = TransferConfiguration()) {
         self.configuration = configuration
-        client = TransferClient(configuration: configuration.engine)
+        client = TransferEngine(configuration: configuration.engine)
     }
 
     /// Downloads a file over as many connections as needed (RFC 9110, sections 13 to 15).
@@ -60,7 +60,7 @@ public struct TransferSession: Sendable {
                 requiresProof: request.requiresProof,
                 credentials: try request.downloadCredentials(isForUpload: false)
             )
-            do throws(DownloadError) {
+            do throws(EngineError) {
                 let path = FilePath(file)
                 let client = client(for: request)
                 let summary = try await client.download(given, to: path, callbacks: callbacks) { feed.note($0) }
@@ -91,7 +91,7 @@ public struct TransferSession: Sendable {
     }
 
     /// The client for a request: one that refuses networks of a cost that the request doesn't allow.
-    func client(for request: TransferRequest) -> TransferClient {
+    func client(for request: TransferRequest) -> TransferEngine {
         var refused: NetworkCost = []
         if !request.allowsExpensive { refused.insert(.expensive) }
         if !request.allowsConstrained { refused.insert(.constrained) }

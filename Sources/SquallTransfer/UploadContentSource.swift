@@ -10,18 +10,18 @@ enum UploadContentSource: Sendable {
     /// Bytes in memory.
     case memory([UInt8])
     /// A stream, as a function that spools it to an unnamed file in a folder.
-    case stream(@Sendable (TransferClient, FilePath) async throws(UploadError) -> UploadContent)
+    case stream(@Sendable (TransferEngine, FilePath) async throws(EngineError) -> UploadContent)
 
     /// A stream of chunks.
     static func stream<Chunks: AsyncSequence & Sendable>(of chunks: Chunks) -> UploadContentSource
     where Chunks.Element == [UInt8] {
-        .stream { client, folder async throws(UploadError) in
+        .stream { client, folder async throws(EngineError) in
             try await client.content(of: chunks, spooledIn: folder)
         }
     }
 
     /// Opens a file, hashes bytes, or spools a stream.
-    func content(by client: TransferClient, spooledIn folder: FilePath) async throws(UploadError) -> UploadContent {
+    func content(by client: TransferEngine, spooledIn folder: FilePath) async throws(EngineError) -> UploadContent {
         switch self {
         case .file(let path): try await client.content(of: FilePath(path))
         case .memory(let bytes): try await client.content(of: bytes)
@@ -54,16 +54,19 @@ extension TransferSession {
             let folder = configuration.isEphemeral ? nil : FilePath(try Self.folder(stateFolder))
             let given = try request.upload(rememberedIn: folder)
             let content: UploadContent
-            do throws(UploadError) {
+            do throws(EngineError) {
                 try await client.check(given)
                 content = try await source.content(by: client, spooledIn: folder ?? Self.temporaryFolder)
             } catch {
-                if case .stream = source { throw TransferError(ofSpooling: error) }
+                if case .stream = source { throw TransferError(keepingNothing: error) }
                 throw TransferError(error, token(for: request, source, nil, stateFolder))
             }
-            do throws(UploadError) {
+            do throws(EngineError) {
+                let withoutResource =
+                    given.isRepeatable || given.method == .put
+                    ? Resumability.startsOver(.noUploadResource) : .impossible(.notRepeatable)
                 let summary = try await client.upload(content, given, callbacks: callbacks, startedAt: start) {
-                    feed.note($0, isRepeatable: given.isRepeatable || given.method == .put)
+                    feed.note($0, withoutResource: withoutResource)
                 }
                 return UploadResult(summary)
             } catch {
@@ -115,13 +118,5 @@ extension TransferRequest {
         given.sha256 = sha256
         given.credentials = try downloadCredentials(isForUpload: true)
         return given
-    }
-}
-
-extension TransferError {
-    /// Converts a failure to spool a stream, which keeps no state.
-    fileprivate init(ofSpooling error: UploadError) {
-        self.init(error, nil)
-        if obstacle != .wrongInput { obstacle = .nothingKept }
     }
 }

@@ -4,9 +4,6 @@ import Units
 /// A transfer driven by an `AttemptLoop`: chooses its next request, sends it, and decides on the outcome.
 protocol AttemptedTransfer: AnyObject {
     associatedtype Request: Sendable
-    associatedtype Summary: Sendable
-    associatedtype Cause: TransientFailure
-    associatedtype Failure: AttemptFailure where Failure.Cause == Cause
 
     /// The bytes that needn't be transferred again: received by a download, or acknowledged by the server.
     var committed: Int64 { get }
@@ -16,61 +13,47 @@ protocol AttemptedTransfer: AnyObject {
     var host: String { get }
 
     /// Decides on the next step.
-    func nextStep() async throws(Failure) -> AttemptStep<Request, Summary>
+    func nextStep() async throws(TransferError) -> AttemptStep<Request>
     /// Sends one request and decides on its response.
-    func attempt(_ request: Request) async -> AttemptOutcome<Cause, Failure>
+    func attempt(_ request: Request) async -> AttemptOutcome
     /// Called before the backoff before the next attempt, which may be zero.
-    func willWait(_ delay: Duration, after cause: Cause, by rule: RetryRule) async throws(Failure)
+    func willWait(_ delay: Duration, after cause: TransientFailure, by rule: RetryRule) async throws(TransferError)
     /// Called before waiting for a route to the host.
     func willWaitForNetwork()
     /// Replaces the credentials of all later requests.
-    func use(_ credentials: DownloadCredentials)
+    func use(_ credentials: RequestCredentials)
     /// Replaces the URL of all later requests.
-    func use(_ url: DownloadURL)
+    func use(_ url: TransferURL)
 }
 
 /// The next step of a transfer.
-enum AttemptStep<Request: Sendable, Summary: Sendable>: Sendable {
+enum AttemptStep<Request: Sendable>: Sendable {
     /// Make a request.
     case attempt(Request)
     /// Decide again.
     case reconsider
     /// The transfer is complete.
-    case finished(Summary)
+    case finished(TransferSummary)
 }
 
 /// The outcome of an attempt.
-enum AttemptOutcome<Cause: Sendable, Failure: Error>: Sendable {
+enum AttemptOutcome: Sendable {
     /// Decide on the next step.
     case proceed
     /// Retry: immediately when the next request is a different one, and no sooner than `retryAfter`.
-    case retryable(Cause, retryAfter: Duration? = nil, isImmediate: Bool = false)
+    case retryable(TransientFailure, retryAfter: Duration? = nil, isImmediate: Bool = false)
     /// The server refused. Fails unless the caller provides other credentials or another URL.
-    case refused(AttemptRefusal, Cause, Failure)
+    case refused(AttemptRefusal, TransferRefusal)
     /// The transfer has failed.
-    case failed(Failure)
-}
-
-/// A reason for another attempt.
-protocol TransientFailure: Sendable {
-    /// Whether a lost network may be the cause.
-    var mayBeNetworkLoss: Bool { get }
-}
-
-/// A reason for the end of a transfer.
-protocol AttemptFailure: Error {
-    associatedtype Cause
-    static var cancelled: Self { get }
-    static func gaveUp(_ limit: RetryLimit, _ cause: Cause) -> Self
-    static func invalidURL(_ url: String, _ problem: DownloadURLProblem) -> Self
+    case failed(TransferError)
 }
 
 /// A response that refused a request.
 struct AttemptRefusal: Sendable {
     var status: Int
-    var url: DownloadURL
+    var url: TransferURL
     /// The challenge of a 401 or 407.
-    var challenge: DownloadChallenge?
+    var challenge: HTTPChallenge?
     var use: CredentialUse
     /// Whether the request went to the caller's origin, so that credentials may be sent.
     var isAtOrigin: Bool
@@ -126,9 +109,7 @@ final class AttemptLoop {
     func restarted() { schedule.restarted() }
 
     /// Runs until the transfer is complete or has failed.
-    func run<Transfer: AttemptedTransfer>(
-        _ transfer: Transfer
-    ) async throws(Transfer.Failure) -> Transfer.Summary {
+    func run(_ transfer: some AttemptedTransfer) async throws(TransferError) -> TransferSummary {
         while true {
             guard !Task.isCancelled else { throw .cancelled }
             switch try await transfer.nextStep() {
@@ -142,28 +123,28 @@ final class AttemptLoop {
         }
     }
 
-    private func proceed<Transfer: AttemptedTransfer>(
-        after outcome: AttemptOutcome<Transfer.Cause, Transfer.Failure>,
-        of transfer: Transfer
-    ) async throws(Transfer.Failure) {
+    private func proceed(
+        after outcome: AttemptOutcome,
+        of transfer: some AttemptedTransfer
+    ) async throws(TransferError) {
         switch outcome {
         case .proceed: return
         case .failed(let failure): throw failure
         case .retryable(let cause, let retryAfter, let isImmediate):
             try await wait(transfer, after: cause, retryAfter: retryAfter, isImmediate: isImmediate)
-        case .refused(let refusal, let cause, let failure):
-            guard try await isResolved(refusal, of: transfer) else { throw failure }
-            try await wait(transfer, after: cause, isImmediate: true)
+        case .refused(let response, let refusal):
+            guard try await isResolved(response, of: transfer) else { throw .refused(refusal) }
+            try await wait(transfer, after: .status(response.status), isImmediate: true)
         }
     }
 
     /// Records a failed attempt and waits until the next is due.
-    func wait<Transfer: AttemptedTransfer>(
-        _ transfer: Transfer,
-        after cause: Transfer.Cause,
+    func wait(
+        _ transfer: some AttemptedTransfer,
+        after cause: TransientFailure,
         retryAfter: Duration? = nil,
         isImmediate: Bool = false
-    ) async throws(Transfer.Failure) {
+    ) async throws(TransferError) {
         guard !Task.isCancelled else { throw .cancelled }
         if cause.mayBeNetworkLoss, try await hasWaitedForNetwork(transfer, cause) { return }
         let decision = schedule.failed(
@@ -186,10 +167,10 @@ final class AttemptLoop {
     }
 
     /// Waits for the network if the configuration has a monitor and it is down. Such an attempt doesn't count.
-    private func hasWaitedForNetwork<Transfer: AttemptedTransfer>(
-        _ transfer: Transfer,
-        _ cause: Transfer.Cause
-    ) async throws(Transfer.Failure) -> Bool {
+    private func hasWaitedForNetwork(
+        _ transfer: some AttemptedTransfer,
+        _ cause: TransientFailure
+    ) async throws(TransferError) -> Bool {
         guard let network, !network.isConnected(to: transfer.host) else { return false }
         transfer.willWaitForNetwork()
         let limit = min(Self.maximumNetworkWait, remaining ?? Self.maximumNetworkWait)
@@ -200,21 +181,17 @@ final class AttemptLoop {
     }
 
     /// Passes a refusal to the caller; `false` if it can't be resolved.
-    private func isResolved<Transfer: AttemptedTransfer>(
+    private func isResolved(
         _ refusal: AttemptRefusal,
-        of transfer: Transfer
-    ) async throws(Transfer.Failure) -> Bool {
+        of transfer: some AttemptedTransfer
+    ) async throws(TransferError) -> Bool {
         if transfer.committed != committedAtRefusal { (resolvedRefusals, committedAtRefusal) = (0, transfer.committed) }
         guard resolvedRefusals < Self.maximumRefusals else { return false }
         resolvedRefusals += 1
         if let credentials = await callbacks.credentials(for: refusal, previousRefusals: resolvedRefusals - 1) {
             transfer.use(credentials)
         } else if let text = await callbacks.url(inPlaceOf: refusal) {
-            do throws(DownloadURLProblem) {
-                transfer.use(try DownloadURL(text))
-            } catch {
-                throw .invalidURL(text, error)
-            }
+            transfer.use(try TransferURL(checked: text))
         } else {
             guard !Task.isCancelled else { throw .cancelled }
             return false
@@ -223,29 +200,3 @@ final class AttemptLoop {
         return true
     }
 }
-
-extension TransientDownloadFailure: TransientFailure {
-    var mayBeNetworkLoss: Bool {
-        switch self {
-        case .unreachable, .connectTimedOut: true
-        case .connectFailed, .connectionLost, .firstByteTimedOut, .stalled, .deadlineExceeded, .malformedResponse,
-            .status,
-            .rejected,
-            .bodyTooShort, .partialOnly, .representationChanged, .differentURL, .completenessUnknown,
-            .receivedBytesDamaged:
-            false
-        }
-    }
-}
-
-extension TransientUploadFailure: TransientFailure {
-    var mayBeNetworkLoss: Bool {
-        switch self {
-        case .transport(let cause): cause.mayBeNetworkLoss
-        case .status, .noOffset, .noProgress, .uploadGone, .uploadExpired, .smallerRequests, .differentDialect: false
-        }
-    }
-}
-
-extension DownloadError: AttemptFailure {}
-extension UploadError: AttemptFailure {}

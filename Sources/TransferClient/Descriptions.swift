@@ -1,7 +1,7 @@
 import TransferProtocol
 import Units
 
-extension DownloadURLProblem: CustomStringConvertible {
+extension TransferURLProblem: CustomStringConvertible {
     /// The problem and its remedy. Repeats nothing of the URL, which may contain a password.
     public var description: String {
         switch self {
@@ -13,31 +13,43 @@ extension DownloadURLProblem: CustomStringConvertible {
         case .userInformation:
             "it names a user, which no URL does here; leave it out, and give it apart"
         case .controlCharacter: "it has a control character"
-        case .tooLong: "it is longer than \(DownloadURL.maximumLength) bytes"
+        case .tooLong: "it is longer than \(TransferURL.maximumLength) bytes"
         }
     }
 }
 
-extension TransientDownloadFailure: CustomStringConvertible {
+extension TransientFailure: CustomStringConvertible {
     /// The failure as a clause.
-    public var description: String {
+    public var description: String { words.text }
+    /// The stable code in JSON events.
+    public var code: String { words.code }
+
+    private var words: (code: String, text: String) {
         switch self {
-        case .connectFailed(let reason): "the connection failed: \(reason)"
-        case .unreachable(let reason): "the host can't be reached: \(reason)"
-        case .connectTimedOut: "the connection took too long"
-        case .connectionLost(let reason): "the connection was lost: \(reason)"
-        case .firstByteTimedOut: "the answer took too long"
-        case .stalled: "the transfer stalled"
-        case .deadlineExceeded: "the time was up"
-        case .malformedResponse(let reason): "invalid HTTP response (\(reason))"
-        case .status(let status): "the server answered \(status)"
-        case .rejected(let rejection): rejection.description
-        case .bodyTooShort: "the body was shorter than its head said"
-        case .partialOnly: "the server sent only a part of the rest"
-        case .representationChanged: "the file changed on the server"
-        case .differentURL: "the rest came from another URL"
-        case .completenessUnknown: "the server has to be asked whether the file is complete"
-        case .receivedBytesDamaged: "bytes of the partial file aren't those that came"
+        case .connectFailed(let reason): ("connect-failed", "the connection failed: \(reason)")
+        case .unreachable(let reason): ("unreachable", "the host can't be reached: \(reason)")
+        case .connectTimedOut: ("connect-timed-out", "the connection took too long")
+        case .connectionLost(let reason): ("connection-lost", "the connection was lost: \(reason)")
+        case .firstByteTimedOut: ("response-timed-out", "the answer took too long")
+        case .stalled: ("stalled", "the transfer stalled")
+        case .deadlineExceeded: ("out-of-time", "the time was up")
+        case .malformedResponse(let reason): ("malformed-response", "invalid HTTP response (\(reason))")
+        case .status(let status): ("status", "the server answered \(status)")
+        case .rejected(let rejection): ("response-rejected", rejection.description)
+        case .bodyTooShort: ("body-too-short", "the body was shorter than its head said")
+        case .partialOnly: ("part-only", "the server sent only a part of the rest")
+        case .representationChanged: ("representation-changed", "the file changed on the server")
+        case .differentURL: ("different-url", "the rest came from another URL")
+        case .completenessUnknown: ("completeness-unknown", "the server has to be asked whether the file is complete")
+        case .receivedBytesDamaged: ("held-bytes-damaged", "bytes of the partial file aren't those that came")
+        case .noOffset: ("no-offset", "the server told no offset of the upload")
+        case .noProgress: ("no-progress", "the server took nothing")
+        case .uploadGone: ("upload-gone", "the server no longer has the upload")
+        case .uploadExpired: ("upload-expired", "the upload has expired")
+        case .smallerRequests: ("smaller-requests", "the server asks for smaller requests")
+        case .differentDialect(let dialect?): ("other-dialect", "the server speaks interop version \(dialect.rawValue)")
+        case .differentDialect(nil):
+            ("other-dialect", "the server speaks another version of resumable uploads; an ordinary upload follows")
         }
     }
 }
@@ -63,40 +75,82 @@ extension DownloadRejection: CustomStringConvertible {
     }
 }
 
-extension DownloadRestartReason: CustomStringConvertible {
+extension RestartReason: CustomStringConvertible {
     /// The reason, as a clause.
-    public var description: String {
+    public var description: String { words.text }
+    /// The stable code in JSON events.
+    public var code: String { words.code }
+
+    private var words: (code: String, text: String) {
         switch self {
-        case .representationChanged: "the file changed on the server"
-        case .rangeIgnored: "the server ignores ranges"
-        case .rangeUnusable(let rejection): rejection.description
-        case .digestMismatch: "the digest was wrong"
-        case .journalUnusable: "the journal of the partial file can't be used"
-        case .differentURL: "the partial file came from another URL"
+        case .representationChanged: ("representation-changed", "the file changed on the server")
+        case .rangeIgnored: ("range-ignored", "the server ignores ranges")
+        case .rangeUnusable(let rejection): ("range-unusable", rejection.description)
+        case .digestMismatch: ("digest-mismatch", "the digest was wrong")
+        case .journalUnusable: ("journal-unusable", "the journal of the partial file can't be used")
+        case .differentURL: ("different-url", "the partial file came from another URL")
+        case .uploadGone: ("upload-gone", "the server no longer has the upload")
+        case .sourceChanged: ("source-changed", "the file changed since the last run")
+        case .differentDialect: ("other-dialect", "the upload was begun in another dialect")
         }
     }
 }
 
-extension DownloadFailure: CustomStringConvertible {
+extension TransferRefusal: CustomStringConvertible {
     /// What the server did, and the remedy.
     public var description: String {
         switch self {
         case .status(let status): "the server answered \(status); check the URL"
-        case .otherProtocol(let status, let name):
-            "the server answered \(status) and speaks \(name): it has no file there"
+        case .otherProtocol(let status, let name): "the server answered \(status) and speaks \(name), another protocol"
+        case .unauthorized(let challenge, let use): challenge.sentence(use)
+        case .redirection(let status): "the server answered \(status) without a usable place to go"
         case .ambiguousLength:
             "the server sends a Content-Length that is no number, comes twice or is beside Transfer-Encoding, so nobody can tell where its "
                 + "answer ends"
-        case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .contentEncoding(let coding):
             "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or "
                 + "store the bytes as they are sent"
-        case .redirectWithoutLocation(let status): "the server answered \(status) without saying where to go"
+        case .sizeRefused(let limits): Self.sizeSentence(limits)
+        case .appendLimitTooSmall(let limit):
+            "the server takes only \(limit) bytes in a request, too few to upload with"
+        case .dialectRefused(let version?):
+            "the server speaks interop version \(version) of resumable uploads, and another was asked for"
+        case .dialectRefused(nil): "the server doesn't speak this version of resumable uploads"
+        case .respondedEarly(let status): "the server answered \(status) before it had the whole file"
+        case .notRepeatable(let cause):
+            "\(cause); the server can't resume uploads, and sending a POST again may do it twice"
+        case .outcomeUnknown:
+            "the whole file was sent, the answer was lost, and the server no longer has the upload: look whether the "
+                + "file arrived before uploading it again"
+        case .tooManyRestarts(let count): "the server lost the upload \(count) times"
+        case .violation(let violation): violation.description
+        }
+    }
+
+    private static func sizeSentence(_ limits: UploadLimits) -> String {
+        if let most = limits.maximumSize { return "the server takes at most \(most) bytes" }
+        if let least = limits.minimumSize { return "the server takes at least \(least) bytes" }
+        return "the server refuses a file of this size"
+    }
+}
+
+extension UploadViolation: CustomStringConvertible {
+    /// The violation as a clause.
+    public var description: String {
+        switch self {
+        case .offsetWentBack(let acknowledged, let got):
+            "the server lost bytes: it had acknowledged \(acknowledged), and has \(got)"
+        case .offsetBeyondEnd(let got, let length): "the server told the offset \(got) of a file of \(length) bytes"
+        case .lengthDiffers(let got, let length): "the server takes the upload for \(got) bytes, and it has \(length)"
+        case .completeTooEarly(let offset, let length):
+            "the server says that the upload is complete with \(offset) of \(length) bytes"
+        case .locationChanged: "the server named two URLs for one upload"
+        case .locationMissing: "the server said that the upload is incomplete, and not where to continue"
         }
     }
 }
 
-extension DownloadChallenge {
+extension HTTPChallenge {
     /// The challenge as a sentence.
     func sentence(_ use: CredentialUse) -> String {
         let realm = realm.map { " for \($0.quoted)" } ?? ""
@@ -116,26 +170,18 @@ extension DownloadChallenge {
 
 extension RetryRule: CustomStringConvertible {
     /// The reason for a delay, as a clause.
-    public var description: String {
-        switch self {
-        case .progress(let bytes): "\(bytes) new byte\(bytes == 1 ? "" : "s")"
-        case .differentRequest: "another request"
-        case .backoff(let attempts): "\(attempts) attempt\(attempts == 1 ? "" : "s") without progress"
-        case .repeatedRestart(let times): "starting over \(times) time\(times == 1 ? "" : "s")"
-        case .rateLimit(let rate): "at most \(rate) requests a second that bring little"
-        case .retryAfter: "the server's Retry-After"
-        }
-    }
-
+    public var description: String { words.text }
     /// The name of the rule in JSON events.
-    public var code: String {
+    public var code: String { words.code }
+
+    private var words: (code: String, text: String) {
         switch self {
-        case .progress: "progress"
-        case .differentRequest: "other-request"
-        case .backoff: "back-off"
-        case .repeatedRestart: "starting-over"
-        case .rateLimit: "pace"
-        case .retryAfter: "retry-after"
+        case .progress(let bytes): ("progress", "\(bytes) new byte\(bytes == 1 ? "" : "s")")
+        case .differentRequest: ("other-request", "another request")
+        case .backoff(let attempts): ("back-off", "\(attempts) attempt\(attempts == 1 ? "" : "s") without progress")
+        case .repeatedRestart(let times): ("starting-over", "starting over \(times) time\(times == 1 ? "" : "s")")
+        case .rateLimit(let rate): ("pace", "at most \(rate) requests a second that bring little")
+        case .retryAfter: ("retry-after", "the server's Retry-After")
         }
     }
 }

@@ -5,7 +5,7 @@ public struct DownloadRequest: Hashable, Sendable {
     /// An absolute `http` or `https` URL without user information.
     public var url: String
     /// The credentials and fields of the caller.
-    public var credentials: DownloadCredentials
+    public var credentials: RequestCredentials
     /// The expected SHA-256, 32 bytes, if known.
     public var expectedSHA256: [UInt8]?
     /// Whether an unverified complete file is a failure. Without a digest the server is asked for confirmation at the
@@ -20,7 +20,7 @@ public struct DownloadRequest: Hashable, Sendable {
         expectedSHA256: [UInt8]? = nil,
         requiresProof: Bool = false,
         storesCoded: Bool = false,
-        credentials: DownloadCredentials = .none
+        credentials: RequestCredentials = .none
     ) {
         self.url = url
         self.credentials = credentials

@@ -9,12 +9,10 @@ extension DownloadSession {
     /// The maximum number of consecutive redirects.
     static let maximumRedirects = 10
 
-    typealias Outcome = AttemptOutcome<TransientDownloadFailure, DownloadError>
-
     /// The outcome of one HTTP attempt.
     private enum RequestEnd: Sendable {
         case redirected(location: String)
-        case ended(Outcome)
+        case ended(AttemptOutcome)
     }
 
     /// Sends one request, follows its redirects, and writes the response.
@@ -22,7 +20,7 @@ extension DownloadSession {
     /// The rest is requested from the URL that last served bytes, since another mirror may have another state of the
     /// file. If that makes no progress, the redirects are followed again from the original URL: the last one may have
     /// expired.
-    func send(_ plan: RequestPlan) async -> Outcome {
+    func send(_ plan: RequestPlan) async -> AttemptOutcome {
         guard plan.condition != nil, triesLastURL, finalURL != url else {
             return await send(plan, along: start)
         }
@@ -30,7 +28,7 @@ extension DownloadSession {
         let outcome = await send(plan, along: final)
         if state.length == received { triesLastURL = false }
         switch outcome {
-        case .refused(let refusal, _, _): return .retryable(.status(refusal.status), isImmediate: true)
+        case .refused(let response, _): return .retryable(.status(response.status), isImmediate: true)
         case .failed(let failure):
             return failure.transientFailureOfLastURL.map { .retryable($0, isImmediate: true) } ?? outcome
         case .proceed, .retryable: return outcome
@@ -38,15 +36,15 @@ extension DownloadSession {
     }
 
     /// Sends one request along the redirects after `start`.
-    private func send(_ plan: RequestPlan, along start: RedirectChain) async -> Outcome {
+    private func send(_ plan: RequestPlan, along start: RedirectChain) async -> AttemptOutcome {
         var redirects = start
         for _ in 0...Self.maximumRedirects {
             let location: String
-            switch await httpAttempt(plan, at: redirects) {
+            switch await send(plan, at: redirects) {
             case .ended(let outcome): return outcome
             case .redirected(let target): location = target
             }
-            do throws(DownloadURLProblem) {
+            do throws(TransferURLProblem) {
                 redirects.follow(try redirects.current.resolving(location))
             } catch {
                 return .failed(.invalidRedirection(location, error))
@@ -57,62 +55,53 @@ extension DownloadSession {
         return .failed(.tooManyRedirections(Self.maximumRedirects))
     }
 
-    private func httpAttempt(_ plan: RequestPlan, at redirects: RedirectChain) async -> RequestEnd {
+    private func send(_ plan: RequestPlan, at redirects: RedirectChain) async -> RequestEnd {
         summary.connections += 1
-        host = configuration.nextHop(to: redirects.current)
-        let httpAttempt = environment.httpAttempt(loop.remaining)
+        let url = redirects.current
+        host = configuration.nextHop(to: url)
+        let request = url.request(plan.method, plan.fields.replacing(credentials.fields(for: redirects)))
         do {
-            let fields = credentials.fields(for: redirects)
-            return try await httpAttempt.perform(plan, at: redirects.current, with: fields) { parts, negotiated in
+            return try await connections.send(request, to: url, .none, within: loop.remaining) { parts, negotiated in
                 try await self.receive(parts, negotiated, plan, redirects)
             }
-        } catch let error as DownloadError {
-            return .ended(.failed(error))
-        } catch let problem as TLSSettingsProblem {
-            return .ended(.failed(.invalidTLSSettings(problem)))
         } catch {
-            state.bodyInterrupted()
-            if let failure = HTTPAttempt.refusal(of: error) {
-                return .ended(.failed(.tlsRefused(host: redirects.current.host, failure)))
+            if !(error is TransferError) { state.bodyInterrupted() }
+            switch AttemptFailure(error, at: url) {
+            case .final(let error): return .ended(.failed(error))
+            case .transient(let cause):
+                if cause == AttemptFailure.ambiguousLength {
+                    // Once, it may have been damaged on the way.
+                    guard !hadAmbiguousLength else { return .ended(.failed(.refused(.ambiguousLength))) }
+                    hadAmbiguousLength = true
+                }
+                return .ended(.retryable(cause, isImmediate: state.isEndRepeated))
             }
-            if let challenge = HTTPAttempt.proxyChallenge(of: error) {
-                return .ended(.failed(.refused(.unauthorized(challenge, .none))))
-            }
-            guard !Task.isCancelled, let cause = HTTPAttempt.cause(of: error) else {
-                return .ended(.failed(.cancelled))
-            }
-            if cause == HTTPAttempt.ambiguousLength {
-                // Once, it may have been damaged on the way.
-                guard !hadAmbiguousLength else { return .ended(.failed(.refused(.ambiguousLength))) }
-                hadAmbiguousLength = true
-            }
-            return .ended(.retryable(cause, isImmediate: state.isEndRepeated))
         }
     }
 
     /// The outcome of a decision.
-    private func outcome(of conclusion: DownloadConclusion, at redirects: RedirectChain) -> Outcome {
+    private func outcome(of conclusion: DownloadConclusion, at redirects: RedirectChain) -> AttemptOutcome {
         switch conclusion {
         case .complete: return .proceed
         case .requestMore: return .retryable(.partialOnly, isImmediate: state.isEndRepeated)
         case .retryNow(let cause): return .retryable(cause, isImmediate: true)
         case .retry(let retryAfter, let cause): return .retryable(cause, retryAfter: retryAfter)
-        case .fail(let failure):
-            guard let status = failure.status else { return .failed(.refused(failure)) }
-            var refusal = AttemptRefusal(
+        case .fail(let refusal):
+            guard let status = refusal.status else { return .failed(.refused(refusal)) }
+            var response = AttemptRefusal(
                 status: status,
                 url: redirects.current,
                 use: credentials.use(for: redirects),
                 isAtOrigin: !redirects.hasLeftOrigin
             )
-            if case .unauthorized(let challenge, _) = failure { refusal.challenge = challenge }
-            return .refused(refusal, .status(status), .refused(failure))
+            if case .unauthorized(let challenge, _) = refusal { response.challenge = challenge }
+            return .refused(response, refusal)
         }
     }
 
     /// Reads one response: decides on its head, writes its body, and decides at its end.
     private func receive(
-        _ parts: HTTPAttempt.Parts,
+        _ parts: ResponseParts,
         _ negotiated: HTTPProtocol,
         _ plan: RequestPlan,
         _ redirects: RedirectChain
@@ -147,7 +136,7 @@ extension DownloadSession {
     }
 
     /// The final response head after interim ones; `nil` if the connection ends before it.
-    private func finalHead(_ iterator: inout HTTPAttempt.Parts.AsyncIterator) async throws -> HTTPResponse? {
+    private func finalHead(_ iterator: inout ResponseParts.AsyncIterator) async throws -> HTTPResponse? {
         while let part = try await iterator.next() {
             guard case .head(let head) = part else { return nil }
             guard head.status.isInterim else { return head }
@@ -156,8 +145,8 @@ extension DownloadSession {
         return nil
     }
 
-    private func isAccepted(_ response: HTTPResponse, _ url: DownloadURL) async -> Bool {
-        guard let accepts = environment.callbacks.accepts else { return true }
+    private func isAccepted(_ response: HTTPResponse, _ url: TransferURL) async -> Bool {
+        guard let accepts = callbacks.accepts else { return true }
         return await accepts(
             ResponseHead(status: response.status.code, fields: response.headerFields, url: url.text)
         )
@@ -165,11 +154,11 @@ extension DownloadSession {
 
     /// Writes an accepted body and decides at its end.
     private func receive(
-        _ iterator: inout HTTPAttempt.Parts.AsyncIterator,
+        _ iterator: inout ResponseParts.AsyncIterator,
         _ head: DownloadResponseHead,
         dropping overlap: Int64,
         _ redirects: RedirectChain
-    ) async throws -> Outcome {
+    ) async throws -> AttemptOutcome {
         if state.length > 0 {
             guard try await isPrefixIntact() else { return .retryable(.receivedBytesDamaged, isImmediate: true) }
             final = redirects
@@ -180,7 +169,7 @@ extension DownloadSession {
         }
         defer { reportProgress(isLast: true) }
         let refusesRanges = head.status == 200 && head.fields[.acceptRanges]?.lowercased() == "none"
-        environment.callbacks.onResumability?(state.reasonToStartOver ?? (refusesRanges ? .rangeIgnored : nil))
+        callbacks.onResumability?(state.reasonToStartOver ?? (refusesRanges ? .rangeIgnored : nil))
         var check = try await OverlapCheck(overlap, of: file)
         while let part = try await iterator.next() {
             switch part {
@@ -208,7 +197,7 @@ extension DownloadSession {
     /// Writes a body over damaged bytes and verifies them against the journal.
     private func repair(
         from offset: Int64,
-        _ iterator: inout HTTPAttempt.Parts.AsyncIterator,
+        _ iterator: inout ResponseParts.AsyncIterator,
         _ redirects: RedirectChain
     ) async throws -> DownloadConclusion {
         final = redirects
@@ -233,7 +222,7 @@ extension DownloadSession {
         return try await verifyRepair() ? .requestMore : .retryNow(.receivedBytesDamaged)
     }
 
-    private func bodyEnded(_ trailers: HTTPFields? = nil) async throws(DownloadError) -> DownloadConclusion {
+    private func bodyEnded(_ trailers: HTTPFields? = nil) async throws(TransferError) -> DownloadConclusion {
         let conclusion = state.bodyEnded(trailers: trailers)
         try await journalMetadata()
         return conclusion
@@ -243,23 +232,23 @@ extension DownloadSession {
     /// briefly for the end of the connection.
     private func detectExcessBytes(
         after conclusion: DownloadConclusion,
-        _ iterator: inout HTTPAttempt.Parts.AsyncIterator,
+        _ iterator: inout ResponseParts.AsyncIterator,
         framing: DownloadFraming
-    ) async throws(DownloadError) {
+    ) async throws(TransferError) {
         guard case .complete = conclusion, case .length = framing, request.expectedSHA256 == nil,
             state.representation?.digest == nil
         else { return }
         do {
             guard try await iterator.next() != nil else { return }
         } catch {
-            guard HTTPAttempt.isExcess(error) else { return }
+            guard AttemptFailure.isExcess(error) else { return }
         }
         state.excessBytesFollowed()
         try await journalMetadata()
     }
 
     /// Empties the file for a full representation, before its first byte is written.
-    private func startOver(_ decision: DownloadHeadDecision, _ redirects: RedirectChain) async throws(DownloadError) {
+    private func startOver(_ decision: DownloadHeadDecision, _ redirects: RedirectChain) async throws(TransferError) {
         final = redirects
         triesLastURL = true
         if case .truncateAndRestart(let reason) = decision {
@@ -284,7 +273,7 @@ extension DownloadSession {
 
     /// Writes the new bytes of a body part, in chunks when rate-limited; `false` when the overlap differs from the
     /// received bytes.
-    private func write(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(DownloadError) -> Bool {
+    private func write(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(TransferError) -> Bool {
         guard let pacer else { return try await writePiece(buffer, &check) }
         var rest = buffer
         while let piece = rest.readSlice(length: min(pacer.chunkLength, rest.readableBytes)), piece.readableBytes > 0 {
@@ -294,7 +283,7 @@ extension DownloadSession {
         return true
     }
 
-    private func writePiece(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(DownloadError) -> Bool {
+    private func writePiece(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(TransferError) -> Bool {
         summary.bytesReceived += Int64(buffer.readableBytes)
         let portion = state.received(buffer.readableBytes)
         guard check.matches(buffer.readableBytesView.prefix(portion.dropped)) else { return false }
@@ -312,26 +301,23 @@ extension HTTPResponse.Status {
     var isInterim: Bool { kind == .informational && code != 101 }
 }
 
-extension DownloadFailure {
-    /// The response status of a failure; `nil` for other failures.
-    fileprivate var status: Int? {
-        switch self {
-        case .status(let status), .otherProtocol(let status, _): status
-        case .unauthorized(let challenge, _): challenge.isFromProxy ? 407 : 401
-        case .contentEncoding, .redirectWithoutLocation, .ambiguousLength: nil
-        }
+extension HTTPFields {
+    /// The fields with `others` added, which replace those of the same name.
+    func replacing(_ others: [HTTPField]) -> HTTPFields {
+        var fields = self
+        for field in others { fields[fields: field.name] = others.filter { $0.name == field.name } }
+        return fields
     }
 }
 
-extension DownloadError {
+extension TransferError {
     /// The transient failure to report when the redirects from the original URL may avoid this one; `nil` for other
     /// failures.
-    fileprivate var transientFailureOfLastURL: TransientDownloadFailure? {
+    fileprivate var transientFailureOfLastURL: TransientFailure? {
         switch self {
         case .tlsRefused(_, let failure): .connectFailed(failure.description)
         case .tooManyRedirections(let count): .malformedResponse("more than \(count) redirections")
         case .invalidRedirection: .malformedResponse("a redirection to a URL that can't be used")
-        case .refused(.redirectWithoutLocation(let status)): .status(status)
         case .refused(.contentEncoding(let coding)):
             .malformedResponse("the content coding \(coding.quoted) wasn't asked for")
         default: nil

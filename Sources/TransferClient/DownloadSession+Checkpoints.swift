@@ -3,7 +3,7 @@ import Units
 
 extension DownloadSession {
     /// Starts a concurrent checkpoint when one is due; at most one runs at a time.
-    func checkpointIfDue() async throws(DownloadError) {
+    func checkpointIfDue() async throws(TransferError) {
         let now = configuration.clock.now()
         let isDue =
             file.uncommitted >= configuration.checkpointBytes.bytes
@@ -15,7 +15,7 @@ extension DownloadSession {
 
     /// Starts a checkpoint concurrent with the next attempt if it is worthwhile. Waits for it when there are many bytes
     /// or the backoff is long.
-    func checkpointBeforeAttempt(in delay: Duration) async throws(DownloadError) {
+    func checkpointBeforeAttempt(in delay: Duration) async throws(TransferError) {
         guard file.uncommitted < Self.maximumUncommitted, delay < Self.minimumCommittedBackoff else {
             return try await checkpoint()
         }
@@ -37,19 +37,19 @@ extension DownloadSession {
     }
 
     /// Rethrows the error of a finished checkpoint.
-    func awaitCheckpointIfDone() async throws(DownloadError) {
+    func awaitCheckpointIfDone() async throws(TransferError) {
         if runningCheckpoint?.isDone == true { try await awaitCheckpoint() }
     }
 
     /// Waits for the running checkpoint, if any; rethrows its error.
-    func awaitCheckpoint() async throws(DownloadError) {
+    func awaitCheckpoint() async throws(TransferError) {
         guard let running = runningCheckpoint else { return }
         runningCheckpoint = nil
         try await running.finish().get()
     }
 
     /// Commits everything received, now.
-    func checkpoint() async throws(DownloadError) {
+    func checkpoint() async throws(TransferError) {
         try await awaitCheckpoint()
         lastCheckpoint = configuration.clock.now()
         try await file.checkpoint()
@@ -58,7 +58,7 @@ extension DownloadSession {
     /// Waits until the bytes of an earlier run have been verified against the journal.
     ///
     /// - Returns: whether all of them are intact; otherwise the next step fetches the damaged ones.
-    func isPrefixIntact() async throws(DownloadError) -> Bool {
+    func isPrefixIntact() async throws(TransferError) -> Bool {
         guard let running = verification else { return true }
         verification = nil
         let result = await withTaskCancellationHandler {
@@ -70,9 +70,9 @@ extension DownloadSession {
     }
 
     /// Continues the verification after damaged bytes were replaced.
-    func verifyRepair() async throws(DownloadError) -> Bool { try await act(on: file.verify()) }
+    func verifyRepair() async throws(TransferError) -> Bool { try await act(on: file.verify()) }
 
-    private func act(on damage: Range<Int64>?) async throws(DownloadError) -> Bool {
+    private func act(on damage: Range<Int64>?) async throws(TransferError) -> Bool {
         guard let damage else { return true }
         let kept = state.foundDamage(damage)
         if kept < file.length { try await file.truncate(to: kept) }
@@ -82,7 +82,7 @@ extension DownloadSession {
     /// Starts verifying the bytes of an earlier run, concurrent with the first request.
     func startVerification() {
         verification = Task.detached(executorPreference: environment.executor) { [file] in
-            do throws(DownloadError) {
+            do throws(TransferError) {
                 return .success(try await file.verify())
             } catch {
                 return .failure(error)
@@ -98,7 +98,7 @@ extension DownloadSession {
     }
 
     /// Journals metadata that a response added.
-    func journalMetadata() async throws(DownloadError) {
+    func journalMetadata() async throws(TransferError) {
         guard let recorded, let representation = state.representation else { return }
         let source = JournalSource(url: url.text, finalURL: finalURL.text, representation: representation)
         guard source != recorded else { return }
@@ -112,6 +112,6 @@ extension DownloadSession {
         let now = configuration.clock.now()
         guard isLast || now - lastProgress >= configuration.progressInterval else { return }
         lastProgress = now
-        onEvent(.progress(received: state.length, total: state.representation?.total))
+        onEvent(.progress(completed: state.length, total: state.representation?.total))
     }
 }

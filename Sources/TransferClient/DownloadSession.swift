@@ -9,33 +9,35 @@ import Units
 final class DownloadSession {
     let request: DownloadRequest
     let configuration: TransferClientConfiguration
-    let environment: DownloadEnvironment
+    let environment: TransferEnvironment
+    let callbacks: TransferCallbacks
+    let connections: any RequestSending
     let file: PartialFile
-    let onEvent: @Sendable (DownloadEvent) -> Void
+    let onEvent: @Sendable (TransferEvent) -> Void
     let startedAt: Moment
     let loop: AttemptLoop
     /// The rate limiter, if any.
     let pacer: TransferPacer?
 
     /// The caller's original URL; credentials go only to its origin.
-    let namedURL: DownloadURL
+    let namedURL: TransferURL
     /// The current URL: the original one or the caller's replacement.
-    var url: DownloadURL
-    var credentials: DownloadCredentials
+    var url: TransferURL
+    var credentials: RequestCredentials
     /// The host of the last request.
     var host: String
     var state: DownloadState
     var summary = Counters()
     /// The redirects to the last URL that served bytes.
     var final: RedirectChain
-    var finalURL: DownloadURL { final.current }
+    var finalURL: TransferURL { final.current }
     /// The source as last journalled.
     var recorded: JournalSource?
     var lastProgress: Moment
     var lastCheckpoint: Moment
     var runningCheckpoint: RunningCheckpoint?
     /// The concurrent verification of bytes from an earlier run.
-    var verification: Task<Result<Range<Int64>?, DownloadError>, Never>?
+    var verification: Task<Result<Range<Int64>?, TransferError>, Never>?
     /// Whether the last URL that served bytes is tried first.
     var triesLastURL = true
     /// Whether a response has said its length in two ways.
@@ -54,12 +56,14 @@ final class DownloadSession {
     }
 
     init(
-        _ environment: DownloadEnvironment,
+        _ environment: TransferEnvironment,
         _ request: DownloadRequest,
-        _ url: DownloadURL,
+        _ url: TransferURL,
         _ file: PartialFile,
         _ recovered: RecoveredPartial,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void
+        _ callbacks: TransferCallbacks = TransferCallbacks(),
+        seed: UInt64,
+        onEvent: @escaping @Sendable (TransferEvent) -> Void
     ) {
         self.request = request
         namedURL = url
@@ -69,6 +73,8 @@ final class DownloadSession {
         self.file = file
         self.onEvent = onEvent
         self.environment = environment
+        self.callbacks = callbacks
+        connections = environment.connections(.download)
         configuration = environment.configuration
         final = RedirectChain(url)
         startedAt = configuration.clock.now()
@@ -100,22 +106,22 @@ final class DownloadSession {
         }
         loop = AttemptLoop(
             configuration,
-            environment.callbacks,
-            seed: environment.seed,
+            callbacks,
+            seed: seed,
             startedAt: startedAt,
             received: state.length
         )
     }
 
     /// Runs until the file is complete and renamed, or has failed.
-    func run(after recovered: RecoveredPartial) async throws(DownloadError) -> DownloadSummary {
-        onEvent(.started(received: state.length))
+    func run(after recovered: RecoveredPartial) async throws(TransferError) -> TransferSummary {
+        onEvent(.started(completed: state.length))
         if case .unusable(let reason) = recovered {
             summary.restarts += 1
             onEvent(.restarted(reason))
         }
         if state.length > 0 { startVerification() }
-        do throws(DownloadError) {
+        do throws(TransferError) {
             if let finished = try await alreadyComplete() { return finished }
             return try await loop.run(self)
         } catch {
@@ -126,7 +132,7 @@ final class DownloadSession {
 
     /// The summary of a destination that has the expected digest already: nothing is requested, and what an earlier run
     /// left beside it is removed.
-    private func alreadyComplete() async throws(DownloadError) -> DownloadSummary? {
+    private func alreadyComplete() async throws(TransferError) -> TransferSummary? {
         guard let expected = request.expectedSHA256,
             let length = try await file.destinationLength(withSHA256: expected)
         else { return nil }
@@ -140,7 +146,7 @@ final class DownloadSession {
     }
 
     /// Verifies a complete file and renames it; `nil` when another request must follow.
-    private func conclude() async throws(DownloadError) -> DownloadSummary? {
+    private func conclude() async throws(TransferError) -> TransferSummary? {
         guard try await isPrefixIntact() else { return nil }
         try await awaitCheckpoint()
         try await commitComplete()
@@ -159,7 +165,7 @@ final class DownloadSession {
 
     /// Requests the digest and validators of the complete file: once, or until there is a response if proof is
     /// required. No response discards received bytes.
-    private func confirmComplete() async throws(DownloadError) {
+    private func confirmComplete() async throws(TransferError) {
         hasConfirmed = true
         let complete = state
         while true {
@@ -178,7 +184,7 @@ final class DownloadSession {
     }
 
     /// Commits the complete file when no range request could fetch its end again after a crash.
-    private func commitComplete() async throws(DownloadError) {
+    private func commitComplete() async throws(TransferError) {
         guard state.representation?.strongValidator == nil else { return }
         try await journalMetadata()
         try await checkpoint()
@@ -192,12 +198,12 @@ final class DownloadSession {
     }
 
     /// Verifies the complete file and renames it; `nil` when it is wrong and must be fetched again.
-    private func finish() async throws(DownloadError) -> DownloadSummary? {
+    private func finish() async throws(TransferError) -> TransferSummary? {
         let actual = file.sha256
-        let expectations: [(DownloadVerification, [UInt8]?)] = [
+        let expectations: [(DigestSource, [UInt8]?)] = [
             (.server, state.representation?.digest?.sha256), (.caller, request.expectedSHA256),
         ]
-        var verified: Set<DownloadVerification> = []
+        var verified: Set<DigestSource> = []
         for (source, expected) in expectations {
             guard let expected else { continue }
             guard expected == actual else {
@@ -221,7 +227,7 @@ final class DownloadSession {
         let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
         if request.requiresProof, case .none(let unverifiedReason) = proof { throw .unproved(unverifiedReason) }
         try await file.finish()
-        for source in [DownloadVerification.server, .caller] where verified.contains(source) {
+        for source in [DigestSource.server, .caller] where verified.contains(source) {
             onEvent(.verified(source))
         }
         let finished = makeSummary(actual, verified, proof)
@@ -234,28 +240,32 @@ final class DownloadSession {
 
     private func makeSummary(
         _ sha256: [UInt8],
-        _ verified: Set<DownloadVerification>,
+        _ verified: Set<DigestSource>,
         _ proof: DownloadProof
-    ) -> DownloadSummary {
-        DownloadSummary(
+    ) -> TransferSummary {
+        TransferSummary(
             bytes: state.length,
             sha256: sha256,
-            verified: verified,
             connections: summary.connections,
             resumptions: summary.resumptions,
             restarts: summary.restarts,
             bytesRecovered: summary.bytesRecovered,
-            bytesReceived: summary.bytesReceived,
-            bytesCompared: summary.bytesCompared,
-            proof: proof,
-            finalURL: finalURL.text,
-            duration: configuration.clock.now() - startedAt
+            bytesTransferred: summary.bytesReceived,
+            duration: configuration.clock.now() - startedAt,
+            details: .download(
+                DownloadDetails(
+                    verified: verified,
+                    bytesCompared: summary.bytesCompared,
+                    proof: proof,
+                    finalURL: finalURL.text
+                )
+            )
         )
     }
 
     /// Leaves the partial file in the best state for the next run. A failure here only costs the newest bytes, and the
     /// original error is more useful.
-    private func savePartialFile(after error: DownloadError) async {
+    private func savePartialFile(after error: TransferError) async {
         await stopVerification()
         guard configuration.keepsUnfinished else {
             _ = await runningCheckpoint?.finish()
@@ -280,8 +290,8 @@ final class DownloadSession {
 
 extension DownloadSession {
     /// The redirects to a URL from a journal, which doesn't tell those between: they may have left the origin.
-    private static func chain(from url: DownloadURL, to text: String) -> RedirectChain {
-        guard let last = try? DownloadURL(text), last != url else { return RedirectChain(url) }
+    private static func chain(from url: TransferURL, to text: String) -> RedirectChain {
+        guard let last = try? TransferURL(text), last != url else { return RedirectChain(url) }
         return RedirectChain(url, throughUnknownTo: last)
     }
 
@@ -300,16 +310,16 @@ extension DownloadSession: AttemptedTransfer {
         if case .send(.full(let reason)) = state.nextStep { reason != nil } else { false }
     }
 
-    func nextStep() async throws(DownloadError) -> AttemptStep<RequestPlan, DownloadSummary> {
+    func nextStep() async throws(TransferError) -> AttemptStep<RequestPlan> {
         switch state.nextStep {
         case .send(let plan): return .attempt(plan)
         case .finish: return try await conclude().map { .finished($0) } ?? .reconsider
         }
     }
 
-    func attempt(_ plan: RequestPlan) async -> AttemptOutcome<TransientDownloadFailure, DownloadError> {
+    func attempt(_ plan: RequestPlan) async -> AttemptOutcome {
         let outcome = await send(plan)
-        do throws(DownloadError) {
+        do throws(TransferError) {
             try await awaitCheckpointIfDone()
             return outcome
         } catch {
@@ -319,18 +329,18 @@ extension DownloadSession: AttemptedTransfer {
 
     func willWait(
         _ delay: Duration,
-        after cause: TransientDownloadFailure,
+        after cause: TransientFailure,
         by rule: RetryRule
-    ) async throws(DownloadError) {
+    ) async throws(TransferError) {
         if cause != .partialOnly || delay > .zero { onEvent(.retrying(in: delay, cause, rule)) }
         try await checkpointBeforeAttempt(in: delay)
     }
 
     func willWaitForNetwork() { onEvent(.waitingForNetwork) }
 
-    func use(_ credentials: DownloadCredentials) { self.credentials = credentials }
+    func use(_ credentials: RequestCredentials) { self.credentials = credentials }
 
-    func use(_ url: DownloadURL) {
+    func use(_ url: TransferURL) {
         self.url = url
         triesLastURL = false
         state.urlChanged()

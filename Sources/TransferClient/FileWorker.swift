@@ -1,6 +1,8 @@
+import DurableFiles
 import NIOCore
 import NIOPosix
 import SystemPackage
+import TransferProtocol
 
 /// Runs blocking calls on a thread pool, away from event loops and the tasks' threads.
 struct FileWorker: Sendable {
@@ -8,14 +10,16 @@ struct FileWorker: Sendable {
     let pool: NIOThreadPool?
 
     /// Runs `body` to completion, even if the task is cancelled meanwhile: a checkpoint is never left half done.
+    ///
+    /// - Throws: The error of `body`, converted.
     func run<Value: Sendable>(
-        _ body: @escaping @Sendable () throws(DownloadError) -> Value
-    ) async throws(DownloadError) -> Value {
-        guard let pool else { return try body() }
-        let result: Result<Value, DownloadError> = await withCheckedContinuation { continuation in
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws(TransferError) -> Value {
+        guard let pool else { return try Self.converted(body).get() }
+        let result: Result<Value, TransferError> = await withCheckedContinuation { continuation in
             pool.submit { state in
                 switch state {
-                case .active: continuation.resume(returning: Result(catching: body))
+                case .active: continuation.resume(returning: Self.converted(body))
                 case .cancelled: continuation.resume(returning: .failure(.cancelled))
                 }
             }
@@ -23,20 +27,30 @@ struct FileWorker: Sendable {
         return try result.get()
     }
 
+    private static func converted<Value>(_ body: () throws -> Value) -> Result<Value, TransferError> {
+        Result(catching: body).mapError { error in
+            switch error {
+            case let error as TransferError: error
+            case let error as FileError: TransferError(error)
+            default: preconditionFailure("Blocking calls throw errors of files and transfers: \(error)")
+            }
+        }
+    }
+
     /// Resolves the symbolic links at `path`: to a non-link, or to a name that doesn't exist yet.
-    func target(of path: FilePath) async throws(DownloadError) -> FilePath {
+    func target(of path: FilePath) async throws(TransferError) -> FilePath {
         var target = path
         for _ in 0..<FileWorker.maximumLinks {
-            do throws(DownloadError) {
-                let next = try await uncancelled("readlink", target) { [files, target] in
-                    try await files.readlink(path: target.string)
-                }
-                // An absolute target replaces the whole path.
-                target = target.removingLastComponent().pushing(FilePath(next))
-            } catch .fileSystem(_, _, .invalidArgument) {
-                return target
-            } catch .fileSystem(_, _, .noSuchFileOrDirectory) {
-                return target
+            // It isn't cancelled with this task.
+            switch await Task.detached(operation: { [files, target] in try await files.readlink(path: target.string) })
+                .result
+            {
+            // An absolute target replaces the whole path.
+            case .success(let next): target = target.removingLastComponent().pushing(FilePath(next))
+            case .failure(let error):
+                let code = Errno(of: error)
+                guard code != .invalidArgument, code != .noSuchFileOrDirectory else { return target }
+                throw .fileSystem(call: "readlink", path: target.string, code)
             }
         }
         throw .fileSystem(call: "readlink", path: path.string, .tooManySymbolicLinkLevels)
@@ -47,17 +61,26 @@ struct FileWorker: Sendable {
 
     /// File calls of SwiftNIO on these threads.
     var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: pool ?? .singleton) }
+}
 
-    private func uncancelled<Value: Sendable>(
-        _ call: String,
-        _ path: FilePath,
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async throws(DownloadError) -> Value {
-        switch await Task.detached(operation: body).result {
-        case .success(let value): return value
-        case .failure(let error):
-            let code = (error as? IOError).map { Errno(rawValue: $0.errnoCode) }
-            throw .fileSystem(call: call, path: path.string, code ?? .ioError)
-        }
+extension TransferError {
+    /// Converts an error; a lock held elsewhere has its own case.
+    init(_ error: FileError) {
+        self =
+            error.call == "flock" && error.errno == .wouldBlock
+            ? .locked(error.path.string)
+            : .fileSystem(call: error.call, path: error.path.string, error.errno)
     }
+}
+
+extension Errno {
+    /// The code of an error of SystemPackage or SwiftNIO.
+    init(of error: any Error) {
+        self = error as? Errno ?? (error as? IOError).map { Errno(rawValue: $0.errnoCode) } ?? .ioError
+    }
+}
+
+extension RecordLog.Contents {
+    /// The records in the form that journals take.
+    var numbered: [(kind: UInt8, payload: [UInt8])] { records.map { ($0.kind, $0.payload) } }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The first of several values, with one waiting task.
-final class FirstValue<Value: Sendable>: Sendable {
+package final class FirstValue<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var waiter: CheckedContinuation<Value, Never>?
@@ -9,8 +9,11 @@ final class FirstValue<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes it, without a value.
+    package init() {}
+
     /// Sets the value, unless there is one.
-    func resolve(_ value: Value) {
+    package func resolve(_ value: Value) {
         let waiter = state.withLock { state -> CheckedContinuation<Value, Never>? in
             guard state.value == nil else { return nil }
             state.value = value
@@ -21,7 +24,7 @@ final class FirstValue<Value: Sendable>: Sendable {
     }
 
     /// The first value, once there is one.
-    var value: Value {
+    package var value: Value {
         get async {
             await withCheckedContinuation { continuation in
                 let value = state.withLock { state in

@@ -5,7 +5,7 @@ struct OverlapCheck {
     private var expected: ArraySlice<UInt8>
 
     /// Reads the last `count` bytes of `file`; at most `DownloadState.maximumOverlap`.
-    init(_ count: Int64, of file: PartialFile) async throws(DownloadError) {
+    init(_ count: Int64, of file: PartialFile) async throws(TransferError) {
         expected = []
         guard count > 0 else { return }
         let length = file.length

@@ -12,13 +12,13 @@ enum RecoveredPartial: Sendable {
     /// A committed prefix from another URL than the current one.
     case elsewhere(JournalSource, length: Int64)
     /// Unusable bytes.
-    case unusable(DownloadRestartReason)
+    case unusable(RestartReason)
 }
 
 extension PartialFile {
     /// The length of the file at the destination, if it has this SHA-256 already.
-    func destinationLength(withSHA256 expected: [UInt8]) async throws(DownloadError) -> Int64? {
-        let opened = try await worker.run { [self] () throws(DownloadError) -> (any OpenFile)? in
+    func destinationLength(withSHA256 expected: [UInt8]) async throws(TransferError) -> Int64? {
+        let opened = try await worker.run { [self] () -> (any OpenFile)? in
             guard (try? files.kind(of: paths.destination)) == .regular else { return nil }
             return try? files.open(paths.destination, .reading)
         }
@@ -29,9 +29,7 @@ extension PartialFile {
         while true {
             guard !Task.isCancelled else { throw .cancelled }
             let offset = length
-            let piece = try await worker.run { () throws(DownloadError) in
-                (try? opened.read(Int(Self.maximumReadSize), at: offset)) ?? []
-            }
+            let piece = try await worker.run { (try? opened.read(Int(Self.maximumReadSize), at: offset)) ?? [] }
             guard !piece.isEmpty else { break }
             hasher.update(piece)
             length += Int64(piece.count)
@@ -51,8 +49,8 @@ extension PartialFile {
         blockSize: Int64 = BlockHashes.initialBlockSize,
         in files: any FileSystem,
         worker: FileWorker
-    ) async throws(DownloadError) -> (PartialFile, RecoveredPartial) {
-        let file = try await worker.run { () throws(DownloadError) in
+    ) async throws(TransferError) -> (PartialFile, RecoveredPartial) {
+        let file = try await worker.run {
             let (data, journal) = try locked(paths, files)
             return PartialFile(
                 paths: paths,
@@ -63,8 +61,8 @@ extension PartialFile {
                 worker
             )
         }
-        do {
-            return (file, try await worker.run { () throws(DownloadError) in try file.restore(for: url) })
+        do throws(TransferError) {
+            return (file, try await worker.run { try file.restore(for: url) })
         } catch {
             await file.close()
             throw error
@@ -74,18 +72,18 @@ extension PartialFile {
     private static func locked(
         _ paths: PartialFilePaths,
         _ files: any FileSystem
-    ) throws(DownloadError) -> (any OpenFile, LockedLog) {
-        if let kind = try FileCall.run({ () throws(FileError) in try files.kind(of: paths.data) }), kind != .regular {
-            throw .invalidDestination(paths.destination.string, "“\(paths.data)” is no regular file; remove it")
+    ) throws -> (any OpenFile, DurableLog) {
+        if let kind = try files.kind(of: paths.data), kind != .regular {
+            throw TransferError.invalidFile(paths.destination.string, "“\(paths.data)” is no regular file; remove it")
         }
-        let data = try FileCall.run { () throws(FileError) in try LockedFile.open(paths.data, in: files) }
-        do throws(FileError) {
-            return (data, try LockedLog.open(paths.journal, format, in: files))
+        let data = try LockedFile.open(paths.data, in: files)
+        do {
+            return (data, try DurableLog.openLocked(paths.journal, format, in: files))
         } catch {
             // The other lock holder is about to finish; removes the empty file that was just created.
             if (try? data.size()) == 0 { try? files.remove(paths.data) }
             data.close()
-            throw DownloadError(error)
+            throw error
         }
     }
 }

@@ -15,7 +15,7 @@ final class PartialFile: Sendable {
     let files: any FileSystem
     let worker: FileWorker
     private let data: any OpenFile
-    private let journal: LockedLog
+    private let journal: DurableLog
     private let blockSize: Int64
     private let contents: Mutex<Contents>
 
@@ -59,7 +59,7 @@ final class PartialFile: Sendable {
     init(
         paths: PartialFilePaths,
         data: any OpenFile,
-        journal: LockedLog,
+        journal: DurableLog,
         blockSize: Int64,
         in files: any FileSystem,
         _ worker: FileWorker
@@ -91,18 +91,18 @@ final class PartialFile: Sendable {
     // MARK: - What an earlier run left
 
     /// Decides what can be trusted. Both files stay unchanged until their contents are replaced.
-    func restore(for url: String) throws(DownloadError) -> RecoveredPartial {
-        let size = try FileCall.run { () throws(FileError) in try data.size() }
+    func restore(for url: String) throws -> RecoveredPartial {
+        let size = try data.size()
         contents.withLock { state in
             state.hasUnusableBytes = size > 0
             state.hasTail = size > 0
         }
         let unusable = size > 0 ? RecoveredPartial.unusable(.journalUnusable) : .nothing
         let log: RecordLog.Contents
-        switch try FileCall.run({ () throws(FileError) in try journal.read(limit: Journal.maximumSize) }) {
+        switch try journal.read(limit: Journal.maximumSize) {
         case .success(let found): log = found
         case .failure(.newerVersion(let version)):
-            throw .invalidDestination(
+            throw TransferError.invalidFile(
                 paths.destination.string,
                 "“\(paths.journal)” is of a newer version of Squall (\(version)); go on with that one, or remove it"
             )
@@ -138,9 +138,9 @@ final class PartialFile: Sendable {
     ///
     /// - Returns: the first damaged block; `nil` when all bytes are intact. A block ends where the journal has a hash,
     ///   or at the end of the received bytes.
-    func verify() async throws(DownloadError) -> Range<Int64>? {
+    func verify() async throws(TransferError) -> Range<Int64>? {
         while true {
-            let step = try await worker.run { [self] () throws(DownloadError) in try verifyBlock() }
+            let step = try await worker.run { [self] in try verifyBlock() }
             switch step {
             case .damaged(let range): return range
             case .finished: return nil
@@ -155,7 +155,7 @@ final class PartialFile: Sendable {
         case finished
     }
 
-    private func verifyBlock() throws(DownloadError) -> Verified {
+    private func verifyBlock() throws -> Verified {
         try dropStaleCache()
         let (before, length, promise) = contents.withLock { ($0.hasher, $0.length, $0.journal) }
         guard before.length < length, let promise, let checkpoint = promise.checkpoints.last else { return .finished }
@@ -167,7 +167,7 @@ final class PartialFile: Sendable {
         let expected = hasHash ? Array(promise.blocks[index]) : checkpoint.sha256
         while hasher.length < end {
             let count = Int(min(Self.maximumReadSize, end - hasher.length))
-            let piece = try FileCall.run { () throws(FileError) in try data.read(count, at: hasher.length) }
+            let piece = try data.read(count, at: hasher.length)
             guard !piece.isEmpty else { return .damaged(start..<end) }
             hasher.update(piece)
         }
@@ -177,25 +177,21 @@ final class PartialFile: Sendable {
     }
 
     /// Makes reads of an earlier run's bytes come from the disk.
-    private func dropStaleCache() throws(DownloadError) {
+    private func dropStaleCache() throws {
         guard !contents.withLock({ $0.isCacheFresh }) else { return }
-        try FileCall.run { () throws(FileError) in
-            try data.synchronizeData()
-            try data.dropCache()
-        }
+        try data.synchronizeData()
+        try data.dropCache()
         contents.withLock { $0.isCacheFresh = true }
     }
 
     /// Overwrites damaged bytes. They count once `verify` has accepted them.
-    func repair(_ bytes: [UInt8], at offset: Int64) async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
-            try FileCall.run { () throws(FileError) in try data.write(bytes, at: offset) }
-        }
+    func repair(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) {
+        try await worker.run { [self] in try data.write(bytes, at: offset) }
     }
 
     /// Discards received bytes beyond `length`, the end of the verified ones.
-    func truncate(to length: Int64) async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
+    func truncate(to length: Int64) async throws(TransferError) {
+        try await worker.run { [self] in
             let (hasher, source) = contents.withLock { ($0.hasher, $0.journal?.source) }
             guard hasher.length == length, let source,
                 let checkpoint = JournalCheckpoint(length: length, sha256: hasher.digest)
@@ -211,12 +207,12 @@ final class PartialFile: Sendable {
     // MARK: - What arrives
 
     /// Discards the received bytes and journals the new source before any of its bytes is written.
-    func startOver(_ source: JournalSource) async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
+    func startOver(_ source: JournalSource) async throws(TransferError) {
+        try await worker.run { [self] in
             // An old commit must not outlive its bytes, so the old journal goes before the new bytes.
             try writeJournal(Journal(source: source, checkpoint: nil, blocks: BlockHashes(blockSize: blockSize)))
             if contents.withLock({ $0.hasTail || $0.length > 0 }) {
-                try FileCall.run { () throws(FileError) in try data.resize(to: 0) }
+                try data.resize(to: 0)
             }
             contents.withLock { state in
                 let (journal, isNameDurable) = (state.journal, state.isNameDurable)
@@ -228,8 +224,8 @@ final class PartialFile: Sendable {
     }
 
     /// Journals updated metadata of the source.
-    func updateSource(_ source: JournalSource) async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
+    func updateSource(_ source: JournalSource) async throws(TransferError) {
+        try await worker.run { [self] in
             let (old, isOld) = contents.withLock { ($0.journal, $0.isJournalRecovered) }
             guard let old else { return }
             let new = Journal(source: source, checkpoint: old.checkpoints.last, blocks: old.blocks)
@@ -240,13 +236,11 @@ final class PartialFile: Sendable {
     }
 
     /// Appends bytes. A later checkpoint commits them.
-    func append(_ bytes: [UInt8]) async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
+    func append(_ bytes: [UInt8]) async throws(TransferError) {
+        try await worker.run { [self] in
             let (offset, hasTail) = contents.withLock { ($0.length, $0.hasTail) }
-            try FileCall.run { () throws(FileError) in
-                if hasTail { try data.resize(to: offset) }
-                try data.write(bytes, at: offset)
-            }
+            if hasTail { try data.resize(to: offset) }
+            try data.write(bytes, at: offset)
             contents.withLock { state in
                 precondition(state.hasher.length == offset, "What is held is verified before bytes are appended")
                 state.length = offset + Int64(bytes.count)
@@ -257,18 +251,16 @@ final class PartialFile: Sendable {
     }
 
     /// Syncs the received bytes and commits them. Bytes appended meanwhile are left for the next checkpoint.
-    func checkpoint() async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
+    func checkpoint() async throws(TransferError) {
+        try await worker.run { [self] in
             let (length, hasher, committed, isNameDurable) = contents.withLock {
                 ($0.length, $0.hasher, $0.committed, $0.isNameDurable)
             }
             guard hasher.length == length, length > committed,
                 let checkpoint = JournalCheckpoint(length: length, sha256: hasher.digest)
             else { return }
-            try FileCall.run { () throws(FileError) in
-                try data.synchronizeData()
-                if !isNameDurable { try files.synchronizeFolder(paths.folder) }
-            }
+            try data.synchronizeData()
+            if !isNameDurable { try files.synchronizeFolder(paths.folder) }
             contents.withLock { $0.isNameDurable = true }
             try note(checkpoint, hasher.blocks)
         }
@@ -280,7 +272,7 @@ final class PartialFile: Sendable {
     }
 
     /// Commits a length, with the hashes that the journal lacks.
-    private func note(_ checkpoint: JournalCheckpoint, _ blocks: BlockHashes) throws(DownloadError) {
+    private func note(_ checkpoint: JournalCheckpoint, _ blocks: BlockHashes) throws {
         let source = contents.withLock { state in
             while state.journalledBlockSize < blocks.blockSize {
                 state.journalledBlockSize *= 2
@@ -310,32 +302,32 @@ final class PartialFile: Sendable {
     ///
     /// The bytes are durable when it returns. So is the name, unless the file system can't sync folders, which isn't an
     /// error.
-    func finish() async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
+    func finish() async throws(TransferError) {
+        try await worker.run { [self] in
             if contents.withLock({ $0.hasTail }) {
-                try FileCall.run { () throws(FileError) in try data.resize(to: length) }
+                try data.resize(to: length)
             }
-            try FileCall.run { () throws(FileError) in try data.synchronizeData() }
+            try data.synchronizeData()
             // The download may have taken long: the destination may have changed.
-            switch try FileCall.run({ () throws(FileError) in try files.kind(of: paths.destination) }) {
+            switch try files.kind(of: paths.destination) {
             case nil: break
             case .regular:
-                try FileCall.run { () throws(FileError) in try data.copyPermissions(of: paths.destination) }
+                try data.copyPermissions(of: paths.destination)
             case .folder, .other:
                 try PartialFilePaths.checkReplaceable(paths.destination, followingLinks: false)
-                throw .invalidDestination(paths.destination.string, "what has this name now is no regular file")
+                throw TransferError.invalidFile(paths.destination.string, "what has this name now is no regular file")
             }
             try checkName()
-            try FileCall.run { () throws(FileError) in try files.rename(paths.data, to: paths.destination) }
+            try files.rename(paths.data, to: paths.destination)
             try? files.synchronizeFolder(paths.folder)
             try? journal.remove()
         }
     }
 
     /// Throws when the partial file's name refers to another file by now: the rename would move the wrong one.
-    private func checkName() throws(DownloadError) {
-        guard try FileCall.run({ () throws(FileError) in try data.hasName(paths.data) }) else {
-            throw .invalidDestination(
+    private func checkName() throws {
+        guard try data.hasName(paths.data) else {
+            throw TransferError.invalidFile(
                 paths.destination.string,
                 "“\(paths.data)” was moved, removed or replaced while it was written"
             )
@@ -344,29 +336,25 @@ final class PartialFile: Sendable {
 
     /// Moves a complete file with a wrong digest aside, replacing an earlier one. Only `close()` may be called
     /// afterwards.
-    func moveAside() async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
+    func moveAside() async throws(TransferError) {
+        try await worker.run { [self] in
             try checkName()
-            try FileCall.run { () throws(FileError) in
-                try files.rename(paths.data, to: paths.mismatch)
-                try journal.remove()
-            }
+            try files.rename(paths.data, to: paths.mismatch)
+            try journal.remove()
         }
     }
 
     /// Removes both files. Only `close()` may be called afterwards.
-    func discard() async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
-            try FileCall.run { () throws(FileError) in
-                try files.remove(paths.data)
-                try journal.remove()
-            }
+    func discard() async throws(TransferError) {
+        try await worker.run { [self] in
+            try files.remove(paths.data)
+            try journal.remove()
         }
     }
 
     /// Removes all names that this file may have, ignoring errors. Only `close()` may be called afterwards.
     func removeNames() async {
-        _ = try? await worker.run { [self] () throws(DownloadError) in
+        _ = try? await worker.run { [self] in
             for path in [paths.data, paths.journal, FilePath(paths.journal.string + AtomicReplacement.suffix)] {
                 try? files.remove(path)
             }
@@ -376,34 +364,30 @@ final class PartialFile: Sendable {
     /// Closes both files and releases the locks. Called once, last.
     func close() async {
         // A failed close loses nothing: important data was synced before.
-        _ = try? await worker.run { [data, journal] () throws(DownloadError) in
+        _ = try? await worker.run { [data, journal] in
             journal.close()
             data.close()
         }
     }
 
     /// The bytes of a received range.
-    func bytes(in range: Range<Int64>) async throws(DownloadError) -> [UInt8] {
-        try await worker.run { [self] () throws(DownloadError) in
-            try FileCall.run { () throws(FileError) in try data.read(range.count, at: range.lowerBound) }
-        }
+    func bytes(in range: Range<Int64>) async throws(TransferError) -> [UInt8] {
+        try await worker.run { [self] in try data.read(range.count, at: range.lowerBound) }
     }
 
     // MARK: - The journal
 
-    private func note(_ record: JournalRecord) throws(DownloadError) {
-        try FileCall.run { () throws(FileError) in try journal.append(RecordLog.Record(record)) }
+    private func note(_ record: JournalRecord) throws {
+        try journal.append(RecordLog.Record(record))
     }
 
     /// Rewrites the journal. A single first record is simply appended.
-    private func writeJournal(_ new: Journal) throws(DownloadError) {
+    private func writeJournal(_ new: Journal) throws {
         let records = new.records.map { RecordLog.Record($0) }
-        try FileCall.run { () throws(FileError) in
-            if journal.size == 0, records.count == 1 {
-                try journal.append(records[0])
-            } else {
-                try journal.replace(with: records)
-            }
+        if journal.size == 0, records.count == 1 {
+            try journal.append(records[0])
+        } else {
+            try journal.replace(with: records)
         }
         contents.withLock { state in
             state.journal = new

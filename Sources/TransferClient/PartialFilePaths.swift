@@ -14,18 +14,16 @@ struct PartialFilePaths: Sendable {
     let mismatch: FilePath
 
     /// Resolves links at `destination`. Throws when a file there must not be replaced.
-    static func following(_ destination: FilePath, _ worker: FileWorker) async throws(DownloadError) -> PartialFilePaths
+    static func following(_ destination: FilePath, _ worker: FileWorker) async throws(TransferError) -> PartialFilePaths
     {
-        try await worker.run { () throws(DownloadError) in
-            try checkReplaceable(destination, followingLinks: true)
-        }
+        try await worker.run { try checkReplaceable(destination, followingLinks: true) }
         return try PartialFilePaths(destination: await worker.target(of: destination))
     }
 
     /// Throws when the destination, not a link, can't name a file.
-    init(destination: FilePath) throws(DownloadError) {
+    init(destination: FilePath) throws(TransferError) {
         guard let name = destination.lastComponent, name.kind == .regular else {
-            throw .invalidDestination(destination.string, "it names no file")
+            throw .invalidFile(destination.string, "it names no file")
         }
         self.destination = destination
         let parent = destination.removingLastComponent()
@@ -36,7 +34,7 @@ struct PartialFilePaths: Sendable {
     }
 
     /// Throws when something at `destination`, or where a link there leads, must not be replaced.
-    static func checkReplaceable(_ destination: FilePath, followingLinks: Bool) throws(DownloadError) {
+    static func checkReplaceable(_ destination: FilePath, followingLinks: Bool) throws(TransferError) {
         let type: FileType
         do throws(Errno) {
             type = try destination.stat(followTargetSymlink: followingLinks).type
@@ -48,9 +46,9 @@ struct PartialFilePaths: Sendable {
         switch type {
         case .regular: return
         case .directory:
-            throw .invalidDestination(destination.string, "it is a directory; add the name of the file")
+            throw .invalidFile(destination.string, "it is a directory; add the name of the file")
         default:
-            throw .invalidDestination(
+            throw .invalidFile(
                 destination.string,
                 "it is \(name(for: type)), and only a regular file is replaced; choose another path"
             )

@@ -20,34 +20,30 @@ package final class ReceivedFile: Sendable {
     /// Creates an empty file next to `path`, under a unique temporary name.
     ///
     /// - Throws: `.fileSystem` where the system refuses.
-    package static func make(for path: FilePath) async throws(DownloadError) -> ReceivedFile {
+    package static func make(for path: FilePath) async throws(TransferError) -> ReceivedFile {
         let worker = FileWorker(pool: .singleton)
         let path = try await worker.target(of: path)
         let number = String(UInt64.random(in: .min ... .max), radix: 36)
         let name = ".\(path.lastComponent?.string ?? "file").\(number).squall-part"
         let temporary = path.removingLastComponent().appending(name)
-        let file = try await worker.run { () throws(DownloadError) in
+        let file = try await worker.run {
             try PartialFilePaths.checkReplaceable(path, followingLinks: false)
-            return try FileCall.run { () throws(FileError) in try SystemFiles().open(temporary, .creating) }
+            return try SystemFiles().open(temporary, .creating)
         }
         return ReceivedFile(file, temporary, path, worker)
     }
 
     /// Writes bytes at an offset.
-    package func write(_ bytes: [UInt8], at offset: Int64) async throws(DownloadError) {
-        try await worker.run { [file] () throws(DownloadError) in
-            try FileCall.run { () throws(FileError) in try file.write(bytes, at: offset) }
-        }
+    package func write(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) {
+        try await worker.run { [file] in try file.write(bytes, at: offset) }
     }
 
     /// Syncs the file and renames it.
-    package func finish() async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in
-            try FileCall.run { () throws(FileError) in
-                try file.synchronizeData()
-                if try files.kind(of: path) == .regular { try file.copyPermissions(of: path) }
-                try files.rename(temporary, to: path)
-            }
+    package func finish() async throws(TransferError) {
+        try await worker.run { [self] in
+            try file.synchronizeData()
+            if try files.kind(of: path) == .regular { try file.copyPermissions(of: path) }
+            try files.rename(temporary, to: path)
             file.close()
             try? files.synchronizeFolder(path.removingLastComponent())
         }
@@ -55,7 +51,7 @@ package final class ReceivedFile: Sendable {
 
     /// Removes the file.
     package func discard() async {
-        try? await worker.run { [self] () throws(DownloadError) in
+        try? await worker.run { [self] in
             file.close()
             try? files.remove(temporary)
         }

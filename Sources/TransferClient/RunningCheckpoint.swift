@@ -27,12 +27,12 @@ final class RunningCheckpoint: Sendable {
     }
 
     private let progress = Progress()
-    private let task: Task<Result<Void, DownloadError>, Never>
+    private let task: Task<Result<Void, TransferError>, Never>
 
     /// Starts a checkpoint of `file` on an executor, or on the default one.
     init(of file: PartialFile, on executor: (any TaskExecutor)?) {
         task = Task.detached(executorPreference: executor) { [progress] in
-            do throws(DownloadError) {
+            do throws(TransferError) {
                 repeat { try await file.checkpoint() } while progress.startsAgain()
                 return .success(())
             } catch {
@@ -55,5 +55,5 @@ final class RunningCheckpoint: Sendable {
     }
 
     /// Waits for the checkpoint and returns its result.
-    func finish() async -> Result<Void, DownloadError> { await task.value }
+    func finish() async -> Result<Void, TransferError> { await task.value }
 }

@@ -5,7 +5,7 @@ import TransferProtocol
 public struct TransferCallbacks: Sendable {
     /// Provides credentials after a 401 (RFC 9110, section 11.6.1); `nil` fails the transfer. Not called for other
     /// origins than the URL's. Called at most 3 times in a row.
-    public var authenticate: (@Sendable (AuthenticationChallenge) async -> DownloadCredentials?)?
+    public var authenticate: (@Sendable (AuthenticationChallenge) async -> RequestCredentials?)?
     /// Provides a URL to replace one refused with 400, 401, 403, 404 or 410, such as an expired signed URL; `nil` fails
     /// the transfer. Called at most 3 times in a row.
     public var refreshURL: (@Sendable (RefusedURL) async -> String?)?
@@ -18,7 +18,7 @@ public struct TransferCallbacks: Sendable {
 
     /// Called when a response shows whether a download would fetch the rest if its connection were lost now: with `nil`, or
     /// with the reason why it would start over.
-    public var onResumability: (@Sendable (DownloadRestartReason?) -> Void)?
+    public var onResumability: (@Sendable (RestartReason?) -> Void)?
 
     /// Makes empty callbacks.
     public init() {}
@@ -44,7 +44,7 @@ public struct TransferCallbacks: Sendable {
         return callbacks
     }
 
-    func credentials(for refusal: AttemptRefusal, previousRefusals: Int) async -> DownloadCredentials? {
+    func credentials(for refusal: AttemptRefusal, previousRefusals: Int) async -> RequestCredentials? {
         guard let authenticate, let challenge = refusal.challenge, !challenge.isFromProxy, refusal.isAtOrigin else {
             return nil
         }
@@ -69,7 +69,7 @@ public struct AuthenticationChallenge: Sendable {
     /// The URL that returned 401.
     public var url: String
     /// The server's challenge.
-    public var challenge: DownloadChallenge
+    public var challenge: HTTPChallenge
     /// Whether the request carried credentials.
     public var wereCredentialsSent: Bool
     /// The number of preceding refusals in a row: 0 to 2.

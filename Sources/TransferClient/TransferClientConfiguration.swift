@@ -54,5 +54,5 @@ public struct TransferClientConfiguration: Sendable {
     public init() {}
 
     /// The host that a connection for `url` goes to: the server or its proxy.
-    func nextHop(to url: DownloadURL) -> String { (try? proxies.proxy(for: url))?.host ?? url.host }
+    func nextHop(to url: TransferURL) -> String { (try? proxies.proxy(for: url))?.host ?? url.host }
 }

@@ -7,19 +7,11 @@ public struct TransferClock: Sendable {
     public var now: @Sendable () -> Moment
     /// The wall clock in seconds since 1970, for dates in header fields.
     public var secondsSince1970: @Sendable () -> Int64
-    /// Sleeps; throws when the task is cancelled.
+    /// Sleeps before an attempt, and where a rate limit asks for it; throws when the task is cancelled.
     public var sleep: @Sendable (Duration) async throws -> Void
-
-    /// Makes a clock.
-    public init(
-        now: @escaping @Sendable () -> Moment,
-        secondsSince1970: @escaping @Sendable () -> Int64,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
-    ) {
-        self.now = now
-        self.secondsSince1970 = secondsSince1970
-        self.sleep = sleep
-    }
+    /// Sleeps until a step has taken too long; throws when the task is cancelled. The time-outs of a connection are its
+    /// event loop's.
+    public var timeout: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     /// The system's clocks.
     public static let system: TransferClock = {

@@ -1,27 +1,8 @@
-import NIOCore
 import Synchronization
 import TransferProtocol
 import Units
 
-/// A failure that a passed deadline can be.
-protocol DeadlineFailure: Error, Equatable {
-    /// The task was cancelled.
-    static var cancelled: Self { get }
-    /// The deadline has passed.
-    static func missed(_ deadline: Duration) -> Self
-}
-
-extension DownloadError: DeadlineFailure {
-    static func missed(_ deadline: Duration) -> DownloadError { .gaveUp(.deadline(deadline), .deadlineExceeded) }
-}
-
-extension UploadError: DeadlineFailure {
-    static func missed(_ deadline: Duration) -> UploadError {
-        .gaveUp(.deadline(deadline), .transport(.deadlineExceeded))
-    }
-}
-
-extension TransferClient {
+extension TransferEngine {
     /// Attempts observe the deadline themselves, and say more about it. Other steps, such as hashing and callbacks, are
     /// cancelled this much later: 250 ms.
     private static let grace = Duration.milliseconds(250)
@@ -32,22 +13,23 @@ extension TransferClient {
     ///
     /// - Parameter start: The start of the transfer; `nil` for now.
     /// - Throws: The error of `body`, or a missed deadline.
-    func withinDeadline<Value: Sendable, Failure: DeadlineFailure>(
+    func withinDeadline<Value: Sendable>(
         since start: Moment? = nil,
-        _ body: @escaping @Sendable () async throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
+        _ body: @escaping @Sendable () async throws(TransferError) -> Value
+    ) async throws(TransferError) -> Value {
         guard let deadline = configuration.retry.deadline else { return try await body() }
         let spent = start.map { configuration.clock.now() - $0 } ?? .zero
         let remaining = max(.zero, min(deadline, Self.longest) - spent) + Self.grace
         let isMissed = Atomic(false)
-        let task = Task { () async -> Result<Value, Failure> in
-            do throws(Failure) {
+        let task = Task { () async -> Result<Value, TransferError> in
+            do throws(TransferError) {
                 return .success(try await body())
             } catch {
                 return .failure(error)
             }
         }
-        let timer = eventLoopGroup.any().scheduleTask(in: .nanoseconds(remaining.nanoseconds)) {
+        let timer = Task { [clock = configuration.clock] in
+            guard (try? await clock.timeout(remaining)) != nil else { return }
             isMissed.store(true, ordering: .relaxed)
             task.cancel()
         }
@@ -59,7 +41,7 @@ extension TransferClient {
         }
         if case .failure(let error) = result, error == .cancelled, isMissed.load(ordering: .relaxed), !Task.isCancelled
         {
-            throw .missed(deadline)
+            throw .gaveUp(.deadline(deadline), .deadlineExceeded)
         }
         return try result.get()
     }

@@ -18,7 +18,7 @@ final class TransferPacer: Sendable {
     }
 
     /// Waits until the rate admits `bytes` more; throws `.cancelled` when the task is cancelled.
-    func admit(_ bytes: Int) async throws(DownloadError) {
+    func admit(_ bytes: Int) async throws(TransferError) {
         let delay = limiter.withLock { $0.admit(bytes, at: clock.now()) }
         guard delay > .zero else { return }
         do {

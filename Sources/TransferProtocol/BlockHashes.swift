@@ -1,3 +1,5 @@
+import Units
+
 /// SHA-256 hashes of a file's prefixes: of the first block, the first two, and so on.
 ///
 /// They locate the first block that was damaged on disk and verify its replacement. They cost one hash finalization per

@@ -9,7 +9,7 @@ public enum DownloadHeadDecision: Hashable, Sendable {
     /// Nothing has been received: write the body from offset 0.
     case begin
     /// Discard the received bytes when the first byte of the body is written, then write from offset 0.
-    case truncateAndRestart(DownloadRestartReason)
+    case truncateAndRestart(RestartReason)
     /// Send the same request to this `Location`.
     case follow(location: String)
     /// Don't read the body: the attempt is over.
@@ -23,41 +23,25 @@ public enum DownloadConclusion: Hashable, Sendable {
     /// The range is complete but the file isn't: take the next step.
     case requestMore
     /// Close the connection and take the next step immediately. Counts as an attempt.
-    case retryNow(TransientDownloadFailure)
+    case retryNow(TransientFailure)
     /// Close the connection and take the next step after a backoff of at least `after`.
-    case retry(after: Duration?, TransientDownloadFailure)
+    case retry(after: Duration?, TransientFailure)
     /// Give up and keep the received bytes.
-    case fail(DownloadFailure)
+    case fail(TransferRefusal)
 }
 
 extension DownloadHeadDecision {
     package static var complete: DownloadHeadDecision { .conclude(.complete) }
 
-    package static func retryNow(_ cause: TransientDownloadFailure) -> DownloadHeadDecision {
+    package static func retryNow(_ cause: TransientFailure) -> DownloadHeadDecision {
         .conclude(.retryNow(cause))
     }
 
-    package static func retry(after: Duration?, _ cause: TransientDownloadFailure) -> DownloadHeadDecision {
+    package static func retry(after: Duration?, _ cause: TransientFailure) -> DownloadHeadDecision {
         .conclude(.retry(after: after, cause))
     }
 
-    package static func fail(_ failure: DownloadFailure) -> DownloadHeadDecision { .conclude(.fail(failure)) }
-}
-
-/// Why received bytes are discarded.
-public enum DownloadRestartReason: Hashable, Sendable {
-    /// The representation has changed.
-    case representationChanged
-    /// The server ignored `Range` and sent the full representation, unchanged.
-    case rangeIgnored
-    /// The server's partial responses are unusable.
-    case rangeUnusable(DownloadRejection)
-    /// The digest of the complete file was wrong.
-    case digestMismatch
-    /// The journal can't be read, or doesn't match the partial file.
-    case journalUnusable
-    /// The partial file came from another URL.
-    case differentURL
+    package static func fail(_ failure: TransferRefusal) -> DownloadHeadDecision { .conclude(.fail(failure)) }
 }
 
 /// Why a response isn't used.
@@ -88,57 +72,4 @@ public enum DownloadRejection: Hashable, Sendable {
     case rangeRefused
     /// A transfer coding that was never offered.
     case transferCoding(String)
-}
-
-/// Why an attempt failed in a way that a retry may fix.
-public enum TransientDownloadFailure: Hashable, Sendable {
-    /// No connection, or one that failed before the server processed the request: the system's message.
-    case connectFailed(String)
-    /// No route to the host, or no name server: the system's message.
-    case unreachable(String)
-    /// The connection wasn't established in time.
-    case connectTimedOut
-    /// The connection ended early: the system's message.
-    case connectionLost(String)
-    /// No final response head in time.
-    case firstByteTimedOut
-    /// The throughput fell below the minimum.
-    case stalled
-    /// The deadline of the transfer passed.
-    case deadlineExceeded
-    /// An invalid HTTP response, or one above a limit: the parser's message.
-    case malformedResponse(String)
-    /// A retryable status.
-    case status(Int)
-    /// An unusable response.
-    case rejected(DownloadRejection)
-    /// The body ended, properly framed, before its announced length.
-    case bodyTooShort
-    /// The response was complete, but the file isn't.
-    case partialOnly
-    /// The representation isn't the one of the received bytes.
-    case representationChanged
-    /// The response came from another URL than the received bytes.
-    case differentURL
-    /// Whether the received bytes are complete must be queried.
-    case completenessUnknown
-    /// Received bytes were damaged on disk.
-    case receivedBytesDamaged
-}
-
-/// Why no further attempt is made.
-public enum DownloadFailure: Hashable, Sendable {
-    /// A status that a retry wouldn't change.
-    case status(Int)
-    /// The same, from a server of another protocol, by its name.
-    case otherProtocol(status: Int, String)
-    /// A `Content-Length` that is no number or beside `Transfer-Encoding`: nobody can tell where the response ends (RFC
-    /// 9112, section 6.3).
-    case ambiguousLength
-    /// 401 or 407: the challenge, and whether the request carried credentials.
-    case unauthorized(DownloadChallenge, CredentialUse)
-    /// A content coding although only `identity` was accepted: the bytes wouldn't be the file's.
-    case contentEncoding(String)
-    /// A redirect without `Location`.
-    case redirectWithoutLocation(status: Int)
 }

@@ -17,12 +17,12 @@ extension DownloadState {
         case 200, 206: return decideOnPartial(head, plan)
         case 301, 302, 303, 307, 308:
             guard let location = head.fields[.location] else {
-                return .fail(.redirectWithoutLocation(status: head.status))
+                return .fail(.redirection(status: head.status))
             }
             return .follow(location: location)
         // Authentication is about the request, so no other request form is tried.
         case 401, 407:
-            return .fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
+            return .fail(.unauthorized(HTTPChallenge(status: head.status, head.fields), head.credentialUse))
         case 412:
             // Only a precondition fails this way; without one it is a status like any other.
             guard let condition = plan.condition, condition != .unconditional else {
@@ -128,7 +128,7 @@ extension DownloadState {
         _ new: DownloadRepresentation,
         _ head: DownloadResponseHead,
         _ plan: RequestPlan
-    ) -> DownloadRestartReason {
+    ) -> RestartReason {
         switch plan {
         case .full(let reason): reason ?? .representationChanged
         case .remaining, .block, .probe:

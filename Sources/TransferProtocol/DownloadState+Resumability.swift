@@ -1,6 +1,6 @@
 extension DownloadState {
     /// Why the next request would fetch everything again if the connection were lost now; `nil` if it would fetch the rest.
-    public var reasonToStartOver: DownloadRestartReason? {
+    public var reasonToStartOver: RestartReason? {
         var interrupted = self
         interrupted.bodyInterrupted()
         // The first byte of the response may be yet to come.

@@ -45,7 +45,7 @@ public struct DownloadState: Hashable, Sendable {
         /// These bytes again, since they were damaged on disk. The block's hash verifies the replacement.
         case repairing(Range<Int64>)
         /// The full representation, replacing the received bytes.
-        case replacing(DownloadRestartReason)
+        case replacing(RestartReason)
     }
 
     /// How the received bytes end.
@@ -272,7 +272,7 @@ public struct DownloadState: Hashable, Sendable {
     }
 
     /// Requests the full representation at the next step.
-    mutating func want(_ reason: DownloadRestartReason, because cause: TransientDownloadFailure) -> DownloadConclusion {
+    mutating func want(_ reason: RestartReason, because cause: TransientFailure) -> DownloadConclusion {
         phase = .replacing(reason)
         return .retryNow(cause)
     }

@@ -1,6 +1,7 @@
 import HTTPSemantics
+import Units
 
-/// The fields of a source: a name byte, a four-byte value length, the value. Unknown names are skipped.
+/// The fields of a source. Unknown names are skipped.
 enum JournalFields {
     private enum Name: UInt8 {
         case url = 1
@@ -35,28 +36,18 @@ enum JournalFields {
             guard let longest = fields.indices.max(by: { fields[$0].1.count < fields[$1].1.count }) else { break }
             fields.remove(at: longest)
         }
-        return fields.reduce(into: []) { payload, field in
-            payload.append(field.0.rawValue)
-            payload.appendLittleEndian(UInt32(field.1.count))
-            payload += field.1
-        }
+        return FieldList.encode(fields.map { ($0.0.rawValue, $0.1) })
     }
 
     /// Returns `nil` when the fields are truncated, a value can't be decoded, or there is no URL.
     static func decode(_ payload: ArraySlice<UInt8>) -> JournalSource? {
-        var rest = payload
+        guard let fields = FieldList.decode(payload) else { return nil }
         var url: String?
         var finalURL: String?
         var representation = DownloadRepresentation()
         // A journal without evidence says nothing about earlier parts.
         representation.evidence.agreement = .oneValidator
-        while let name = rest.popFirst() {
-            guard rest.count >= 4 else { return nil }
-            let count = Int(rest.prefix(4).littleEndianNumber)
-            rest = rest.dropFirst(4)
-            guard rest.count >= count else { return nil }
-            let value = rest.prefix(count)
-            rest = rest.dropFirst(count)
+        for (name, value) in fields {
             let text = String(decoding: value, as: UTF8.self)
             switch Name(rawValue: name) {
             case .url: url = text
@@ -83,5 +74,32 @@ enum JournalFields {
         }
         guard let url else { return nil }
         return JournalSource(url: url, finalURL: finalURL ?? url, representation: representation)
+    }
+}
+
+/// Named values in a record: a name byte, a four-byte value length, the value.
+package enum FieldList {
+    /// The bytes of fields.
+    package static func encode(_ fields: [(name: UInt8, value: [UInt8])]) -> [UInt8] {
+        fields.reduce(into: []) { payload, field in
+            payload.append(field.name)
+            payload.appendLittleEndian(UInt32(field.value.count))
+            payload += field.value
+        }
+    }
+
+    /// The fields in a payload; `nil` when one is truncated.
+    package static func decode(_ payload: ArraySlice<UInt8>) -> [(name: UInt8, value: ArraySlice<UInt8>)]? {
+        var rest = payload
+        var fields: [(UInt8, ArraySlice<UInt8>)] = []
+        while let name = rest.popFirst() {
+            guard rest.count >= 4 else { return nil }
+            let count = Int(rest.prefix(4).littleEndianNumber)
+            rest = rest.dropFirst(4)
+            guard rest.count >= count else { return nil }
+            fields.append((name, rest.prefix(count)))
+            rest = rest.dropFirst(count)
+        }
+        return fields
     }
 }

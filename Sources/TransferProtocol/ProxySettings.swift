@@ -26,9 +26,9 @@ public struct ProxySettings: Hashable, Sendable {
             let at = rest.lastIndex(of: "@")
             credentials = try at.map { index throws(ProxyProblem) in try Self.credentials(rest[..<index]) }
             let address = at.map { rest[rest.index(after: $0)...] } ?? rest
-            let url: DownloadURL
-            do throws(DownloadURLProblem) {
-                url = try DownloadURL("http://\(address)")
+            let url: TransferURL
+            do throws(TransferURLProblem) {
+                url = try TransferURL("http://\(address)")
             } catch {
                 throw .invalid
             }
@@ -89,7 +89,7 @@ public struct ProxySettings: Hashable, Sendable {
     /// The proxy for a URL; `nil` for a direct connection.
     ///
     /// - Throws: The problem of its address.
-    public func proxy(for url: DownloadURL) throws(ProxyProblem) -> Proxy? {
+    public func proxy(for url: TransferURL) throws(ProxyProblem) -> Proxy? {
         guard let proxy = url.scheme == .https ? https : http else { return nil }
         if exceptsLoopback, url.isOfLoopback { return nil }
         return exceptions.contains { $0.matches(url) } ? nil : try proxy.get()
@@ -113,14 +113,14 @@ public struct ProxySettings: Hashable, Sendable {
             if text.hasPrefix("*.") { text.removeFirst(2) }
             if text == "*" || text.filter({ $0 == ":" }).count > 1 && !text.hasPrefix("[") {
                 (host, port) = (text, nil)
-            } else if let url = try? DownloadURL("http://\(text)") {
+            } else if let url = try? TransferURL("http://\(text)") {
                 (host, port) = (url.host, text.hasSuffix(":\(url.port)") ? url.port : nil)
             } else {
                 (host, port) = (text, nil)
             }
         }
 
-        func matches(_ url: DownloadURL) -> Bool {
+        func matches(_ url: TransferURL) -> Bool {
             guard port == nil || port == url.port else { return false }
             return host == "*" || url.host == host || url.host.hasSuffix("." + host)
         }
@@ -148,7 +148,7 @@ extension ProxyProblem: CustomStringConvertible {
     }
 }
 
-extension DownloadURL {
+extension TransferURL {
     /// Whether the host is a loopback name or address.
     public var isOfLoopback: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host == "::1"

@@ -4,7 +4,7 @@ import HTTPTypes
 /// The next request of a download.
 public enum RequestPlan: Hashable, Sendable {
     /// A request without a range. The reason is `nil` when nothing had been received.
-    case full(DownloadRestartReason?)
+    case full(RestartReason?)
     /// The bytes from an offset on, under this condition.
     case remaining(from: Int64, RangeCondition)
     /// These bytes again: they were damaged on disk.

@@ -13,14 +13,8 @@ package final class LiveProgress: Sendable {
     /// A display that shows nothing yet.
     package init() {}
 
-    /// Records and reports a download event.
-    package func note(_ event: DownloadEvent) {
-        progress.note(event)
-        if let sentence = event.sentence { live.print(wrapping: sentence) }
-    }
-
-    /// Records and reports an upload event.
-    package func note(_ event: UploadEvent) {
+    /// Records and reports an event.
+    package func note(_ event: TransferEvent) {
         progress.note(event)
         if let sentence = event.sentence { live.print(wrapping: sentence) }
     }

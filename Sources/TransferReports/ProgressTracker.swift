@@ -21,31 +21,17 @@ struct ProgressTracker {
     private var meter = RateMeter()
     private var pause: Pause?
 
-    /// Records a download event.
-    mutating func note(_ event: DownloadEvent, at now: Moment) {
+    /// Records an event. An upload starts at the beginning, until the server tells what it has.
+    mutating func note(_ event: TransferEvent, at now: Moment) {
         switch event {
-        case .started(let received): begin(at: received, total: nil, now)
-        case .progress(let received, let total): advance(to: received, total: total, now)
+        case .started(let completed, let total, _): begin(at: completed, total: total, now)
+        case .progress(let completed, let sent, let total): advance(to: sent ?? completed, total: total, now)
         case .resumed(let offset): resume(at: offset, now)
         case .retrying(let delay, let cause, _): wait(delay, cause.description, now)
         case .restarted: begin(at: 0, total: total, now)
         case .finished(let summary): advance(to: summary.bytes, total: summary.bytes, now)
         case .waitingForNetwork: loseNetwork(at: now)
-        case .redirected, .interimResponse, .verified: break
-        }
-    }
-
-    /// Records an upload event.
-    mutating func note(_ event: UploadEvent, at now: Moment) {
-        switch event {
-        case .started(let total, _): begin(at: 0, total: total, now)
-        case .progress(let sent, _, let total): advance(to: sent, total: total, now)
-        case .resumed(let offset): resume(at: offset, now)
-        case .retrying(let delay, let cause): wait(delay, cause.description, now)
-        case .restarted: begin(at: 0, total: total, now)
-        case .finished(let summary): advance(to: summary.bytes, total: summary.bytes, now)
-        case .waitingForNetwork: loseNetwork(at: now)
-        case .resumable, .interimResponse, .verified: break
+        case .resumable, .redirected, .interimResponse, .verified: break
         }
     }
 

@@ -3,34 +3,7 @@ import TransferClient
 import TransferProtocol
 
 /// Command-line advice for failed transfers; the library doesn't know the options.
-extension DownloadError {
-    /// The error and its remedy on the command line.
-    package var sentence: String { advice.map { "\(description); \($0)" } ?? description }
-
-    private var advice: String? {
-        switch self {
-        case .invalidURL(_, .userInformation): "a user is given with --user where the command has that"
-        case .locked: "wait for it, or choose another destination"
-        case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
-            "make room and run it again to continue"
-        case .refused(.contentEncoding): "--store-coded does that, and curl --compressed decodes them"
-        case .refused(.unauthorized(let challenge, let use)): challenge.advice(use)
-        case .tooManyRedirections: "check the URL"
-        case .digestMissing: "name the right digest with --sha256"
-        case .unproved: "name its digest with --sha256, or leave --require-proof out"
-        case .gaveUp, .cancelled: "run it again to continue"
-        case .tooManyRestarts: "run it again later"
-        case .tlsRefused(_, let failure): failure.advice
-        case .invalidTLSSettings(.unavailable): TLSFailure.buildAdvice
-        case .invalidProxy: "--no-proxy asks servers directly"
-        case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,
-            .digestMismatch, .invalidTLSSettings:
-            nil
-        }
-    }
-}
-
-extension UploadError {
+extension TransferError {
     /// The error and its remedy on the command line.
     package var sentence: String { advice.map { "\(description); \($0)" } ?? description }
 
@@ -40,36 +13,36 @@ extension UploadError {
         case .locked: "wait for it"
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
             "make room and run it again to continue"
-        case .sourceChanged: "run it again to upload it anew"
+        case .refused(let refusal): refusal.advice
+        case .tooManyRedirections: "check the URL"
+        case .digestMissing: "name the right digest with --sha256"
+        case .unproved: "name its digest with --sha256, or leave --require-proof out"
         case .gaveUp, .cancelled: "run it again to continue"
-        case .digestMismatch: "upload it again"
+        case .tooManyRestarts: "run it again later"
         case .tlsRefused(_, let failure): failure.advice
-        case .refused(let failure): failure.advice
         case .invalidTLSSettings(.unavailable): TLSFailure.buildAdvice
         case .invalidProxy: "--no-proxy asks servers directly"
-        case .invalidURL, .invalidTLSSettings, .invalidSource, .fileSystem, .invalidDigest, .digestDiffers,
-            .streamFailed, .streamTooLong:
-            nil
+        case .sourceChanged: "run it again to upload it anew"
+        case .digestRejected: "upload it again"
+        default: nil
         }
     }
 }
 
-extension UploadFailure {
+extension TransferRefusal {
     fileprivate var advice: String? {
         switch self {
-        case .accessRefused(let challenge, let use): challenge.advice(use)
+        case .unauthorized(let challenge, let use): challenge.advice(use)
+        case .contentEncoding: "--store-coded does that, and curl --compressed decodes them"
         case .dialectRefused(let version?): "use --dialect \(version) or auto"
         case .dialectRefused(nil): "use --dialect auto"
         case .notRepeatable: "use --method PUT, or --repeatable where that is harmless"
-        case .otherProtocol, .refused, .sizeRefused, .appendLimitTooSmall, .respondedEarly, .outcomeUnknown,
-            .tooManyRestarts,
-            .redirection, .violation:
-            nil
+        default: nil
         }
     }
 }
 
-extension DownloadChallenge {
+extension HTTPChallenge {
     fileprivate func advice(_ use: CredentialUse) -> String {
         if isFromProxy { return "give them with --proxy http://NAME:PASSWORD@HOST:PORT" }
         return switch use {

@@ -10,11 +10,8 @@ package final class TransferProgress: Sendable {
     /// The progress before the first event.
     package init() {}
 
-    /// Records a download event.
-    package func note(_ event: DownloadEvent) { tracker.withLock { $0.note(event, at: MonotonicClock.now) } }
-
-    /// Records an upload event.
-    package func note(_ event: UploadEvent) { tracker.withLock { $0.note(event, at: MonotonicClock.now) } }
+    /// Records an event.
+    package func note(_ event: TransferEvent) { tracker.withLock { $0.note(event, at: MonotonicClock.now) } }
 
     /// The current state.
     package var snapshot: ProgressSnapshot { tracker.withLock { $0.snapshot(at: MonotonicClock.now) } }

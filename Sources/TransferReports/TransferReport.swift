@@ -2,15 +2,19 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// A download event as a JSON line.
+/// An event of a transfer as a JSON line.
 package struct TransferReport: Encodable {
     var event: String
+    var acknowledged: Int64?
     var bytes: Int64?
     var bytesCompared: Int64?
     var bytesReceived: Int64?
     var bytesRepeated: Int64?
+    var bytesSent: Int64?
     var code: String?
     var connections: Int?
+    var continued: Bool?
+    var dialect: Int?
     var offset: Int64?
     var proof: String?
     var reason: String?
@@ -19,6 +23,7 @@ package struct TransferReport: Encodable {
     var resumptions: Int?
     var rule: String?
     var seconds: Double?
+    var sent: Int64?
     var sha256: String?
     var status: Int?
     var total: Int64?
@@ -28,15 +33,20 @@ package struct TransferReport: Encodable {
     var verified: [String]?
 
     /// The report of an event.
-    package init(_ event: DownloadEvent) {
+    package init(_ event: TransferEvent) {
         switch event {
-        case .started(let received):
+        case .started(let completed, let total, let isContinued):
             self.event = "started"
-            bytes = received
-        case .progress(let received, let total):
-            self.event = "progress"
-            bytes = received
             self.total = total
+            if total == nil { bytes = completed } else { continued = isContinued }
+        case .resumable(let dialect):
+            self.event = "resumable"
+            self.dialect = dialect
+        case .progress(let completed, let sent, let total):
+            self.event = "progress"
+            self.sent = sent
+            self.total = total
+            if sent == nil { bytes = completed } else { acknowledged = completed }
         case .resumed(let offset):
             self.event = "resumed"
             self.offset = offset
@@ -57,23 +67,31 @@ package struct TransferReport: Encodable {
             self.event = "informed"
             self.status = status
         case .waitingForNetwork: self.event = "waiting-for-network"
-        case .verified(let verification):
+        case .verified(let source):
             self.event = "verified"
-            verified = [verification.rawValue]
+            verified = [source.rawValue]
         case .finished(let summary):
             self.event = "finished"
             bytes = summary.bytes
-            bytesCompared = summary.bytesCompared
-            bytesReceived = summary.bytesReceived
             bytesRepeated = summary.bytesRepeated
             connections = summary.connections
             restarts = summary.restarts
             resumptions = summary.resumptions
             seconds = TransferReport.seconds(summary.duration)
             sha256 = summary.sha256.hexadecimal
-            url = summary.finalURL
-            verified = summary.verified.map(\.rawValue).sorted()
-            proof = summary.proof.code
+            switch summary.details {
+            case .download(let details):
+                bytesCompared = details.bytesCompared
+                bytesReceived = summary.bytesTransferred
+                url = details.finalURL
+                verified = details.verified.map(\.rawValue).sorted()
+                proof = details.proof.code
+            case .upload(let details):
+                bytesSent = summary.bytesTransferred
+                dialect = details.dialect
+                proof = details.proof.rawValue
+                status = details.response?.status
+            }
         }
     }
 
@@ -84,7 +102,7 @@ package struct TransferReport: Encodable {
     }
 
     /// The report of a failure.
-    package init(_ error: DownloadError) {
+    package init(_ error: TransferError) {
         event = "failed"
         code = error.code.rawValue
         reason = error.sentence
@@ -98,31 +116,37 @@ package struct TransferReport: Encodable {
     }
 }
 
-extension DownloadEvent {
+extension TransferEvent {
     /// The event as a permanent line; `nil` for progress.
     package var sentence: String? {
         switch self {
-        case .started(let received):
-            received > 0 ? "goes on from an earlier run, which left \(Formatting.size(received))" : nil
-        case .progress, .interimResponse: nil
+        case .started(_, _, isContinued: true): "goes on with the upload of an earlier run"
+        case .started(let received, total: nil, _) where received > 0:
+            "goes on from an earlier run, which left \(Formatting.size(received))"
+        case .started, .progress, .interimResponse, .finished: nil
+        case .resumable(let dialect): "the server can resume it (interop version \(dialect))"
         case .waitingForNetwork: "the network is away; waiting for it"
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
         case .retrying(let wait, let cause, let rule):
             wait > .zero
-                ? "\(cause.description); waiting \(TransferReport.shortText(wait)): \(rule.description)"
-                : "\(cause.description); trying again at once: \(rule.description)"
-        case .restarted(let reason): "starts over: \(reason.description)"
-        case .redirected(let url): "redirected to \(url.shortened(to: DownloadError.shownCharacters))"
+                ? "\(cause); waiting \(Formatting.seconds(wait).trimmingPrefix { $0 == " " }): \(rule)"
+                : "\(cause); trying again at once: \(rule)"
+        case .restarted(let reason): "starts over: \(reason)"
+        case .redirected(let url): "redirected to \(url.shortened(to: TransferError.shownCharacters))"
         case .verified(.server): "the digest is the one that the server gave"
         case .verified(.caller): "the digest is the one that was asked for"
-        case .finished: nil
         }
     }
 }
 
-extension TransferReport {
-    fileprivate static func shortText(_ wait: Duration) -> String {
-        Formatting.seconds(wait).trimmingPrefix { $0 == " " }.description
+extension UploadDetails {
+    /// The proof, or its absence, in words.
+    var proofDescription: String {
+        switch proof {
+        case .digest: "as the server says"
+        case .accepted: "accepted with \(response?.status ?? 0), not verified: the server told no digest"
+        case .complete: "not verified: the server says that it has all of it, and its answer was lost"
+        }
     }
 }
 

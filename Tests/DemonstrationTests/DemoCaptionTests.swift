@@ -19,19 +19,19 @@ import Units
                 "The connection is lost. Trying again in 1 s"
             ),
             (.status(503), .milliseconds(400), "The server answers 503. Trying again at once"),
-        ] as [(TransientDownloadFailure, Duration, String)]
+        ] as [(TransientFailure, Duration, String)]
     )
     func `a client that tries again is told without the system's words`(
-        cause: TransientDownloadFailure,
+        cause: TransientFailure,
         delay: Duration,
         caption: String
     ) {
-        #expect(DemoCaption.text(of: UploadEvent.retrying(in: delay, .transport(cause))) == caption)
+        #expect(DemoCaption.text(of: TransferEvent.retrying(in: delay, cause, .backoff(attempts: 1))) == caption)
     }
 
     @Test func `an upload that resumes says where, in a unit`() {
-        #expect(DemoCaption.text(of: UploadEvent.resumed(offset: 3 << 20)) == "Resumed at 3 MiB")
-        #expect(DemoCaption.text(of: DownloadEvent.resumed(offset: 3 << 19)) == "Resumed at 1.5 MiB")
-        #expect(DemoCaption.text(of: DownloadEvent.started(received: 0)) == nil)
+        #expect(DemoCaption.text(of: TransferEvent.resumed(offset: 3 << 20)) == "Resumed at 3 MiB")
+        #expect(DemoCaption.text(of: TransferEvent.resumed(offset: 3 << 19)) == "Resumed at 1.5 MiB")
+        #expect(DemoCaption.text(of: TransferEvent.started(completed: 0)) == nil)
     }
 }

@@ -75,7 +75,11 @@ import Testing
         let files = SystemFiles(calls: counter.calls)
         try withFolder(files) { folder in
             let name = folder.lastComponent?.string
-            let log = try LockedLog.open(folder.appending("log"), RecordLog(magic: "SquallDl", version: 1), in: files)
+            let log = try DurableLog.openLocked(
+                folder.appending("log"),
+                RecordLog(magic: "SquallDl", version: 1),
+                in: files
+            )
             try log.append(.init(kind: 1, payload: [1]))
             #expect(counter.data.withLock { $0 } == ["log"])
             #expect(counter.names.withLock { $0 } == [])

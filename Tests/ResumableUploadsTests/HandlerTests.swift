@@ -301,11 +301,11 @@ import TransferProtocol
         let connection = try await Connection(server)
         try await connection.send(.put, "/photo", Self.creation(1_000), [1, 2], ends: false)
         _ = try await connection.head()
-        server.handle(.tick)
+        server.service.handle(.tick)
         #expect(server.count == 1, "a connection that is there keeps its upload")
         try await connection.channel.close()
         while server.count > 0 {
-            server.handle(.tick)
+            server.service.handle(.tick)
             await Task.yield()
         }
         await server.shutDown()

@@ -36,7 +36,7 @@ import TransferProtocol
             fields[.contentLength] = "\(length)"
             (id, token, actions) = try Self.begin(.put, "/photo", fields, on: server)
             for await action in actions { if case .receive = action { break } }
-            server.handle(wait == .append ? .content(id, [1]) : .contentEnded(id))
+            server.service.handle(wait == .append ? .content(id, [1]) : .contentEnded(id))
         }
 
         /// Starts a request.
@@ -78,10 +78,10 @@ import TransferProtocol
         var configuration = ResumableUploadServer.Configuration()
         configuration.policy.idleTimeout = 0
         let upload = try await Upload(wait, configuration)
-        upload.server.handle(.tick)
+        upload.server.service.handle(.tick)
         #expect(upload.server.count == 1, "its client is there")
-        upload.server.handle(.disconnected(upload.id))
-        upload.server.handle(.tick)
+        upload.server.service.handle(.disconnected(upload.id))
+        upload.server.service.handle(.tick)
         while upload.server.count > 0, !Task.isCancelled { await Task.yield() }
         #expect(upload.server.count == 0)
         upload.opened.finish()
@@ -93,7 +93,7 @@ import TransferProtocol
         var configuration = ResumableUploadServer.Configuration()
         configuration.policy.lifetime = 0
         let upload = try await Upload(wait, configuration)
-        upload.server.handle(.tick)
+        upload.server.service.handle(.tick)
         #expect(await Self.status(upload.actions) == 404)
         upload.opened.finish()
         await upload.server.shutDown()

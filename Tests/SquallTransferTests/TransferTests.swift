@@ -142,6 +142,24 @@ import Units
         }
     }
 
+    @Test func `a transfer is made, stored, and started later`() async throws {
+        let (served, mine) = (try Folder(), try Folder())
+        try mine.write(Self.content, to: "file.bin")
+        try await withOrigin(served) { origin, _, _ in
+            var request = TransferRequest(origin + "/copy.bin")
+            request.contentType = "text/plain"
+            let upload = try TransferJob(TransferJob(uploading: request, from: mine.file("file.bin")).text)
+            #expect(upload.contentType == "text/plain")
+            let sent = try await session(mine).resumeUpload(upload).value
+            #expect(sent.response?.status == 201)
+            #expect(sent.response?.headers.contains { $0.name.lowercased() == "location" } == true)
+            #expect(served.bytes(of: "copy.bin") == Self.content)
+            let download = try TransferJob(TransferJob(downloading: request, to: mine.file("copy.bin")).text)
+            _ = try await session(mine).resumeDownload(download).value
+            #expect(mine.bytes(of: "copy.bin") == Self.content)
+        }
+    }
+
     @Test func `a cancelled upload resumes from the token of its error`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try mine.write(Self.content, to: "file.bin")

@@ -10,9 +10,9 @@ import TransferProtocol
     private static let resource = Resource(size: 100_000)
     private static let challenge = ["WWW-Authenticate: Bearer realm=\"files\"", "Content-Length: 0"]
 
-    private static func bearer(_ token: String) -> DownloadCredentials {
+    private static func bearer(_ token: String) -> RequestCredentials {
         let field = try? RequestField("Authorization: Bearer \(token)", isForUpload: true)
-        return DownloadCredentials(fields: field.map { [$0] } ?? [])
+        return RequestCredentials(fields: field.map { [$0] } ?? [])
     }
 
     /// Returns the tokens one after the other, and then nothing.

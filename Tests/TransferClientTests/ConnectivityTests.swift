@@ -96,31 +96,36 @@ import TransferProtocol
 
     /// A transfer with scripted attempts that is complete after the last one.
     private final class Scripted: AttemptedTransfer {
-        private var outcomes: [AttemptOutcome<TransientDownloadFailure, DownloadError>]
+        private var outcomes: [AttemptOutcome]
         private(set) var (waits, networkWaits) = (0, 0)
         let committed: Int64 = 0
         let startsOver = false
         let host = "files.example"
+        private static let summary = TransferSummary(
+            bytes: 0,
+            sha256: [],
+            details: .upload(UploadDetails(proof: .complete))
+        )
 
-        init(_ transientFailures: [TransientDownloadFailure]) { outcomes = transientFailures.map { .retryable($0) } }
+        init(_ transientFailures: [TransientFailure]) { outcomes = transientFailures.map { .retryable($0) } }
 
-        func nextStep() async throws(DownloadError) -> AttemptStep<Int, Int> {
-            outcomes.isEmpty ? .finished(waits) : .attempt(0)
+        func nextStep() async throws(TransferError) -> AttemptStep<Int> {
+            outcomes.isEmpty ? .finished(Self.summary) : .attempt(0)
         }
 
-        func attempt(_ request: Int) async -> AttemptOutcome<TransientDownloadFailure, DownloadError> {
+        func attempt(_ request: Int) async -> AttemptOutcome {
             outcomes.removeFirst()
         }
 
-        func willWait(_ delay: Duration, after: TransientDownloadFailure, by rule: RetryRule)
-            async throws(DownloadError)
+        func willWait(_ delay: Duration, after: TransientFailure, by rule: RetryRule)
+            async throws(TransferError)
         {
             waits += 1
         }
 
         func willWaitForNetwork() { networkWaits += 1 }
-        func use(_ credentials: DownloadCredentials) {}
-        func use(_ url: DownloadURL) {}
+        func use(_ credentials: RequestCredentials) {}
+        func use(_ url: TransferURL) {}
     }
 
     private func loop(_ network: Network, deadline: Duration? = nil) -> AttemptLoop {
@@ -132,8 +137,8 @@ import TransferProtocol
         return AttemptLoop(configuration, TransferCallbacks(), seed: 1, startedAt: configuration.clock.now())
     }
 
-    @Test(arguments: [TransientDownloadFailure.unreachable("no route"), .connectTimedOut])
-    func `a network that is away is waited for, and costs no attempts`(cause: TransientDownloadFailure) async throws {
+    @Test(arguments: [TransientFailure.unreachable("no route"), .connectTimedOut])
+    func `a network that is away is waited for, and costs no attempts`(cause: TransientFailure) async throws {
         let network = Network(backAfter: 50)
         let transfer = Scripted(Array(repeating: cause, count: 52))
         _ = try await loop(network).run(transfer)
@@ -143,11 +148,11 @@ import TransferProtocol
     }
 
     @Test(arguments: [
-        TransientDownloadFailure.connectFailed("refused"), .connectionLost("reset"), .status(503), .firstByteTimedOut,
+        TransientFailure.connectFailed("refused"), .connectionLost("reset"), .status(503), .firstByteTimedOut,
     ])
-    func `what no network is the reason of counts`(cause: TransientDownloadFailure) async {
+    func `what no network is the reason of counts`(cause: TransientFailure) async {
         let transfer = Scripted(Array(repeating: cause, count: 10))
-        await #expect(throws: DownloadError.gaveUp(.attempts(3), cause)) {
+        await #expect(throws: TransferError.gaveUp(.attempts(3), cause)) {
             _ = try await loop(Network(backAfter: .max)).run(transfer)
         }
         #expect(transfer.networkWaits == 0)
@@ -155,7 +160,7 @@ import TransferProtocol
 
     @Test func `the deadline ends a wait for the network`() async {
         let transfer = Scripted(Array(repeating: .unreachable("no route"), count: 1_000_000))
-        await #expect(throws: DownloadError.self) {
+        await #expect(throws: TransferError.self) {
             _ = try await loop(Network(backAfter: .max), deadline: .milliseconds(50)).run(transfer)
         }
         #expect(transfer.networkWaits > 0)
@@ -164,7 +169,7 @@ import TransferProtocol
     @Test func `with a proxy it is the proxy that has to be reached`() async throws {
         let proxy = try ProxySettings.Proxy("http://proxy.example:3128")
         var configuration = TransferClientConfiguration()
-        let url = try DownloadURL("http://files.example/")
+        let url = try TransferURL("http://files.example/")
         #expect(configuration.nextHop(to: url) == "files.example")
         configuration.proxies = ProxySettings(http: proxy)
         #expect(configuration.nextHop(to: url) == "proxy.example")

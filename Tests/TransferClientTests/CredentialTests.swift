@@ -10,9 +10,9 @@ import TransferProtocol
     /// Base64 of ada:hunter2.
     private static let basic = "Basic YWRhOmh1bnRlcjI="
 
-    private func credentials(_ lines: String...) throws -> DownloadCredentials {
+    private func credentials(_ lines: String...) throws -> RequestCredentials {
         let basic = try lines.isEmpty ? BasicCredentials(name: "ada", password: Self.secret) : nil
-        return DownloadCredentials(basic: basic, fields: try lines.map { try RequestField($0) })
+        return RequestCredentials(basic: basic, fields: try lines.map { try RequestField($0) })
     }
 
     private func expectNoSecret(_ done: Attempted, _ folder: TemporaryFolder) {
@@ -132,7 +132,7 @@ import TransferProtocol
         try await Script { Self.resource.serve($0) }.serve { other in
             let target = "http://localhost:\(other.port)/elsewhere"
             try await Script { _ in [.head(302, ["Location: \(target)", "Content-Length: 0"])] }.serve { server in
-                let request = DownloadRequest(url: server.url(), credentials: DownloadCredentials(netrc: netrc))
+                let request = DownloadRequest(url: server.url(), credentials: RequestCredentials(netrc: netrc))
                 let done = await attempt(request, to: folder.destination)
                 #expect(folder.file == Self.resource.content)
                 #expect(server.requests.map { $0.fields["authorization"] } == [Self.basic])

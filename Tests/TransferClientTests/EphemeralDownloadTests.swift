@@ -13,7 +13,7 @@ import TransferProtocol
         _ folder: TemporaryFolder,
         expecting digest: [UInt8]? = nil,
         _ respond: @escaping @Sendable (ReceivedRequest) -> [Step],
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+        onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) async throws -> Attempted {
         try await Script(respond).serve { server in
             await attempt(
@@ -72,7 +72,7 @@ import TransferProtocol
         }
         running.withLock { $0 = task }
         let done = try await task.value
-        #expect(done.events.first == .started(received: 200_000))
+        #expect(done.events.first == .started(completed: 200_000))
         #expect(done.error == .cancelled)
         #expect(folder.names == ["file.bin"])
         #expect(folder.file == [1, 2, 3])

@@ -108,9 +108,9 @@ import TransferProtocol
         }.serve { server in
             let request = DownloadRequest(url: server.url())
             _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
-            let client = TransferClient(threadPool: threads)
+            let client = TransferEngine(threadPool: threads)
             let done = try await client.download(request, to: folder.destination) { event in
-                guard case .started(received: 200_000) = event else { return }
+                guard case .started(completed: 200_000, _, _) = event else { return }
                 threads.submit { _ in
                     // Bounded, so that a client that waits for it fails instead of hanging.
                     let result = requested.wait(timeout: .now() + 20)

@@ -37,22 +37,22 @@ final class TemporaryFolder: Sendable {
 
 /// A test download: its result and events.
 struct Attempted: Sendable {
-    var result: Result<DownloadSummary, DownloadError>
-    var events: [DownloadEvent]
+    var result: Result<TransferSummary, TransferError>
+    var events: [TransferEvent]
     /// The recorded backoff delays; none is actually waited for.
     var waits: [Duration]
 
-    var summary: DownloadSummary? { try? result.get() }
-    var error: DownloadError? {
+    var summary: TransferSummary? { try? result.get() }
+    var error: TransferError? {
         switch result {
         case .success: nil
         case .failure(let error): error
         }
     }
-    var restarts: [DownloadRestartReason] {
+    var restarts: [RestartReason] {
         events.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } }
     }
-    var transientFailures: [TransientDownloadFailure] {
+    var transientFailures: [TransientFailure] {
         events.compactMap { if case .retrying(_, let cause, _) = $0 { cause } else { nil } }
     }
     var rules: [RetryRule] {
@@ -63,6 +63,16 @@ struct Attempted: Sendable {
     }
 }
 
+extension TransferSummary {
+    var verified: Set<DigestSource>? { download?.verified }
+    var proof: DownloadProof? { download?.proof }
+    var bytesCompared: Int64? { download?.bytesCompared }
+    var finalURL: String? { download?.finalURL }
+    var uploadProof: UploadProof? { upload?.proof }
+    var status: Int? { upload?.response?.status }
+    var dialect: Int? { upload?.dialect }
+}
+
 /// Downloads without real backoff, and without a final confirmation request on slow machines. Clocks and other limits
 /// are the system's unless `configure` changes them.
 func attempt(
@@ -70,7 +80,7 @@ func attempt(
     to destination: FilePath,
     callbacks: TransferCallbacks = TransferCallbacks(),
     configure: (inout TransferClientConfiguration) -> Void = { _ in },
-    onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
 ) async -> Attempted {
     let reported = EventRecorder()
     var configuration = TransferClientConfiguration()
@@ -83,9 +93,9 @@ func attempt(
     }
     configuration.clock.secondsSince1970 = { 784_111_777 }
     configure(&configuration)
-    let client = TransferClient(configuration: configuration)
-    let result: Result<DownloadSummary, DownloadError>
-    do throws(DownloadError) {
+    let client = TransferEngine(configuration: configuration)
+    let result: Result<TransferSummary, TransferError>
+    do throws(TransferError) {
         result = .success(
             try await client.download(request, to: destination, callbacks: callbacks) { event in
                 reported.events.withLock { $0.append(event) }
@@ -103,6 +113,6 @@ func attempt(
 }
 
 private final class EventRecorder: Sendable {
-    let events = Mutex<[DownloadEvent]>([])
+    let events = Mutex<[TransferEvent]>([])
     let waits = Mutex<[Duration]>([])
 }

@@ -79,7 +79,7 @@ import TransferProtocol
                 await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                     $0.progressInterval = .zero
                 } onEvent: {
-                    if case .progress(20_000, _) = $0 { reported.yield() }
+                    if case .progress(20_000, _, _) = $0 { reported.yield() }
                 }
             }
             for await _ in progress { break }
@@ -87,7 +87,7 @@ import TransferProtocol
             let cancelled = await task.value
             #expect(cancelled.error == .cancelled)
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.events.first == .started(received: 20_000))
+            #expect(done.events.first == .started(completed: 20_000))
             #expect(folder.file == Self.resource.content)
         }
     }
@@ -102,7 +102,7 @@ import TransferProtocol
                 await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                     $0.progressInterval = .zero
                 } onEvent: {
-                    if case .progress(20_000, _) = $0 { reported.yield() }
+                    if case .progress(20_000, _, _) = $0 { reported.yield() }
                 }
             }
             for await _ in progress { break }

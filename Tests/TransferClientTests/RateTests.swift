@@ -74,7 +74,7 @@ import Units
                 $0.maximumRate = Self.rate
             }
             #expect(server.delivered == [bytes])
-            let sent = try #require(done.summary).bytesSent
+            let sent = try #require(done.summary).bytesTransferred
             #expect(sent > Int64(Self.size))
             let least = Duration.nanoseconds(Self.rate.nanoseconds(forBytes: sent))
             #expect(clock.now - .zero >= least)

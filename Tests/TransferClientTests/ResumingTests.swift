@@ -16,11 +16,11 @@ import TransferProtocol
             #expect(summary.bytes == 300_000)
             #expect(summary.sha256 == resource.sha256)
             #expect(summary.connections == 1)
-            #expect(summary.bytesReceived == 300_000)
+            #expect(summary.bytesTransferred == 300_000)
             #expect(summary.bytesRepeated == 0)
-            #expect(summary.verified.isEmpty)
+            #expect(summary.verified == [])
             #expect(summary.proof != .none(.lengthUnknown))
-            #expect(done.events.first == .started(received: 0))
+            #expect(done.events.first == .started(completed: 0))
             #expect(done.events.last == .finished(summary))
             let request = try #require(server.requests.first)
             #expect(request.fields["range"] == nil)
@@ -39,7 +39,7 @@ import TransferProtocol
             let request = DownloadRequest(url: server.url())
             let done = await attempt(request, to: folder.destination) { $0.lateDigestInterval = .zero }
             #expect(done.summary?.verified == [.server])
-            #expect(done.summary?.bytesReceived == 300_000)
+            #expect(done.summary?.bytesTransferred == 300_000)
             #expect(server.requests.map(\.method) == ["GET", "HEAD"])
             #expect(server.requests.last?.fields["want-repr-digest"] == "sha-256=9")
             #expect(folder.file == resource.content)
@@ -215,11 +215,11 @@ import TransferProtocol
             #expect(first.error?.disposition == .resumable)
             #expect(folder.names == [".file.bin.squall-journal", ".file.bin.squall-part"])
             let second = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
-            #expect(second.events.first == .started(received: 100_000))
+            #expect(second.events.first == .started(completed: 100_000))
             #expect(second.error?.disposition == .resumable)
             let third = try await attempt(request, to: folder.destination).result.get()
             #expect(third.bytesRecovered == 150_000)
-            #expect(third.bytesReceived == 150_000 + 65_536)
+            #expect(third.bytesTransferred == 150_000 + 65_536)
             #expect(third.bytesCompared == 65_536)
             #expect(folder.file == resource.content)
             #expect(folder.names == ["file.bin"])
@@ -290,7 +290,7 @@ import TransferProtocol
                     $0.retry.maximumAttempts = 1
                 }
                 #expect(failed.error != nil)
-                #expect(failed.events.first == .started(received: 100_000))
+                #expect(failed.events.first == .started(completed: 100_000))
                 #expect(folder.bytes(folder.part) == part)
             }
             let done = await attempt(DownloadRequest(url: server.url("/a?signed=1")), to: folder.destination)

@@ -187,7 +187,7 @@ import TransferProtocol
                 .serve(over: server("127.0.0.1")) { secure in
                     let settings = try authority.trusting()
                     let field = try RequestField("Authorization: Bearer hunter2")
-                    let request = DownloadRequest(url: secure.url(), credentials: DownloadCredentials(fields: [field]))
+                    let request = DownloadRequest(url: secure.url(), credentials: RequestCredentials(fields: [field]))
                     let done = await TransferClientTests.attempt(request, to: folder.destination) { $0.tls = settings }
                     #expect(done.error == nil)
                     #expect(folder.file == Self.resource.content)

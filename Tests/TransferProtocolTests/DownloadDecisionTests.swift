@@ -241,7 +241,7 @@ import TransferProtocol
             let head = PartialDownload.response(status, [.location: "/x", .eTag: "\"other\"", .contentLength: "1"])
             #expect(try state.next(head) == .follow(location: "/x"))
             #expect(state == before)
-            #expect(try state.next(PartialDownload.response(status)) == .fail(.redirectWithoutLocation(status: status)))
+            #expect(try state.next(PartialDownload.response(status)) == .fail(.redirection(status: status)))
         }
     }
 

@@ -10,18 +10,18 @@ import TransferProtocol
         ("http://h/a/./b/../c", "http://h/a/c", "h"), ("http://h/../../x", "http://h/x", "h"),
     ])
     func `an absolute URL is read, and written in one form`(text: String, form: String, authority: String) throws {
-        let url = try DownloadURL(text)
+        let url = try TransferURL(text)
         #expect(url.text == form)
         #expect(url.authority == authority)
-        #expect(try DownloadURL(url.text) == url)
+        #expect(try TransferURL(url.text) == url)
     }
 
     @Test func `an IPv6 host loses its brackets`() throws {
-        #expect(try DownloadURL("http://[FE80::1]/").host == "fe80::1")
+        #expect(try TransferURL("http://[FE80::1]/").host == "fe80::1")
     }
 
     @Test(arguments: [
-        ("/x", DownloadURLProblem.noScheme), ("x", .noScheme), ("", .noScheme), ("ftp://h/", .unknownScheme("ftp")),
+        ("/x", TransferURLProblem.noScheme), ("x", .noScheme), ("", .noScheme), ("ftp://h/", .unknownScheme("ftp")),
         ("http:/x", .noHost), ("http:///x", .noHost), ("http://:80/", .noHost), ("http://a@h/", .userInformation),
         ("http://a:b@h/", .userInformation), ("http://h:0/", .invalidPort("0")),
         ("http://h:65536/", .invalidPort("65536")), ("http://h:+1/", .invalidPort("+1")),
@@ -32,8 +32,8 @@ import TransferProtocol
         ("http://h/\u{7F}", .controlCharacter),
         ("http://h/" + String(repeating: "x", count: 8_000), .tooLong),
     ])
-    func `an invalid download URL is refused with the reason`(text: String, problem: DownloadURLProblem) {
-        #expect(throws: problem) { try DownloadURL(text) }
+    func `an invalid download URL is refused with the reason`(text: String, problem: TransferURLProblem) {
+        #expect(throws: problem) { try TransferURL(text) }
     }
 
     /// The examples of RFC 3986, section 5.4, that resolve to HTTP.
@@ -47,16 +47,16 @@ import TransferProtocol
         ("http://h:81/x", "http://h:81/x"),
     ])
     func `a location is resolved as RFC 3986 says`(location: String, result: String) throws {
-        #expect(try DownloadURL("http://a/b/c/d;p?q").resolving(location).text == result)
+        #expect(try TransferURL("http://a/b/c/d;p?q").resolving(location).text == result)
     }
 
     @Test func `a location keeps the port of an IPv6 host`() throws {
-        #expect(try DownloadURL("http://[::1]:81/a").resolving("b").text == "http://[::1]:81/b")
+        #expect(try TransferURL("http://[::1]:81/a").resolving("b").text == "http://[::1]:81/b")
     }
 
     @Test func `a location with credentials or another scheme is refused`() throws {
-        let base = try DownloadURL("http://a/")
-        #expect(throws: DownloadURLProblem.userInformation) { try base.resolving("http://u:p@b/") }
-        #expect(throws: DownloadURLProblem.unknownScheme("file")) { try base.resolving("file:///etc/passwd") }
+        let base = try TransferURL("http://a/")
+        #expect(throws: TransferURLProblem.userInformation) { try base.resolving("http://u:p@b/") }
+        #expect(throws: TransferURLProblem.unknownScheme("file")) { try base.resolving("file:///etc/passwd") }
     }
 }

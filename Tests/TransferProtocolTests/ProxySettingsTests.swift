@@ -5,7 +5,7 @@ import TransferProtocol
 @Suite struct ProxySettingsTests {
     private func host(_ url: String, _ environment: [String: String]) throws -> String? {
         let settings = ProxySettings(environment: environment)
-        return try settings.proxy(for: try DownloadURL(url)).map { "\($0.host):\($0.port)" }
+        return try settings.proxy(for: try TransferURL(url)).map { "\($0.host):\($0.port)" }
     }
 
     @Test(
@@ -87,6 +87,6 @@ import TransferProtocol
         }
         #expect(try host("http://127.example.com/", ["http_proxy": "a:1"]) == "a:1")
         let proxy = try ProxySettings.Proxy("a:1")
-        #expect(try ProxySettings(http: proxy).proxy(for: DownloadURL("http://localhost/")) == proxy)
+        #expect(try ProxySettings(http: proxy).proxy(for: TransferURL("http://localhost/")) == proxy)
     }
 }

@@ -16,9 +16,9 @@ struct TransferAdviceTests {
             (.fileSystem(call: "pwrite", path: "/x", .noSpace), "make room and run it again"),
             (.tooManyRestarts(10, .rangeIgnored), "run it again later"),
             (.invalidTLSSettings(.unavailable), "make build"),
-        ] as [(DownloadError, String)]
+        ] as [(TransferError, String)]
     )
-    func `a download that fails says what to do on the command line`(error: DownloadError, advice: String) {
+    func `a download that fails says what to do on the command line`(error: TransferError, advice: String) {
         #expect(error.sentence.hasPrefix(error.description + "; "))
         #expect(error.sentence.contains(advice))
         #expect(!error.description.contains(advice))
@@ -31,9 +31,9 @@ struct TransferAdviceTests {
             (.refused(.dialectRefused(nil)), "use --dialect auto"),
             (.refused(.notRepeatable(.noProgress)), "--repeatable"),
             (.sourceChanged("/x"), "run it again to upload it anew"),
-        ] as [(UploadError, String)]
+        ] as [(TransferError, String)]
     )
-    func `an upload that fails says what to do on the command line`(error: UploadError, advice: String) {
+    func `an upload that fails says what to do on the command line`(error: TransferError, advice: String) {
         #expect(error.sentence.hasPrefix(error.description + "; "))
         #expect(error.sentence.contains(advice))
         #expect(!error.description.contains("--"))

@@ -32,13 +32,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let head: HTTPRequest
         let traits: RequestTraits
         let start: NIODeadline
-        var id: UploadRequestID?
-        var buffer = ByteBuffer()
-        var received: Int64 = 0
-        var hasEnded = false
-        var isContentRequested = false
-        var awaitsContinue: Bool
-        var throughput: ThroughputMonitor
+        let exchange: UploadExchange
     }
 
     private enum State {
@@ -57,7 +51,6 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The number of responses that the connection hasn't accepted yet.
     private var unsentResponses = 0
     private let progress: RequestProgress
-    private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
     init(_ uploads: UploadEndpoint, _ configuration: OriginConfiguration, _ progress: RequestProgress) {
         service = uploads.service
@@ -78,25 +71,14 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .forwarding:
             if case .head(let head) = part, begin(head, context) { return }
             context.fireChannelRead(data)
-        case .serving:
-            change { active in
-                switch part {
-                case .head: break
-                case .body(var content):
-                    active.received += Int64(content.readableBytes)
-                    active.throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
-                    if active.buffer.readableBytes == 0 {
-                        active.buffer = content
-                    } else {
-                        active.buffer.writeBuffer(&content)
-                    }
-                case .end:
-                    active.throughput.bytesArrived(0, at: context.eventLoop.now)
-                    active.hasEnded = true
-                }
+        case .serving(let active):
+            switch part {
+            case .head: break
+            case .body(let content): active.exchange.contentArrived(content)
+            case .end:
+                context.fireUserInboundEventTriggered(Delegation.received)
+                active.exchange.contentEnded()
             }
-            if case .end = part { context.fireUserInboundEventTriggered(Delegation.received) }
-            deliver(context)
         }
     }
 
@@ -107,14 +89,14 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         // The next handler responds to invalid requests.
         if subject == .other || !RequestHead(head, traits, limits: limits).isValid { return false }
         context.fireUserInboundEventTriggered(Delegation.delegated)
+        let exchange = UploadExchange(
+            service,
+            on: context.eventLoop,
+            expectsContinue: head.awaitsContinue,
+            throughput: ThroughputMonitor(rate: limits.minimumContentRate, window: limits.contentRateWindow)
+        ) { [unowned self] in perform($0, context) }
         state = .serving(
-            ActiveRequest(
-                head: head,
-                traits: traits,
-                start: context.eventLoop.now,
-                awaitsContinue: head.awaitsContinue,
-                throughput: ThroughputMonitor(rate: limits.minimumContentRate, window: limits.contentRateWindow)
-            )
+            ActiveRequest(head: head, traits: traits, start: context.eventLoop.now, exchange: exchange)
         )
         switch subject {
         case .other: break
@@ -127,47 +109,9 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 fields: head.headerFields,
                 contentLength: traits.contentLength
             )
-            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            let eventLoop = context.eventLoop
-            let id = service.begin(request) { action in
-                eventLoop.execute {
-                    let (handler, context) = bound.value
-                    handler.perform(action, context)
-                }
-            }
-            change { $0.id = id }
+            exchange.start { service.begin(request, $0) }
         }
         return true
-    }
-
-    /// Modifies the current request in place, releasing the state's reference so that its buffer isn't copied.
-    private func change(_ body: (inout ActiveRequest) -> Void) {
-        guard case .serving(var active) = state else { return }
-        state = .forwarding
-        body(&active)
-        state = .serving(active)
-    }
-
-    /// Delivers received content if the service requested it.
-    private func deliver(_ context: ChannelHandlerContext) {
-        guard case .serving(let active) = state, let id = active.id else { return }
-        if active.isContentRequested {
-            if active.buffer.readableBytes > 0 {
-                let bytes = Array(active.buffer.readableBytesView)
-                change { active in
-                    active.buffer = ByteBuffer()
-                    active.isContentRequested = false
-                }
-                service.handle(.content(id, bytes))
-            } else if active.hasEnded {
-                change { $0.isContentRequested = false }
-                service.handle(.contentEnded(id))
-            } else {
-                change { $0.throughput.waitBegan(at: context.eventLoop.now) }
-            }
-        }
-        releaseRead(context)
-        setTimer(context)
     }
 
     // MARK: - Reading
@@ -180,7 +124,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private var isFull: Bool {
         switch state {
-        case .serving(let active): active.buffer.readableBytes >= limits.uploadBufferBytes
+        case .serving(let active): active.exchange.buffered >= limits.uploadBufferBytes
         case .forwarding: unsentResponses > 0
         case .discarding: false
         }
@@ -194,28 +138,26 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - What the service says
 
-    private func perform(_ action: UploadServerAction, _ context: ChannelHandlerContext) {
-        // An action may arrive late, for an earlier request.
-        guard case .serving(let active) = state, let id = active.id, action.request == id else { return }
+    private func perform(_ action: UploadExchange.Action, _ context: ChannelHandlerContext) {
+        guard case .serving(let active) = state else { return }
         switch action {
-        case .interim(_, let response):
-            write(HTTPResponse(status: .init(code: response.status), headerFields: response.fields), context)
-        case .receive:
-            if active.awaitsContinue {
-                if active.buffer.readableBytes == 0, !active.hasEnded {
-                    write(HTTPResponse(status: .continue), context)
-                }
-                change { $0.awaitsContinue = false }
-            }
-            change { $0.isContentRequested = true }
-            deliver(context)
-        case .respond(_, let response): respond(response, context)
-        case .close:
-            state = .discarding
-            report(active, nil, context)
-            context.close(promise: nil)
-        case .store: break
+        case .interim(let status, let fields):
+            write(HTTPResponse(status: .init(code: status), headerFields: fields), context)
+        case .respond(let response): respond(response, context)
+        case .close: end(active, context)
+        case .taken: releaseRead(context)
+        case .timeOut:
+            active.exchange.disconnect()
+            respond(.message(408, "The content arrives too slowly."), context)
         }
+    }
+
+    /// Closes the connection without a response.
+    private func end(_ active: ActiveRequest, _ context: ChannelHandlerContext) {
+        active.exchange.stop()
+        state = .discarding
+        report(active, nil, context)
+        context.close(promise: nil)
     }
 
     /// Writes an interim response, through the `RequestHandler`, which tracks unsent bytes.
@@ -226,7 +168,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Writes the final response. If content is missing, the connection closes: the rest can't be told from a request.
     private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext) {
         guard case .serving(let active) = state else { return }
-        let hasAll = active.hasEnded || active.traits.contentLength == 0
+        let hasAll = active.exchange.hasEnded || active.traits.contentLength == 0
         let keepsAlive = hasAll && active.traits.keepsAlive
         var fields = response.fields
         fields[.date] = configuration.now().headerValue
@@ -234,8 +176,8 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if response.status != 204 { fields[.contentLength] = String(response.content.count) }
         let head = HTTPResponse(status: .init(code: response.status), headerFields: fields)
         // The end of a request without content may follow; the next handler ignores it.
+        active.exchange.stop()
         state = keepsAlive ? .forwarding : .discarding
-        setTimer(context)
         if !keepsAlive { context.fireUserInboundEventTriggered(Delegation.endsConnection) }
         releaseRead(context)
         let channel = context.channel
@@ -261,7 +203,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 status: status ?? 0,
                 range: nil,
                 bytesSent: 0,
-                bytesReceived: active.received,
+                bytesReceived: active.exchange.received,
                 duration: .nanoseconds((context.eventLoop.now - active.start).nanoseconds),
                 ending: status == nil ? .disconnected : .complete
             )
@@ -271,18 +213,13 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: - The end of a connection
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard case .serving(let active) = state, !active.hasEnded else {
+        guard case .serving(let active) = state, !active.exchange.hasEnded else {
             return context.fireErrorCaught(error)
         }
         if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
-        giveUp(active)
-        if error is HTTPParserError, context.channel.isActive {
-            respond(.message(400, "The content is not valid."), context)
-        } else {
-            state = .discarding
-            report(active, nil, context)
-            context.close(promise: nil)
-        }
+        active.exchange.disconnect()
+        guard error is HTTPParserError, context.channel.isActive else { return end(active, context) }
+        respond(.message(400, "The content is not valid."), context)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -296,53 +233,9 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func abandon(_ context: ChannelHandlerContext) {
         guard case .serving(let active) = state else { return }
+        active.exchange.disconnect()
+        active.exchange.stop()
         state = .discarding
-        setTimer(context)
         report(active, nil, context)
-        giveUp(active)
-    }
-
-    /// Reports the end of the connection to the service, after the last received content.
-    private func giveUp(_ active: ActiveRequest) {
-        guard let id = active.id else { return }
-        if active.buffer.readableBytes > 0 {
-            service.handle(.content(id, Array(active.buffer.readableBytesView)))
-        }
-        service.handle(.disconnected(id))
-    }
-
-    /// Schedules the next throughput check. An earlier timer stays; it reschedules itself.
-    private func setTimer(_ context: ChannelHandlerContext) {
-        guard case .serving(let active) = state else {
-            timer?.task.cancel()
-            timer = nil
-            return
-        }
-        guard let deadline = active.throughput.deadline else { return }
-        if let timer, timer.deadline <= deadline { return }
-        timer?.task.cancel()
-        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
-            self.timer = nil
-            self.timeAdvanced(context)
-        }
-        timer = (deadline, task)
-    }
-
-    private func timeAdvanced(_ context: ChannelHandlerContext) {
-        var isTooSlow = false
-        change { isTooSlow = $0.throughput.isTooSlow(at: context.eventLoop.now) }
-        guard isTooSlow, case .serving(let active) = state else { return setTimer(context) }
-        giveUp(active)
-        respond(.message(408, "The content arrives too slowly."), context)
-    }
-}
-
-extension UploadServerAction {
-    /// The request of the action.
-    fileprivate var request: UploadRequestID? {
-        switch self {
-        case .interim(let id, _), .receive(let id), .respond(let id, _), .close(let id): id
-        case .store: nil
-        }
     }
 }

@@ -2,9 +2,9 @@ import HTTPTypes
 import TransferProtocol
 
 /// An upload that was recovered at startup.
-public struct RecoveredUpload: Hashable, Sendable {
+package struct RecoveredUpload: Hashable, Sendable {
     /// The progress of an upload.
-    public enum State: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
         /// This many bytes are durable.
         case receiving(length: Int64)
         /// It has ended.
@@ -12,18 +12,11 @@ public struct RecoveredUpload: Hashable, Sendable {
     }
 
     /// The token of the upload.
-    public var token: UploadToken
+    package var token: UploadToken
     /// The metadata from its creation.
-    public var record: UploadRecord
+    package var record: UploadRecord
     /// Its progress.
-    public var state: State
-
-    /// Makes a recovered upload.
-    public init(token: UploadToken, record: UploadRecord, state: State) {
-        self.token = token
-        self.record = record
-        self.state = state
-    }
+    package var state: State
 }
 
 /// The state machine of all uploads of a server: consumes events and returns actions, without side effects.
@@ -31,9 +24,9 @@ public struct RecoveredUpload: Hashable, Sendable {
 /// Supports the interop versions of `UploadDialect` (draft-ietf-httpbis-resumable-upload). A request without a
 /// supported version is a plain upload: its content is stored but can't be resumed. The executor performs the actions
 /// in order and feeds back the result of each store command.
-public struct UploadCore: Sendable {
+package struct UploadCore: Sendable {
     /// An event.
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         /// The head of a request arrived. `token` is a fresh one, for an upload that the request may create.
         case request(UploadRequestID, UploadRequest, token: UploadToken)
         /// Part of the content requested by `receive`.
@@ -59,7 +52,7 @@ public struct UploadCore: Sendable {
     private(set) var abandoned: [UploadToken] = []
 
     /// Makes the core with the recovered uploads. `location` returns the path of an upload's URL.
-    public init(
+    package init(
         policy: UploadPolicy,
         recovered: [RecoveredUpload],
         now: UploadInstant,
@@ -79,7 +72,7 @@ public struct UploadCore: Sendable {
     }
 
     /// The number of uploads.
-    public var count: Int { uploads.count }
+    package var count: Int { uploads.count }
 
     /// The number of current requests.
     var requestCount: Int { owners.count }
@@ -88,7 +81,7 @@ public struct UploadCore: Sendable {
     func keeps(_ token: UploadToken) -> Bool { uploads[token] != nil }
 
     /// Handles an event and returns the resulting actions.
-    public mutating func handle(_ event: Event, at now: UploadInstant) -> [UploadServerAction] {
+    package mutating func handle(_ event: Event, at now: UploadInstant) -> [UploadServerAction] {
         abandoned = []
         switch event {
         case .request(let id, let request, let token):

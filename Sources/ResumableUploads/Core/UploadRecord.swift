@@ -2,61 +2,42 @@ import HTTPSemantics
 import TransferProtocol
 
 /// The destination file of an upload.
-public struct UploadTarget: Hashable, Sendable {
+package struct UploadTarget: Hashable, Sendable {
     /// The name of the file in the folder for uploads; one component.
-    public var name: String
+    package var name: String
     /// The path of its URL, percent-encoded.
-    public var location: String
+    package var location: String
 
     /// Makes a target.
-    public init(name: String, location: String) {
+    package init(name: String, location: String) {
         self.name = name
         self.location = location
     }
 }
 
 /// The metadata of an upload, fixed at its creation.
-public struct UploadRecord: Hashable, Sendable {
+package struct UploadRecord: Hashable, Sendable {
     /// The destination file.
-    public var target: UploadTarget
+    package var target: UploadTarget
     /// The dialect of the creation; `nil` for a plain upload, which can't be resumed.
-    public var dialect: UploadDialect?
+    package var dialect: UploadDialect?
     /// The length of the representation in bytes, if known.
-    public var length: Int64?
+    package var length: Int64?
     /// The digest that the representation must have, if the client sent one.
-    public var digest: ReprDigest?
+    package var digest: ReprDigest?
     /// Whether the file must not exist yet (`If-None-Match: *`).
-    public var isOnlyNew: Bool
+    package var isOnlyNew: Bool
     /// `If-Match` of the creation, compared with the file in place when the upload begins and ends (RFC 9110, section
     /// 13.1.1).
-    public var ifMatch: String?
+    package var ifMatch: String?
     /// The time of the creation, in seconds since 1970.
-    public var created: Int64
-
-    /// Makes a record.
-    public init(
-        target: UploadTarget,
-        dialect: UploadDialect?,
-        length: Int64?,
-        digest: ReprDigest?,
-        isOnlyNew: Bool,
-        ifMatch: String? = nil,
-        created: Int64
-    ) {
-        self.target = target
-        self.dialect = dialect
-        self.length = length
-        self.digest = digest
-        self.isOnlyNew = isOnlyNew
-        self.ifMatch = ifMatch
-        self.created = created
-    }
+    package var created: Int64
 }
 
 /// The target's response to a complete upload. Kept for a client that lost it.
-public struct UploadOutcome: Hashable, Sendable {
+package struct UploadOutcome: Hashable, Sendable {
     /// The result for the target.
-    public enum Status: Int, Hashable, Sendable {
+    package enum Status: Int, Hashable, Sendable {
         /// The file is new.
         case created = 201
         /// The file replaced another.
@@ -70,19 +51,12 @@ public struct UploadOutcome: Hashable, Sendable {
     }
 
     /// The result for the target.
-    public var status: Status
+    package var status: Status
     /// The bytes of the upload.
-    public var length: Int64
+    package var length: Int64
     /// The SHA-256 of these bytes.
-    public var digest: ReprDigest
-
-    /// Makes an outcome.
-    public init(status: Status, length: Int64, digest: ReprDigest) {
-        self.status = status
-        self.length = length
-        self.digest = digest
-    }
+    package var digest: ReprDigest
 
     /// Whether the file is at its destination.
-    public var isSuccess: Bool { status == .created || status == .replaced }
+    package var isSuccess: Bool { status == .created || status == .replaced }
 }

@@ -3,9 +3,9 @@ import HTTPTypes
 import TransferProtocol
 
 /// The head of a request, reduced to what uploads need.
-public struct UploadRequest: Hashable, Sendable {
+package struct UploadRequest: Hashable, Sendable {
     /// The resource that the request target identifies.
-    public enum Resource: Hashable, Sendable {
+    package enum Resource: Hashable, Sendable {
         /// A file that can be uploaded.
         case target(UploadTarget)
         /// An upload resource, existing or not.
@@ -13,34 +13,34 @@ public struct UploadRequest: Hashable, Sendable {
     }
 
     /// The resource.
-    public var resource: Resource
+    package var resource: Resource
     /// The method.
-    public var method: HTTPRequest.Method
+    package var method: HTTPRequest.Method
     /// The dialect of the request; `nil` for none or an unsupported one.
-    public var dialect: UploadDialect?
+    package var dialect: UploadDialect?
     /// The upload fields, in that dialect.
-    public var fields: UploadFields
+    package var fields: UploadFields
     /// Whether the fields of any dialect mark the content as incomplete.
-    public var isPartial: Bool
+    package var isPartial: Bool
     /// The content length, if declared; 0 without content.
-    public var contentLength: Int64?
+    package var contentLength: Int64?
     /// The media type in lower case without its parameters.
-    public var contentType: String?
+    package var contentType: String?
     /// The digest of the full representation.
-    public var digest: ReprDigest?
+    package var digest: ReprDigest?
     /// The digest of the content of this request (`Content-Digest`, RFC 9530, section 2).
-    public var contentDigest: ReprDigest?
+    package var contentDigest: ReprDigest?
     /// Whether the target must not exist: `If-None-Match: *`. A list of tags and `If-Unmodified-Since` count too: they
     /// hold when there is no target (RFC 9110, sections 13.1.2 and 13.1.4), and validators of the target aren't known
     /// here.
-    public var isOnlyNew: Bool
+    package var isOnlyNew: Bool
     /// The state that the target must have: `If-Match` (RFC 9110, section 13.1.1).
     var ifMatch: String?
     /// Whether the content is a range (`Content-Range`; RFC 9110, section 14.5) or has a content coding.
-    public var content: Content
+    package var content: Content
 
     /// How the content relates to the representation.
-    public enum Content: Hashable, Sendable {
+    package enum Content: Hashable, Sendable {
         /// The bytes themselves.
         case plain
         /// A range, which PUT doesn't support.
@@ -50,7 +50,7 @@ public struct UploadRequest: Hashable, Sendable {
     }
 
     /// Parses a head. `contentLength` comes from the framing: 0 without content, `nil` when chunked.
-    public init(resource: Resource, method: HTTPRequest.Method, fields: HTTPFields, contentLength: Int64?) {
+    package init(resource: Resource, method: HTTPRequest.Method, fields: HTTPFields, contentLength: Int64?) {
         self.resource = resource
         self.method = method
         // A negative length is invalid and is refused as too large.

@@ -3,23 +3,23 @@ import HTTPTypes
 import TransferProtocol
 
 /// A response of the upload server.
-public struct UploadResponse: Hashable, Sendable {
+package struct UploadResponse: Hashable, Sendable {
     /// The status, 104 or 200 to 599.
-    public var status: Int
+    package var status: Int
     /// The fields, except framing and `Date`.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The content.
-    public var content: [UInt8]
+    package var content: [UInt8]
 
     /// Makes a response.
-    public init(_ status: Int, _ fields: HTTPFields = [:], content: [UInt8] = []) {
+    package init(_ status: Int, _ fields: HTTPFields = [:], content: [UInt8] = []) {
         self.status = status
         self.fields = fields
         self.content = content
     }
 
     /// A response with a sentence as content.
-    public static func message(_ status: Int, _ sentence: String) -> UploadResponse {
+    package static func message(_ status: Int, _ sentence: String) -> UploadResponse {
         UploadResponse(
             status,
             [.contentType: "text/plain; charset=utf-8"],
@@ -79,12 +79,7 @@ public struct UploadResponse: Hashable, Sendable {
 
 extension HTTPField.Name {
     /// `Accept-Patch` (RFC 5789, section 3.1).
-    static let acceptPatch = name("Accept-Patch")
+    static let acceptPatch = registered("Accept-Patch")
     /// `Content-Digest` (RFC 9530, section 2).
-    static let contentDigest = name("Content-Digest")
-
-    private static func name(_ name: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(name) else { preconditionFailure("“\(name)” is no field name") }
-        return name
-    }
+    static let contentDigest = registered("Content-Digest")
 }

@@ -2,15 +2,15 @@ import HTTPSemantics
 import TransferProtocol
 
 /// Identifies one request, from its head to its response; unique within a server.
-public struct UploadRequestID: Hashable, Sendable {
+package struct UploadRequestID: Hashable, Sendable {
     let number: UInt64
 
     /// Makes the ID of a request.
-    public init(_ number: UInt64) { self.number = number }
+    package init(_ number: UInt64) { self.number = number }
 }
 
 /// A store command for one upload. At most one per upload is in progress.
-public enum UploadStoreCommand: Hashable, Sendable {
+package enum UploadStoreCommand: Hashable, Sendable {
     /// Create the upload, empty. Once it succeeds, a durable one is recovered after a crash.
     case create(UploadRecord, isDurable: Bool)
     /// Write bytes at the end, which is at `offset`.
@@ -28,7 +28,7 @@ public enum UploadStoreCommand: Hashable, Sendable {
 }
 
 /// The result of a store command.
-public enum UploadStoreResult: Hashable, Sendable {
+package enum UploadStoreResult: Hashable, Sendable {
     /// The command succeeded.
     case done
     /// The file is at its destination, or was rejected permanently; the outcome is durable.
@@ -42,7 +42,7 @@ public enum UploadStoreResult: Hashable, Sendable {
 }
 
 /// Why a store command failed.
-public enum UploadStoreFailure: Hashable, Sendable {
+package enum UploadStoreFailure: Hashable, Sendable {
     /// The disk is full.
     case noSpace
     /// The disk failed.
@@ -56,7 +56,7 @@ public enum UploadStoreFailure: Hashable, Sendable {
 }
 
 /// An action of the executor.
-public enum UploadServerAction: Hashable, Sendable {
+package enum UploadServerAction: Hashable, Sendable {
     /// Send an interim response.
     case interim(UploadRequestID, UploadResponse)
     /// Deliver the next content of the request, or its end.

@@ -21,14 +21,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     private struct ActiveRequest {
         let method: HTTPRequest.Method
-        var id: UploadRequestID?
-        var upload: UploadToken?
-        var buffer = ByteBuffer()
-        var hasEnded = false
-        var isContentRequested = false
-        var expectsContinue: Bool
-        /// Whether the client waits for a 100 before it sends content.
-        var awaitsContinue: Bool
+        let exchange: UploadExchange
         /// Whether the connection closes after the response.
         var endsConnection: Bool
     }
@@ -38,7 +31,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         case forwarding
         case serving(ActiveRequest)
         /// The response was sent; up to this many bytes of remaining content are discarded.
-        case discarding(Int)
+        case discarding(UploadExchange, Int)
         case closed
     }
 
@@ -55,20 +48,11 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private var isDelivering = false
     /// Whether the connection closes when the remaining content has been discarded.
     private var endsConnection = false
-    private var throughput: ThroughputMonitor
-    private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     /// The time limits of responses that the connection hasn't accepted yet, oldest first.
     private var unsent = CircularBuffer<Scheduled<Void>>()
 
     /// Makes the handler of one connection.
-    public init(_ server: ResumableUploadServer) {
-        self.server = server
-        throughput = Self.throughput(server.configuration)
-    }
-
-    private static func throughput(_ limits: ResumableUploadServer.Configuration) -> ThroughputMonitor {
-        ThroughputMonitor(rate: limits.minimumContentRate, window: limits.contentRateWindow)
-    }
+    public init(_ server: ResumableUploadServer) { self.server = server }
 
     private var limits: ResumableUploadServer.Configuration { server.configuration }
 
@@ -110,48 +94,38 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
                 pendingResponses += 1
             }
             context.fireChannelRead(wrapInboundOut(part))
-        case .discarding(let rest):
+        case .discarding(let exchange, let rest):
             switch part {
             case .head: break
             case .body(let content):
-                state = .discarding(rest - content.readableBytes)
-                throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
-                throughput.waitBegan(at: context.eventLoop.now)
+                state = .discarding(exchange, rest - content.readableBytes)
+                exchange.discard(content.readableBytes)
                 if rest < content.readableBytes { close(context) }
             case .end:
+                exchange.stop()
                 state = .forwarding
-                setTimer(context)
                 if endsConnection { close(context) }
             }
-        case .serving:
-            change { active in
-                switch part {
-                case .head: break
-                case .body(var content):
-                    active.awaitsContinue = false
-                    throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
-                    if active.buffer.readableBytes == 0 {
-                        active.buffer = content
-                    } else {
-                        active.buffer.writeBuffer(&content)
-                    }
-                case .end:
-                    throughput.bytesArrived(0, at: context.eventLoop.now)
-                    active.hasEnded = true
-                }
+        case .serving(let active):
+            switch part {
+            case .head: break
+            case .body(let content): active.exchange.contentArrived(content)
+            case .end: active.exchange.contentEnded()
             }
-            deliver(context)
         }
     }
 
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
-        let expectsContinue = UploadHead.expectsContinue(head.headerFields)
-        throughput = Self.throughput(limits)
+        let exchange = UploadExchange(
+            server.service,
+            on: context.eventLoop,
+            expectsContinue: UploadHead.expectsContinue(head.headerFields),
+            throughput: ThroughputMonitor(rate: limits.minimumContentRate, window: limits.contentRateWindow)
+        ) { [unowned self] in perform($0, context) }
         state = .serving(
             ActiveRequest(
                 method: head.method,
-                expectsContinue: expectsContinue,
-                awaitsContinue: expectsContinue,
+                exchange: exchange,
                 endsConnection: UploadHead.endsConnection(head.headerFields)
             )
         )
@@ -159,47 +133,14 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         if let length = head.headerFields[.contentLength], ContentLength.parse(length) == nil {
             return respond(.message(400, "Content-Length is not a number of bytes."), context, thenCloses: true)
         }
-        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let loop = context.eventLoop
-        let begun = server.begin(head, on: context.channel) { action in
-            loop.execute {
-                let (handler, context) = bound.value
-                handler.perform(action, context)
-            }
+        var upload: UploadToken?
+        exchange.start { connection in
+            let begun = server.begin(head, on: context.channel, connection)
+            upload = begun?.upload
+            return begun?.id
         }
-        guard let begun else { return respond(.message(404, "There is no such upload."), context) }
-        change { active in
-            active.id = begun.id
-            active.upload = begun.upload
-        }
-    }
-
-    /// Modifies the current request in place, releasing the state's reference so that its buffer isn't copied.
-    private func change(_ body: (inout ActiveRequest) -> Void) {
-        guard case .serving(var active) = state else { return }
-        state = .forwarding
-        body(&active)
-        state = .serving(active)
-    }
-
-    /// Delivers received content if it was requested.
-    private func deliver(_ context: ChannelHandlerContext) {
-        guard case .serving(let active) = state, let id = active.id else { return }
-        if active.isContentRequested, active.buffer.readableBytes > 0 {
-            let bytes = Array(active.buffer.readableBytesView)
-            change { active in
-                active.buffer = ByteBuffer()
-                active.isContentRequested = false
-            }
-            server.handle(.content(id, bytes))
-        } else if active.isContentRequested, active.hasEnded {
-            change { $0.isContentRequested = false }
-            server.handle(.contentEnded(id))
-        } else if active.isContentRequested, !active.awaitsContinue {
-            throughput.waitBegan(at: context.eventLoop.now)
-        }
-        releaseRead(context)
-        setTimer(context)
+        guard let upload else { return respond(.message(404, "There is no such upload."), context) }
+        exchange.whenRead = { [server] in server.whenRead(upload, $0) }
     }
 
     // MARK: - Reading
@@ -212,7 +153,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private var isFull: Bool {
         if !queue.isEmpty { return true }
         switch state {
-        case .serving(let active): return active.buffer.readableBytes >= limits.bufferBytes
+        case .serving(let active): return active.exchange.buffered >= limits.bufferBytes
         // The response to the next request would be queued as well.
         case .forwarding: return !unsent.isEmpty
         case .discarding, .closed: return false
@@ -241,39 +182,16 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
-    private func perform(_ action: UploadServerAction, _ context: ChannelHandlerContext) {
-        guard case .serving(let active) = state, let id = active.id else { return }
+    private func perform(_ action: UploadExchange.Action, _ context: ChannelHandlerContext) {
         switch action {
-        case .interim(id, let response): write(response.status, response.fields, context)
-        case .receive(id):
-            if active.expectsContinue { continueWhenRead(id, active.upload, context) }
-            change { active in
-                active.expectsContinue = false
-                active.isContentRequested = true
-            }
-            deliver(context)
-        case .respond(id, let response): respond(response, context)
-        case .close(id): close(context)
-        // An action may arrive late, for an earlier request.
-        case .interim, .receive, .respond, .close, .store: break
-        }
-    }
-
-    /// Sends 100 (Continue) once the upload's handler waits for content.
-    private func continueWhenRead(_ id: UploadRequestID, _ upload: UploadToken?, _ context: ChannelHandlerContext) {
-        guard let upload else { return }
-        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let loop = context.eventLoop
-        server.whenRead(upload) {
-            loop.execute {
-                let (handler, context) = bound.value
-                guard case .serving(let active) = handler.state, active.id == id, !active.hasEnded,
-                    active.buffer.readableBytes == 0
-                else { return }
-                handler.change { $0.awaitsContinue = false }
-                handler.write(100, [:], context)
-                handler.deliver(context)
-            }
+        case .interim(let status, let fields): write(status, fields, context)
+        case .respond(let response): respond(response, context)
+        case .close: close(context)
+        case .taken: releaseRead(context)
+        case .timeOut:
+            guard case .serving(let active) = state else { return close(context) }
+            active.exchange.disconnect()
+            respond(.message(408, "The content arrives too slowly."), context, thenCloses: true)
         }
     }
 
@@ -285,9 +203,16 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     /// Sends the final response. Closes the connection afterwards if the client asked for it, or if `thenCloses`.
     private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext, thenCloses: Bool = false) {
         guard case .serving(let active) = state else { return }
-        let closesNow = thenCloses || active.endsConnection && active.hasEnded
+        let hasEnded = active.exchange.hasEnded
+        let closesNow = thenCloses || active.endsConnection && hasEnded
         endsConnection = active.endsConnection
-        state = closesNow ? .closed : active.hasEnded ? .forwarding : .discarding(limits.maximumDiscardedBytes)
+        if closesNow || hasEnded {
+            active.exchange.stop()
+            state = closesNow ? .closed : .forwarding
+        } else {
+            active.exchange.waitForMore()
+            state = .discarding(active.exchange, limits.maximumDiscardedBytes)
+        }
         var fields = response.fields
         let hasContent = ![204, 304].contains(response.status)
         if hasContent { fields[.contentLength] = String(response.content.count) }
@@ -307,48 +232,12 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
             self.unsent.popFirst()?.cancel()
             if closesNow { context.close(promise: nil) } else { self.releaseRead(context) }
         }
-        throughput.waitBegan(at: context.eventLoop.now)
-        setTimer(context)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: end)
         deliverQueue(context)
     }
 
     private func isHTTP1(_ context: ChannelHandlerContext) -> Bool {
         (try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self)) != nil
-    }
-
-    // MARK: - Time
-
-    /// Schedules the next throughput check. An earlier timer stays; it reschedules itself.
-    private func setTimer(_ context: ChannelHandlerContext) {
-        switch state {
-        case .serving, .discarding: break
-        case .forwarding, .closed: return cancelTimer()
-        }
-        guard let deadline = throughput.deadline else { return }
-        if let timer, timer.deadline <= deadline { return }
-        cancelTimer()
-        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
-            self.timer = nil
-            self.timeAdvanced(context)
-        }
-        timer = (deadline, task)
-    }
-
-    private func cancelTimer() {
-        timer?.task.cancel()
-        timer = nil
-    }
-
-    private func timeAdvanced(_ context: ChannelHandlerContext) {
-        guard throughput.isTooSlow(at: context.eventLoop.now) else { return setTimer(context) }
-        switch state {
-        case .serving(let active):
-            giveUp(active)
-            respond(.message(408, "The content arrives too slowly."), context, thenCloses: true)
-        case .discarding: close(context)
-        case .forwarding, .closed: break
-        }
     }
 
     // MARK: - The end of the connection
@@ -358,21 +247,16 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         context.close(promise: nil)
     }
 
-    /// Reports the end of the connection, after the last received content.
     private func abandon() {
-        cancelTimer()
         queue.removeAll()
-        defer { state = .closed }
-        guard case .serving(let active) = state else { return }
-        giveUp(active)
-    }
-
-    private func giveUp(_ active: ActiveRequest) {
-        guard let id = active.id else { return }
-        if active.buffer.readableBytes > 0 {
-            server.handle(.content(id, Array(active.buffer.readableBytesView)))
+        switch state {
+        case .serving(let active):
+            active.exchange.disconnect()
+            active.exchange.stop()
+        case .discarding(let exchange, _): exchange.stop()
+        case .forwarding, .closed: break
         }
-        server.handle(.disconnected(id))
+        state = .closed
     }
 
     /// The connection closed: the upload can be resumed on another one.
@@ -383,10 +267,12 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     /// An invalid request or failed connection ends the current request.
     public func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard case .serving(let active) = state else { return context.fireErrorCaught(error) }
+        guard case .serving(var active) = state else { return context.fireErrorCaught(error) }
         // The invalid part follows the upload, which still gets its response before the connection closes.
-        if active.hasEnded, error is HTTPParserError || error is ByteToMessageDecoderError {
-            return change { $0.endsConnection = true }
+        if active.exchange.hasEnded, error is HTTPParserError || error is ByteToMessageDecoderError {
+            active.endsConnection = true
+            state = .serving(active)
+            return
         }
         close(context)
     }

@@ -67,7 +67,7 @@ public final class ResumableUploadServer: Sendable {
     /// The limits.
     public let configuration: Configuration
     private let forwardingProxy: UploadForwarder
-    private let service: UploadService
+    let service: UploadService
 
     /// Makes the uploads of a server.
     public init(configuration: Configuration = Configuration(), handler: @escaping Handler) {
@@ -154,6 +154,4 @@ public final class ResumableUploadServer: Sendable {
         )
         return upload.map { (id, $0) }
     }
-
-    func handle(_ event: UploadCore.Event) { service.handle(event) }
 }

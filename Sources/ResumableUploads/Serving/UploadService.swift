@@ -8,9 +8,9 @@ import SystemPackage
 /// Executes the actions of an `UploadCore`: store commands on a thread pool, the rest on the connections.
 ///
 /// Thread-safe. The actions of one request are delivered in order.
-public final class UploadService: Sendable {
+package final class UploadService: Sendable {
     /// Receives an action for a request. Called with a lock held, so it must only forward the action.
-    public typealias Connection = @Sendable (UploadServerAction) -> Void
+    package typealias Connection = @Sendable (UploadServerAction) -> Void
 
     private struct State {
         var core: UploadCore
@@ -22,7 +22,7 @@ public final class UploadService: Sendable {
     private let state: Mutex<State>
     private let store: any UploadBackend
     private let now: @Sendable () -> UploadInstant
-    private let sweep: RepeatedTask
+    private let sweep = Mutex<RepeatedTask?>(nil)
 
     /// The interval between checks for expired uploads.
     private static let sweepInterval = TimeAmount.seconds(10)
@@ -38,7 +38,7 @@ public final class UploadService: Sendable {
     ///   - now: Both clocks.
     ///   - location: The path of an upload's URL.
     /// - Throws: `wouldBlock` when another server has the folder, and errors of the file system.
-    public convenience init(
+    package convenience init(
         folder: FilePath,
         policy: UploadPolicy,
         files: any FileSystem = SystemFiles(),
@@ -75,33 +75,18 @@ public final class UploadService: Sendable {
         self.store = store
         self.now = now
         state = Mutex(State(core: UploadCore(policy: policy, recovered: recovered, now: now(), location: location)))
-        let weak = Weak()
-        sweep = MultiThreadedEventLoopGroup.singleton.any().scheduleRepeatedTask(
+        let task = MultiThreadedEventLoopGroup.singleton.any().scheduleRepeatedTask(
             initialDelay: Self.sweepInterval,
             delay: Self.sweepInterval
-        ) { _ in weak.service?.handle(.tick) }
-        weak.service = self
-    }
-
-    /// A weak reference for the timer.
-    private final class Weak: Sendable {
-        private let reference = Mutex(Reference())
-
-        private struct Reference {
-            weak var service: UploadService?
-        }
-
-        var service: UploadService? {
-            get { reference.withLock { $0.service } }
-            set { reference.withLock { $0.service = newValue } }
-        }
+        ) { [weak self] _ in self?.handle(.tick) }
+        sweep.withLock { $0 = task }
     }
 
     /// The number of uploads.
-    public var count: Int { state.withLock { $0.core.count } }
+    package var count: Int { state.withLock { $0.core.count } }
 
     /// Starts a request and returns its ID; `connection` receives its actions, possibly before this returns.
-    public func begin(_ request: UploadRequest, _ connection: @escaping Connection) -> UploadRequestID {
+    package func begin(_ request: UploadRequest, _ connection: @escaping Connection) -> UploadRequestID {
         begin(request, preparing: { _ in }, connection)
     }
 
@@ -125,7 +110,7 @@ public final class UploadService: Sendable {
     }
 
     /// Handles an event.
-    public func handle(_ event: UploadCore.Event) {
+    package func handle(_ event: UploadCore.Event) {
         let now = now()
         state.withLock { state in
             if case .disconnected(let id) = event { state.connections[id] = nil }
@@ -134,8 +119,8 @@ public final class UploadService: Sendable {
     }
 
     /// Stops after the current store commands. Called once, last.
-    public func shutDown() async {
-        sweep.cancel()
+    package func shutDown() async {
+        sweep.withLock { $0 }?.cancel()
         await store.shutDown()
     }
 

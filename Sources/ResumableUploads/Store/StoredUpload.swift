@@ -49,7 +49,7 @@ final class StoredUpload: Sendable {
 
     func perform(_ command: UploadStoreCommand) -> UploadStoreResult {
         state.withLock { state in
-            do throws(Failure) {
+            do {
                 switch command {
                 case .create(let record, let isDurable): try create(record, isDurable, &state)
                 case .append(let bytes, let offset): try append(bytes, offset, &state)
@@ -61,7 +61,7 @@ final class StoredUpload: Sendable {
                 }
                 return .done
             } catch {
-                return .failed(error.storeFailure)
+                return .failed(Failure.storeFailure(error))
             }
         }
     }
@@ -76,37 +76,30 @@ final class StoredUpload: Sendable {
 
     /// Why a command failed.
     private enum Failure: Error {
-        case file(FileError)
         /// The file is shorter than its acknowledged length.
         case lost
         /// The file can't be moved to its destination.
         case refused(UploadStoreFailure)
 
-        var storeFailure: UploadStoreFailure {
-            switch self {
-            case .refused(let failure): failure
-            case .file(let error): [.noSpace, Errno(rawValue: EDQUOT)].contains(error.errno) ? .noSpace : .disk
-            case .lost: .lost
+        /// Converts an error of a command.
+        static func storeFailure(_ error: any Error) -> UploadStoreFailure {
+            switch error {
+            case Failure.refused(let failure): failure
+            case Failure.lost: .lost
+            case let error as FileError: [.noSpace, Errno(rawValue: EDQUOT)].contains(error.errno) ? .noSpace : .disk
+            default: .disk
             }
         }
     }
 
-    private func file<Value>(_ body: () throws(FileError) -> Value) throws(Failure) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw .file(error)
-        }
-    }
-
-    private func create(_ record: UploadRecord, _ isDurable: Bool, _ state: inout State) throws(Failure) {
+    private func create(_ record: UploadRecord, _ isDurable: Bool, _ state: inout State) throws {
         // Also checked at the end; checking here spares the client a useless upload.
         let target = folder.appending(record.target.name)
-        let there = try file { () throws(FileError) in try files.kind(of: target) }
-        guard holds(record, for: target, there) else { throw .refused(.preconditionFailed) }
-        if let there, there != .regular { throw .refused(.notReplaceable) }
+        let there = try files.kind(of: target)
+        guard holds(record, for: target, there) else { throw Failure.refused(.preconditionFailed) }
+        if let there, there != .regular { throw Failure.refused(.notReplaceable) }
         state.isDurable = isDurable
-        state.data = try file { () throws(FileError) in try files.open(dataPath, .creating) }
+        state.data = try files.open(dataPath, .creating)
         state.hasher = SHA256()
         let summary = UploadLog.Summary(record: record)
         state.summary = summary
@@ -123,52 +116,50 @@ final class StoredUpload: Sendable {
     }
 
     /// Starts a fresh log. Also makes earlier names in the folder durable.
-    private func writeLog(_ summary: UploadLog.Summary, _ state: inout State) throws(Failure) {
+    private func writeLog(_ summary: UploadLog.Summary, _ state: inout State) throws {
         state.log?.close()
         state.log = nil
-        state.log = try file { () throws(FileError) in
-            try DurableLog.replace(logPath, UploadLog.format, with: summary.entries.map(\.record), in: files)
-        }
+        state.log = try DurableLog.replace(logPath, UploadLog.format, with: summary.entries.map(\.record), in: files)
         state.summary = summary
     }
 
-    private func append(_ bytes: [UInt8], _ offset: Int64, _ state: inout State) throws(Failure) {
+    private func append(_ bytes: [UInt8], _ offset: Int64, _ state: inout State) throws {
         let data = try openData(&state)
         precondition(offset == state.length, "Bytes are appended at the end")
-        try file { () throws(FileError) in try data.write(bytes, at: offset) }
+        try data.write(bytes, at: offset)
         state.length += Int64(bytes.count)
         state.hasher?.update(bytes)
     }
 
-    private func checkpoint(_ total: Int64?, _ state: inout State) throws(Failure) {
-        guard var summary = state.summary else { throw .lost }
+    private func checkpoint(_ total: Int64?, _ state: inout State) throws {
+        guard var summary = state.summary else { throw Failure.lost }
         let data = try openData(&state)
-        try file { () throws(FileError) in try data.synchronizeData() }
+        try data.synchronizeData()
         summary.length = state.length
         summary.record.length = total
         try note(.checkpoint(length: state.length, total: total), summary, &state)
     }
 
     /// Appends to the log, or rewrites it when it is closed or long.
-    private func note(_ entry: UploadLog.Entry, _ summary: UploadLog.Summary, _ state: inout State) throws(Failure) {
+    private func note(_ entry: UploadLog.Entry, _ summary: UploadLog.Summary, _ state: inout State) throws {
         guard let log = state.log, log.size < UploadLog.maximumSize else { return try writeLog(summary, &state) }
-        try file { () throws(FileError) in try log.append(entry.record) }
+        try log.append(entry.record)
         state.summary = summary
     }
 
-    private func openData(_ state: inout State) throws(Failure) -> any OpenFile {
+    private func openData(_ state: inout State) throws -> any OpenFile {
         if let data = state.data { return data }
-        let data = try file { () throws(FileError) in try files.open(dataPath, .existing) }
+        let data = try files.open(dataPath, .existing)
         state.data = data
         return data
     }
 
     // MARK: - The end
 
-    private func finish(_ state: inout State, expecting named: ReprDigest?) throws(Failure) -> UploadOutcome {
-        guard var summary = state.summary else { throw .lost }
+    private func finish(_ state: inout State, expecting named: ReprDigest?) throws -> UploadOutcome {
+        guard var summary = state.summary else { throw Failure.lost }
         let data = try openData(&state)
-        try file { () throws(FileError) in try data.synchronizeData() }
+        try data.synchronizeData()
         let digest = try digest(&state)
         summary.length = state.length
         summary.record.length = state.length
@@ -177,7 +168,7 @@ final class StoredUpload: Sendable {
             outcome = try place(outcome, summary, &state)
         }
         try conclude(outcome, summary, &state)
-        if !outcome.isSuccess { try file { () throws(FileError) in try files.remove(dataPath) } }
+        if !outcome.isSuccess { try files.remove(dataPath) }
         return outcome
     }
 
@@ -186,11 +177,11 @@ final class StoredUpload: Sendable {
         _ outcome: UploadOutcome,
         _ summary: UploadLog.Summary,
         _ state: inout State
-    ) throws(Failure) -> UploadOutcome {
+    ) throws -> UploadOutcome {
         let name = summary.record.target.name
-        return try store.withTarget(name) { () throws(Failure) in
+        return try store.withTarget(name) {
             let target = folder.appending(name)
-            let there = try file { () throws(FileError) in try files.kind(of: target) }
+            let there = try files.kind(of: target)
             var outcome = outcome
             outcome.status =
                 switch there {
@@ -203,8 +194,8 @@ final class StoredUpload: Sendable {
             var summary = summary
             summary.finishing = outcome
             if state.isDurable { try note(.finishing(outcome), summary, &state) }
-            try file { () throws(FileError) in try files.rename(dataPath, to: target) }
-            try file { () throws(FileError) in try files.synchronizeFolder(folder) }
+            try files.rename(dataPath, to: target)
+            try files.synchronizeFolder(folder)
             return outcome
         }
     }
@@ -214,22 +205,22 @@ final class StoredUpload: Sendable {
         _ outcome: UploadOutcome,
         _ summary: UploadLog.Summary,
         _ state: inout State
-    ) throws(Failure) {
+    ) throws {
         var summary = summary
         summary.completed = outcome
         if state.isDurable { try note(.completed(outcome), summary, &state) }
         release(&state)
     }
 
-    private func digest(_ state: inout State) throws(Failure) -> ReprDigest {
+    private func digest(_ state: inout State) throws -> ReprDigest {
         var hasher = state.hasher ?? SHA256()
         if state.hasher == nil {
             let data = try openData(&state)
             var offset: Int64 = 0
             while offset < state.length {
                 let count = Int(min(Int64(Self.pieceBytes), state.length - offset))
-                let piece = try file { () throws(FileError) in try data.read(count, at: offset) }
-                guard piece.count == count else { throw .lost }
+                let piece = try data.read(count, at: offset)
+                guard piece.count == count else { throw Failure.lost }
                 hasher.update(piece)
                 offset += Int64(count)
             }
@@ -244,27 +235,27 @@ final class StoredUpload: Sendable {
     // MARK: - After a failure or a crash
 
     /// Returns the files to the last checkpoint. Completes a pending rename.
-    private func restore(_ state: inout State) throws(Failure) -> UploadStoreResult {
-        guard let summary = state.summary else { throw .lost }
+    private func restore(_ state: inout State) throws -> UploadStoreResult {
+        guard let summary = state.summary else { throw Failure.lost }
         release(&state)
         if let outcome = summary.completed {
             // The log may not be durable; a rewritten one is.
             try writeLog(summary, &state)
             release(&state)
-            if !outcome.isSuccess, try kindOfData() != nil {
-                try file { () throws(FileError) in try files.remove(dataPath) }
+            if !outcome.isSuccess, try files.kind(of: dataPath) != nil {
+                try files.remove(dataPath)
             }
             return .finished(outcome)
         }
-        let isThere = try kindOfData() != nil
+        let isThere = try files.kind(of: dataPath) != nil
         if let outcome = summary.finishing {
             return .finished(try finishAgain(outcome, summary, isThere: isThere, &state))
         }
-        guard isThere, try sizeOfData(&state) >= summary.length else { throw .lost }
+        guard isThere, try sizeOfData(&state) >= summary.length else { throw Failure.lost }
         // The log goes first: a failed append may describe bytes that are truncated here.
         try writeLog(summary, &state)
         let data = try openData(&state)
-        try file { () throws(FileError) in try data.resize(to: summary.length) }
+        try data.resize(to: summary.length)
         state.length = summary.length
         state.hasher = summary.length == 0 ? SHA256() : nil
         return .restored(length: summary.length)
@@ -276,30 +267,25 @@ final class StoredUpload: Sendable {
         _ summary: UploadLog.Summary,
         isThere: Bool,
         _ state: inout State
-    ) throws(Failure) -> UploadOutcome {
+    ) throws -> UploadOutcome {
         var outcome = noted
         if isThere {
-            if try sizeOfData(&state) != noted.length { throw .lost }
+            if try sizeOfData(&state) != noted.length { throw Failure.lost }
             outcome = try place(noted, summary, &state)
         } else {
             try writeLog(summary, &state)
-            try file { () throws(FileError) in try files.synchronizeFolder(folder) }
+            try files.synchronizeFolder(folder)
         }
         var completed = summary
         completed.completed = outcome
         try writeLog(completed, &state)
         release(&state)
-        if !outcome.isSuccess { try file { () throws(FileError) in try files.remove(dataPath) } }
+        if !outcome.isSuccess { try files.remove(dataPath) }
         return outcome
     }
 
-    private func kindOfData() throws(Failure) -> FileKind? {
-        try file { () throws(FileError) in try files.kind(of: dataPath) }
-    }
-
-    private func sizeOfData(_ state: inout State) throws(Failure) -> Int64 {
-        let data = try openData(&state)
-        return try file { () throws(FileError) in try data.size() }
+    private func sizeOfData(_ state: inout State) throws -> Int64 {
+        try openData(&state).size()
     }
 
     private func release(_ state: inout State) {
@@ -310,13 +296,11 @@ final class StoredUpload: Sendable {
     }
 
     /// Removes the log first: data without a log is garbage.
-    private func remove(_ state: inout State) throws(Failure) {
+    private func remove(_ state: inout State) throws {
         release(&state)
         for path in [logPath, dataPath] {
-            try file { () throws(FileError) in
-                if try files.kind(of: path) != nil { try files.remove(path) }
-            }
+            if try files.kind(of: path) != nil { try files.remove(path) }
         }
-        try file { () throws(FileError) in try files.synchronizeFolder(inside) }
+        try files.synchronizeFolder(inside)
     }
 }

@@ -1,6 +1,7 @@
 import DurableFiles
 import HTTPSemantics
 import TransferProtocol
+import Units
 
 /// The log next to the data of an upload.
 enum UploadLog {
@@ -93,7 +94,7 @@ enum UploadLog {
         return UploadOutcome(status: status, length: length, digest: digest)
     }
 
-    /// The fields of a record: a name byte, a four-byte value length, the value.
+    /// The fields of a record.
     private enum Field: UInt8 {
         case name = 1
         case location = 2
@@ -106,12 +107,9 @@ enum UploadLog {
     }
 
     private static func encode(_ record: UploadRecord) -> [UInt8] {
-        var bytes: [UInt8] = []
+        var fields: [(UInt8, [UInt8])] = []
         func add(_ field: Field, _ value: [UInt8]?) {
-            guard let value else { return }
-            bytes.append(field.rawValue)
-            bytes.appendLittleEndian(UInt32(value.count))
-            bytes += value
+            if let value { fields.append((field.rawValue, value)) }
         }
         add(.name, Array(record.target.name.utf8))
         add(.location, Array(record.target.location.utf8))
@@ -121,11 +119,11 @@ enum UploadLog {
         add(.onlyNew, record.isOnlyNew ? [] : nil)
         add(.ifMatch, record.ifMatch.map { Array($0.utf8) })
         add(.created, encode([UInt64(bitPattern: record.created)]))
-        return bytes
+        return FieldList.encode(fields)
     }
 
     private static func decodeRecord(_ bytes: [UInt8]) -> UploadRecord? {
-        var rest = bytes[...]
+        guard let fields = FieldList.decode(bytes[...]) else { return nil }
         var record = UploadRecord(
             target: UploadTarget(name: "", location: ""),
             dialect: nil,
@@ -134,12 +132,8 @@ enum UploadLog {
             isOnlyNew: false,
             created: 0
         )
-        while let name = rest.popFirst() {
-            guard rest.count >= 4 else { return nil }
-            let count = Int(rest.prefix(4).littleEndianNumber)
-            guard rest.count >= 4 + count else { return nil }
-            let value = Array(rest.dropFirst(4).prefix(count))
-            rest = rest.dropFirst(4 + count)
+        for (name, bytes) in fields {
+            let value = Array(bytes)
             let number = decode(value, count: 1)?.first
             switch Field(rawValue: name) {
             case .name: record.target.name = String(decoding: value, as: UTF8.self)

@@ -8,9 +8,9 @@ import SystemPackage
 /// An offset may be acknowledged when `checkpoint` has returned: the bytes and a log record are durable. A crash
 /// between any two file system calls keeps every acknowledgement valid. All calls block. Different uploads can be used
 /// concurrently, each by one caller at a time.
-public final class UploadStore: Sendable {
+package final class UploadStore: Sendable {
     /// The name of the store's subfolder, in the folder for complete files.
-    public static let folderName = ".squall-uploads"
+    package static let folderName = ".squall-uploads"
 
     let files: any FileSystem
     /// The folder for complete files.
@@ -34,7 +34,7 @@ public final class UploadStore: Sendable {
     /// a complete file, for `If-Match`, or `nil` without a file; by default no file has a tag.
     ///
     /// - Throws: `wouldBlock` when another server has it, and errors of the file system.
-    public init(
+    package init(
         folder: FilePath,
         in files: any FileSystem,
         entityTag: @escaping @Sendable (FilePath) -> EntityTag? = { _ in nil }
@@ -57,7 +57,7 @@ public final class UploadStore: Sendable {
     }
 
     /// Closes the store. Called once, last.
-    public func close() {
+    package func close() {
         let all = uploads.withLock { uploads in
             defer { uploads = [:] }
             return Array(uploads.values)
@@ -69,7 +69,7 @@ public final class UploadStore: Sendable {
     /// Recovers the uploads of an earlier run, truncated to their last checkpoint, and removes garbage.
     ///
     /// Removes an upload that lost acknowledged bytes. Leaves uploads of newer versions unchanged.
-    public func recover() throws(FileError) -> [RecoveredUpload] {
+    package func recover() throws(FileError) -> [RecoveredUpload] {
         var recovered: [RecoveredUpload] = []
         var kept: Set<String> = ["lock"]
         let names = try files.names(in: inside).sorted()
@@ -129,7 +129,7 @@ public final class UploadStore: Sendable {
     }
 
     /// Executes a command for an upload.
-    public func perform(_ command: UploadStoreCommand, for token: UploadToken) -> UploadStoreResult {
+    package func perform(_ command: UploadStoreCommand, for token: UploadToken) -> UploadStoreResult {
         let upload = uploads.withLock { uploads -> StoredUpload in
             if case .remove = command {
                 return uploads.removeValue(forKey: token) ?? StoredUpload(token, in: self)

@@ -105,7 +105,7 @@ struct GetCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure.failed("can't watch for signals: \(error)")
         }
-        let client = TransferClient(configuration: configuration)
+        let client = TransferEngine(configuration: configuration)
         if contentDisposition || skipComplete {
             let file = await remoteFile(request, client, interrupt)
             if contentDisposition, let name = file?.name {
@@ -119,8 +119,8 @@ struct GetCommand: AsyncParsableCommand {
         }
         let live = LiveProgress()
         let format = events
-        let download = Task { () async -> Result<DownloadSummary, DownloadError> in
-            do throws(DownloadError) {
+        let download = Task { () async -> Result<TransferSummary, TransferError> in
+            do throws(TransferError) {
                 let summary = try await client.download(request, to: destination) { event in
                     switch format {
                     case .json: EventFormat.writeJSON(TransferReport(event))
@@ -143,7 +143,7 @@ struct GetCommand: AsyncParsableCommand {
     /// What the server tells before the download; a failure is that of the download, which comes next.
     private func remoteFile(
         _ request: DownloadRequest,
-        _ client: TransferClient,
+        _ client: TransferEngine,
         _ interrupt: Interrupt
     ) async -> RemoteFile? {
         let (attempts, question) = (attempts, request)
@@ -168,7 +168,7 @@ struct GetCommand: AsyncParsableCommand {
         return path
     }
 
-    private func report(_ result: Result<DownloadSummary, DownloadError>, _ destination: FilePath)
+    private func report(_ result: Result<TransferSummary, TransferError>, _ destination: FilePath)
         throws(CommandFailure)
     {
         switch result {
@@ -187,33 +187,26 @@ struct GetCommand: AsyncParsableCommand {
             )
         case .failure(let error):
             if events == .json { EventFormat.writeJSON(TransferReport(error)) }
-            throw CommandFailure(code: GetCommand.status(of: error), message: error.sentence)
+            throw CommandFailure(code: ExitStatus(error.disposition), message: error.sentence)
         }
     }
 
-    private static func proof(_ summary: DownloadSummary) -> String {
-        if summary.verified.contains(.caller) { return "as expected" }
-        if summary.verified.contains(.server) { return "as the server says" }
-        guard summary.proof == .validators else { return "not proved" }
+    private static func proof(_ summary: TransferSummary) -> String {
+        guard let details = summary.download else { return "" }
+        if details.verified.contains(.caller) { return "as expected" }
+        if details.verified.contains(.server) { return "as the server says" }
+        guard details.proof == .validators else { return "not proved" }
         let compared =
-            summary.bytesCompared > 0 ? ", and \(Formatting.grouped(summary.bytesCompared)) bytes at joins" : ""
+            details.bytesCompared > 0 ? ", and \(Formatting.grouped(details.bytesCompared)) bytes at joins" : ""
         return "no digest; tag and date agree in all responses\(compared)"
     }
 
     /// Warns on standard error that the file is unverified.
-    private static func warn(of summary: DownloadSummary, _ destination: FilePath) {
-        guard let unverifiedReason = summary.proof.unverifiedReason else { return }
+    private static func warn(of summary: TransferSummary, _ destination: FilePath) {
+        guard let unverifiedReason = summary.download?.proof.unverifiedReason else { return }
         Console.warn(
             "\(destination) is complete as far as HTTP can tell, and not proved: \(unverifiedReason.description)"
         )
-    }
-
-    private static func status(of error: DownloadError) -> ExitStatus {
-        switch error.disposition {
-        case .resumable: .resumable
-        case .final: .failed
-        case .invalidInput: .wrongInput
-        }
     }
 
     private func destination() throws(CommandFailure) -> FilePath {
@@ -223,11 +216,11 @@ struct GetCommand: AsyncParsableCommand {
             }
             return FilePath(output)
         }
-        let parsed: DownloadURL
-        do throws(DownloadURLProblem) {
-            parsed = try DownloadURL(url)
+        let parsed: TransferURL
+        do throws(TransferURLProblem) {
+            parsed = try TransferURL(url)
         } catch {
-            let error = DownloadError.invalidURL(url, error)
+            let error = TransferError.invalidURL(url, error)
             if events == .json { EventFormat.writeJSON(TransferReport(error)) }
             throw .wrongInput(error.sentence)
         }

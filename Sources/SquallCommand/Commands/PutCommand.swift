@@ -94,15 +94,15 @@ struct PutCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure.failed("can't watch for signals: \(error)")
         }
-        let client = TransferClient(configuration: configuration)
+        let client = TransferEngine(configuration: configuration)
         let live = LiveProgress()
         let format = events
         let path = FilePath(file)
-        let upload = Task { () async -> Result<UploadSummary, UploadError> in
-            do throws(UploadError) {
-                let summary = try await client.upload(path, request) { event in
+        let upload = Task { () async -> Result<TransferSummary, TransferError> in
+            do throws(TransferError) {
+                let summary = try await client.upload(client.content(of: path), request) { event in
                     switch format {
-                    case .json: EventFormat.writeJSON(UploadReport(event))
+                    case .json: EventFormat.writeJSON(TransferReport(event))
                     case .text: live.note(event)
                     }
                 }
@@ -129,7 +129,7 @@ struct PutCommand: AsyncParsableCommand {
         return request
     }
 
-    private func report(_ result: Result<UploadSummary, UploadError>) throws(CommandFailure) {
+    private func report(_ result: Result<TransferSummary, TransferError>) throws(CommandFailure) {
         switch result {
         case .success(let summary):
             guard events == .text else { return }
@@ -140,11 +140,11 @@ struct PutCommand: AsyncParsableCommand {
                     \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
                     \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
                     \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
-                    sha256 \(summary.sha256.hexadecimal) (\(summary.proofDescription))
+                    sha256 \(summary.sha256.hexadecimal) (\(summary.upload?.proofDescription ?? ""))
                     """
             )
         case .failure(let error):
-            if events == .json { EventFormat.writeJSON(UploadReport(error)) }
+            if events == .json { EventFormat.writeJSON(TransferReport(error)) }
             throw CommandFailure(code: ExitStatus(error.disposition), message: error.sentence)
         }
     }
@@ -152,7 +152,7 @@ struct PutCommand: AsyncParsableCommand {
 
 extension ExitStatus {
     /// Maps an error's disposition to an exit code.
-    fileprivate init(_ disposition: DownloadError.Disposition) {
+    init(_ disposition: TransferError.Disposition) {
         switch disposition {
         case .resumable: self = .resumable
         case .final: self = .failed

@@ -52,12 +52,12 @@ struct CredentialOptions: ParsableArguments {
     }
 
     /// The credentials, after reading files and possibly prompting for a password.
-    func credentials(forUpload isForUpload: Bool = false) throws(CommandFailure) -> DownloadCredentials {
+    func credentials(forUpload isForUpload: Bool = false) throws(CommandFailure) -> RequestCredentials {
         let fields = try fields(isForUpload)
         if user != nil, fields.contains(where: \.isAuthorization) {
             throw .wrongInput("--user and the field Authorization are for the same: give one of them")
         }
-        return DownloadCredentials(basic: try basic(), fields: fields, netrc: try logins())
+        return RequestCredentials(basic: try basic(), fields: fields, netrc: try logins())
     }
 
     private func basic() throws(CommandFailure) -> BasicCredentials? {

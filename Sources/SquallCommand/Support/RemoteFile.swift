@@ -17,12 +17,12 @@ struct RemoteFile: Sendable {
 
     /// Asks the server, with the redirects and credentials of `request`; `nil` when it answers with an error.
     ///
-    /// - Throws: A `DownloadError`, after `attempts` connections that failed.
+    /// - Throws: A `TransferError`, after `attempts` connections that failed.
     static func ask(
         for request: DownloadRequest,
-        by client: TransferClient,
+        by client: TransferEngine,
         attempts: Int
-    ) async throws(DownloadError) -> RemoteFile? {
+    ) async throws(TransferError) -> RemoteFile? {
         let head = SingleRequest(
             method: .head,
             url: request.url,
@@ -32,11 +32,11 @@ struct RemoteFile: Sendable {
         )
         for attempt in 1... {
             let told = Mutex<RemoteFile?>(nil)
-            do throws(DownloadError) {
+            do throws(TransferError) {
                 try await client.send(
                     head,
-                    onHead: { (response) async throws(DownloadError) in told.withLock { $0 = RemoteFile(response) } },
-                    onBody: { (_) async throws(DownloadError) in false }
+                    onHead: { (response) async throws(TransferError) in told.withLock { $0 = RemoteFile(response) } },
+                    onBody: { (_) async throws(TransferError) in false }
                 )
                 return told.withLock { $0 }
             } catch .gaveUp where attempt < attempts && told.withLock({ $0 == nil }) {

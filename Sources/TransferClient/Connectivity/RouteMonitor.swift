@@ -54,7 +54,7 @@ public struct RouteMonitor: ConnectivityMonitor {
     }
 
     private func isLoopback(_ host: String) -> Bool {
-        (try? DownloadURL("http://\(host.contains(":") ? "[\(host)]" : host)"))?.isOfLoopback == true
+        (try? TransferURL("http://\(host.contains(":") ? "[\(host)]" : host)"))?.isOfLoopback == true
     }
 
     /// Returns when there is a route to `host`, after `limit`, or when the task is cancelled. Without netlink, and where

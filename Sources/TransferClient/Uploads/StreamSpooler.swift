@@ -49,17 +49,14 @@ final class StreamSpooler: Sendable {
         limit: Int64,
         files: any FileSystem,
         _ worker: FileWorker
-    ) async throws(UploadError) -> SpooledContent where Chunks.Element == [UInt8] {
+    ) async throws(TransferError) -> HashedContent where Chunks.Element == [UInt8] {
         guard !Task.isCancelled else { throw .cancelled }
-        let file = try await UploadError.mapping { () async throws(DownloadError) in
-            try await worker.run { () throws(DownloadError) in
-                try FileCall.run { () throws(FileError) in try files.open(folder, .anonymous) }
-            }
-        }
+        let file = try await worker.run { try files.open(folder, .anonymous) }
         let spooler = StreamSpooler(file, folder, limit: limit, worker)
-        let result = await FirstValue<Result<SpooledContent, UploadError>>.result(orWhenCancelled: .failure(.cancelled))
-        {
-            do throws(UploadError) {
+        let result = await FirstValue<Result<HashedContent, TransferError>>.result(
+            orWhenCancelled: .failure(.cancelled)
+        ) {
+            do throws(TransferError) {
                 return .success(try await spooler.read(chunks))
             } catch {
                 return .failure(error)
@@ -69,7 +66,7 @@ final class StreamSpooler: Sendable {
         return try result.get()
     }
 
-    private func read<Chunks: AsyncSequence>(_ chunks: Chunks) async throws(UploadError) -> SpooledContent
+    private func read<Chunks: AsyncSequence>(_ chunks: Chunks) async throws(TransferError) -> HashedContent
     where Chunks.Element == [UInt8] {
         var iterator = chunks.makeAsyncIterator()
         var pending: [UInt8] = []
@@ -88,13 +85,13 @@ final class StreamSpooler: Sendable {
         }
         if !pending.isEmpty { try await write(pending) }
         let sha256 = state.withLock { $0.hasher.finalize() }
-        return SpooledContent(file, in: folder, length: length, sha256: sha256, worker)
+        return HashedContent(file, in: folder, length: length, sha256: sha256, worker)
     }
 
     /// The next chunk.
     private func next<Iterator: AsyncIteratorProtocol>(
         _ iterator: inout Iterator
-    ) async throws(UploadError) -> [UInt8]? where Iterator.Element == [UInt8] {
+    ) async throws(TransferError) -> [UInt8]? where Iterator.Element == [UInt8] {
         let chunk: [UInt8]?
         do {
             chunk = try await iterator.next()
@@ -106,22 +103,20 @@ final class StreamSpooler: Sendable {
         return chunk
     }
 
-    private func write(_ bytes: [UInt8]) async throws(UploadError) {
-        try await UploadError.mapping { () async throws(DownloadError) in
-            try await worker.run { [self] () throws(DownloadError) in
-                try state.withLock { state throws(DownloadError) in
-                    guard !state.isAbandoned else { throw .cancelled }
-                    try FileCall.run { () throws(FileError) in try file.write(bytes, at: state.length) }
-                    state.length += Int64(bytes.count)
-                    state.hasher.update(bytes)
-                }
+    private func write(_ bytes: [UInt8]) async throws(TransferError) {
+        try await worker.run { [self] in
+            try state.withLock { state in
+                guard !state.isAbandoned else { throw TransferError.cancelled }
+                try file.write(bytes, at: state.length)
+                state.length += Int64(bytes.count)
+                state.hasher.update(bytes)
             }
         }
     }
 
     /// Closes the file and so discards everything read.
     private func abandon() async {
-        _ = try? await worker.run { [self] () throws(DownloadError) in
+        _ = try? await worker.run { [self] in
             state.withLock { state in
                 guard !state.isAbandoned else { return }
                 state.isAbandoned = true

@@ -11,7 +11,7 @@ final class UploadBodyWriter: Sendable {
     private struct State {
         var sent: Int64 = 0
         var hasBegunCompletion = false
-        var failure: UploadError?
+        var failure: TransferError?
         /// Whether the content waits for the first interim response.
         var awaitsInterimResponse: Bool
         /// Whether the content waits for the upload resource to be journalled.
@@ -23,29 +23,40 @@ final class UploadBodyWriter: Sendable {
     private let range: Range<Int64>
     private let completes: Bool
     private let pacer: TransferPacer?
+    private let beforeCompletion: @Sendable () async throws(TransferError) -> Void
+    private let onProgress: @Sendable (Int64) -> Void
     private let state: Mutex<State>
 
     /// The bytes of `range` of the content, at the rate of `pacer`. If `awaitsInterimResponse`, they wait for `release()`.
+    ///
+    /// `beforeCompletion` is called before the last bytes, when all content has been read unchanged, and `onProgress` with
+    /// the offset after each write.
     init(
         _ source: UploadContent,
         _ range: Range<Int64>,
         completes: Bool,
         awaitsInterimResponse: Bool,
-        _ pacer: TransferPacer? = nil
+        _ pacer: TransferPacer? = nil,
+        beforeCompletion: @escaping @Sendable () async throws(TransferError) -> Void,
+        onProgress: @escaping @Sendable (Int64) -> Void
     ) {
         self.source = source
         self.range = range
         self.completes = completes
         self.pacer = pacer
+        self.beforeCompletion = beforeCompletion
+        self.onProgress = onProgress
         state = Mutex(State(awaitsInterimResponse: awaitsInterimResponse))
     }
 
     /// The bytes written to the connection.
     var sent: Int64 { state.withLock { $0.sent } }
+    /// Whether all bytes of the range were written to the connection.
+    var hasSentAll: Bool { sent == Int64(range.count) }
     /// Whether the last bytes, or the end of empty content, were written to the connection.
     var hasBegunCompletion: Bool { state.withLock { $0.hasBegunCompletion } }
     /// Why the content can't be read further.
-    var failure: UploadError? { state.withLock { $0.failure } }
+    var failure: TransferError? { state.withLock { $0.failure } }
 
     /// Stops waiting for a response.
     func release() { change { $0.awaitsInterimResponse = false } }
@@ -54,15 +65,11 @@ final class UploadBodyWriter: Sendable {
     /// Continues sending.
     func resume() { change { $0.isPaused = false } }
 
-    /// Sends the content and its end; stops when the task is cancelled. An error closes the channel, so that the reader
-    /// of the response notices.
-    ///
-    /// `beforeCompletion` is called before the last bytes, when all content has been read unchanged.
+    /// Sends the content and its end; stops when the task is cancelled. After an error of its own it calls `close`, so that
+    /// the reader of the response notices.
     func run(
         through outbound: NIOAsyncChannelOutboundWriter<HTTPRequestPart>,
-        of channel: any Channel,
-        beforeCompletion: @Sendable () async throws(UploadError) -> Void,
-        onProgress: @Sendable (Int64) -> Void
+        close: @Sendable () -> Void
     ) async {
         do {
             var offset = range.lowerBound
@@ -92,11 +99,11 @@ final class UploadBodyWriter: Sendable {
                 try await outbound.write(contentsOf: parts)
                 onProgress(offset)
             } while offset < range.upperBound
-        } catch UploadError.cancelled {
+        } catch TransferError.cancelled {
             // Only the reader of the response cancels sending.
-        } catch let error as UploadError {
+        } catch let error as TransferError {
             state.withLock { $0.failure = error }
-            channel.close(promise: nil)
+            close()
         } catch {
             // The connection failed: the server's response may still be readable.
         }

@@ -14,15 +14,19 @@ import TransferProtocol
 ///
 /// Without a folder there is no file; the state of a running upload is in its `UploadState`.
 final class UploadJournalFile: Sendable {
-    private let log: LockedLog?
+    private let log: DurableLog?
     private let worker: FileWorker
     /// Whether `completionBegan()` was called. Locked during both writing calls, so that the order of `begin` and
     /// `completionBegan` doesn't matter.
     private let hasBegunCompletion = Mutex(false)
 
-    private static let format = RecordLog(magic: UploadJournal.magic, version: UploadJournal.version)
+    private static let format = RecordLog(
+        magic: UploadJournal.magic,
+        orOld: UploadJournal.oldMagic,
+        version: UploadJournal.version
+    )
 
-    private init(_ log: LockedLog?, _ worker: FileWorker) {
+    private init(_ log: DurableLog?, _ worker: FileWorker) {
         self.log = log
         self.worker = worker
     }
@@ -31,60 +35,66 @@ final class UploadJournalFile: Sendable {
     static func open(
         _ request: UploadRequest,
         _ source: UploadContent,
-        _ url: DownloadURL,
-        _ worker: FileWorker
-    ) async throws(UploadError) -> UploadJournalFile {
+        _ url: TransferURL,
+        _ environment: TransferEnvironment
+    ) async throws(TransferError) -> UploadJournalFile {
+        let worker = environment.worker
         guard let folder = request.journalFolder else { return UploadJournalFile(nil, worker) }
         let key = "\(request.method.rawValue) \(url.text)\n\(source.key)"
         let name = SHA256.hash(key.utf8).prefix(16).hexadecimal
         let path = folder.appending("\(name).squall-upload")
-        try await makeFolder(folder, worker)
-        return try await onWorker(worker) { () throws(FileError) in
-            UploadJournalFile(try LockedLog.open(path, format, isPrivate: true, in: SystemFiles()), worker)
+        try await makeFolder(folder, environment)
+        return try await worker.run { [files = environment.files] in
+            UploadJournalFile(try DurableLog.openLocked(path, format, isPrivate: true, in: files), worker)
         }
     }
 
     /// Creates a folder with mode 0700, and those above it. An existing one isn't an error.
-    static func makeFolder(_ folder: FilePath, _ worker: FileWorker) async throws(UploadError) {
-        do {
-            try await worker.files.createDirectory(
-                path: folder.string,
-                withIntermediateDirectories: true,
-                mode: 0o700
-            )
-        } catch is CancellationError {
-            throw .cancelled
-        } catch {
-            let code = (error as? IOError).map { Errno(rawValue: $0.errnoCode) } ?? .ioError
-            if code != .fileExists { throw .fileSystem(call: "mkdir", path: folder.string, code) }
+    static func makeFolder(_ folder: FilePath, _ environment: TransferEnvironment) async throws(TransferError) {
+        try await environment.worker.run { [files = environment.files] in
+            var missing: [FilePath] = []
+            var path = folder
+            while !path.isEmpty, try files.kind(of: path) == nil {
+                missing.append(path)
+                path = path.removingLastComponent()
+            }
+            for path in missing.reversed() {
+                try files.makeFolder(path)
+                try files.synchronizeFolder(path.removingLastComponent())
+            }
         }
     }
 
     /// The journal of an earlier upload of `source`; `nil` if there is none or it is unusable. Throws for a journal of
-    /// a newer version, which stays unchanged.
-    func read(for source: String) async throws(UploadError) -> UploadJournal? {
+    /// a newer version, or of an unknown dialect, which stays unchanged.
+    func read(for source: String) async throws(TransferError) -> UploadJournal? {
         guard let log else { return nil }
-        let found = try await Self.onWorker(worker) { () throws(FileError) in
-            try log.read(limit: UploadJournal.maximumSize)
-        }
-        switch found {
-        case .success(let contents): return UploadJournal(contents.numbered)
-        case .failure(.newerVersion(let version)):
-            throw .invalidSource(
-                source,
-                "“\(log.path)” is of a newer version of Squall (\(version)); go on with that one, or remove it"
-            )
+        let newer: String
+        switch try await worker.run({ try log.read(limit: UploadJournal.maximumSize) }) {
+        case .success(let contents):
+            do throws(UploadJournalProblem) {
+                return try UploadJournal(contents.numbered)
+            } catch .unknownDialect(let name) {
+                newer = name
+            } catch {
+                return nil
+            }
+        case .failure(.newerVersion(let version)): newer = String(version)
         case .failure: return nil
         }
+        throw .invalidFile(
+            source,
+            "“\(log.path)” is of a newer version of Squall (\(newer)); go on with that one, or remove it"
+        )
     }
 
     /// Journals an upload durably, replacing an earlier one.
     ///
     /// `mayBeComplete`: its last bytes may have been sent; an earlier `completionBegan()` has the same effect.
-    func begin(_ creation: UploadJournal.Creation, mayBeComplete: Bool = false) async throws(UploadError) {
+    func begin(_ creation: UploadJournal.Creation, mayBeComplete: Bool = false) async throws(TransferError) {
         guard let log else { return }
-        try await Self.onWorker(worker) { () throws(FileError) in
-            try self.hasBegunCompletion.withLock { hasBegun throws(FileError) in
+        try await worker.run { [self] in
+            try hasBegunCompletion.withLock { hasBegun in
                 let records: [UploadJournal.Record] =
                     [.creation(creation)] + (mayBeComplete || hasBegun ? [.completionBegan] : [])
                 try log.replace(with: records.map { RecordLog.Record($0) })
@@ -94,10 +104,10 @@ final class UploadJournalFile: Sendable {
 
     /// Journals that the last bytes are about to be sent. Without an upload in the journal, `begin` records it with the
     /// next one.
-    func completionBegan() async throws(UploadError) {
+    func completionBegan() async throws(TransferError) {
         guard let log else { return }
-        try await Self.onWorker(worker) { () throws(FileError) in
-            try self.hasBegunCompletion.withLock { hasBegun throws(FileError) in
+        try await worker.run { [self] in
+            try hasBegunCompletion.withLock { hasBegun in
                 hasBegun = true
                 if log.size > 0 { try log.append(RecordLog.Record(.completionBegan)) }
             }
@@ -105,9 +115,9 @@ final class UploadJournalFile: Sendable {
     }
 
     /// Removes the file.
-    func remove() async throws(UploadError) {
+    func remove() async throws(TransferError) {
         guard let log else { return }
-        try await Self.onWorker(worker) { () throws(FileError) in
+        try await worker.run {
             do throws(FileError) {
                 try log.remove()
             } catch {
@@ -120,18 +130,9 @@ final class UploadJournalFile: Sendable {
     /// Closes the file and releases the lock; removes an empty one. Called once, last.
     func close() async {
         guard let log else { return }
-        _ = try? await Self.onWorker(worker) { () throws(FileError) in
+        try? await worker.run {
             if (try? log.isEmpty) == true { try? log.remove() }
             log.close()
-        }
-    }
-
-    private static func onWorker<Value: Sendable>(
-        _ worker: FileWorker,
-        _ body: @escaping @Sendable () throws(FileError) -> Value
-    ) async throws(UploadError) -> Value {
-        try await UploadError.mapping { () async throws(DownloadError) in
-            try await worker.run { () throws(DownloadError) in try FileCall.run(body) }
         }
     }
 }

@@ -12,7 +12,7 @@ final class UploadProgress: Sendable {
 
     private let total: Int64
     private let configuration: TransferClientConfiguration
-    private let onEvent: @Sendable (UploadEvent) -> Void
+    private let onEvent: @Sendable (TransferEvent) -> Void
     private let state: Mutex<State>
 
     /// Starts with the values before the request.
@@ -21,7 +21,7 @@ final class UploadProgress: Sendable {
         acknowledged: Int64,
         total: Int64,
         _ configuration: TransferClientConfiguration,
-        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+        _ onEvent: @escaping @Sendable (TransferEvent) -> Void
     ) {
         self.total = total
         self.configuration = configuration
@@ -30,34 +30,22 @@ final class UploadProgress: Sendable {
     }
 
     /// The bytes up to `offset` were written to the connection.
-    func sent(_ offset: Int64) {
-        change {
-            $0.sent = offset
-        } isLast: {
-            $0.sent == total
-        }
-    }
+    func sent(_ offset: Int64) { change(offset, \.sent) }
 
     /// The server has acknowledged the bytes up to `offset`.
-    func acknowledged(_ offset: Int64) {
-        change {
-            $0.acknowledged = offset
-        } isLast: {
-            $0.acknowledged == total
-        }
-    }
+    func acknowledged(_ offset: Int64) { change(offset, \.acknowledged) }
 
     /// Updates the state and reports it, unless another event was just sent. The last of each kind is always sent.
-    private func change(_ body: (inout State) -> Void, isLast: (State) -> Bool) {
+    private func change(_ offset: Int64, _ kind: WritableKeyPath<State, Int64>) {
         let now = configuration.clock.now()
         // Under the lock, so that events of two tasks stay in order.
         state.withLock { state in
-            body(&state)
-            if let reportedAt = state.reportedAt, now - reportedAt < configuration.progressInterval, !isLast(state) {
+            state[keyPath: kind] = offset
+            if let reportedAt = state.reportedAt, now - reportedAt < configuration.progressInterval, offset < total {
                 return
             }
             state.reportedAt = now
-            onEvent(.progress(sent: state.sent, acknowledged: state.acknowledged, total: total))
+            onEvent(.progress(completed: state.acknowledged, sent: state.sent, total: total))
         }
     }
 }

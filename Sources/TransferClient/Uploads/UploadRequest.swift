@@ -15,7 +15,7 @@ public struct UploadRequest: Sendable {
     /// Fields of the representation, such as `Content-Type`, sent with the creation.
     public var fields: HTTPFields = [.contentType: "application/octet-stream"]
     /// The credentials and fields of the caller.
-    public var credentials = DownloadCredentials.none
+    public var credentials = RequestCredentials.none
     /// The SHA-256 of the content, 32 bytes, if known. A file isn't hashed then: with a wrong digest the upload fails
     /// once the server has compared it. Bytes in memory and streams are compared before anything is sent.
     public var sha256: [UInt8]?

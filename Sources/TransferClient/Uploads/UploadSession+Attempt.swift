@@ -6,14 +6,11 @@ import NIOHTTPTypes
 import TransferProtocol
 
 extension UploadSession {
-    typealias Outcome = AttemptOutcome<TransientUploadFailure, UploadError>
-
     /// Sends one request, its content concurrent with the responses, and decides on them.
-    func attempt(_ plan: UploadRequestPlan) async -> Outcome {
+    func attempt(_ plan: UploadRequestPlan) async -> AttemptOutcome {
         counters.connections += 1
         let (request, url) = state.request(for: plan, creation: request.method, metadata)
         host = configuration.nextHop(to: url)
-        let writer = writer(for: plan)
         if case .append(_, let from, let count, _) = plan {
             if counters.acknowledgedAtStart == nil { counters.acknowledgedAtStart = from }
             if count > 0 || from < source.identity.length {
@@ -23,13 +20,6 @@ extension UploadSession {
         } else if case .create = plan, counters.acknowledgedAtStart == nil {
             counters.acknowledgedAtStart = 0
         }
-        let clock = configuration.clock
-        let hold = Task { [limit = configuration.interimResponseLimit] in
-            try? await clock.sleep(limit)
-            writer?.release()
-        }
-        defer { hold.cancel() }
-        let journal = journal
         let progress = UploadProgress(
             sent: plan.content(of: source.identity.length)?.lowerBound ?? 0,
             acknowledged: state.acknowledged,
@@ -37,24 +27,29 @@ extension UploadSession {
             configuration,
             onEvent
         )
-        let outcome: Outcome
+        let writer = writer(for: plan, progress)
+        let hold = Task(executorPreference: executor) { [configuration] in
+            try? await configuration.clock.timeout(configuration.interimResponseLimit)
+            writer?.release()
+        }
+        defer { hold.cancel() }
+        let content = writer.map { RequestContent.stream($0) } ?? .none
+        var outcome: AttemptOutcome
         do {
-            outcome = try await httpAttempt.perform(
-                request,
-                at: url,
-                writer,
-                beforeCompletion: { () async throws(UploadError) in try await journal.completionBegan() },
-                onProgress: { progress.sent($0) },
-                receive: { parts in try await self.receive(parts, plan, writer, progress) }
-            )
+            outcome = try await connections.send(request, to: url, content, within: loop.remaining) { parts, _ in
+                try await self.receive(parts, plan, writer, progress)
+            }
         } catch {
-            outcome = attemptFailed(error, plan, writer, host: url.host)
+            switch AttemptFailure(writer?.failure ?? error, at: url) {
+            case .final(let error): outcome = .failed(error)
+            case .transient(let cause): outcome = lost(plan, writer, cause)
+            }
         }
         counters.bytesSent += writer?.sent ?? 0
         return outcome
     }
 
-    private func writer(for plan: UploadRequestPlan) -> UploadBodyWriter? {
+    private func writer(for plan: UploadRequestPlan, _ progress: UploadProgress) -> UploadBodyWriter? {
         guard let range = plan.content(of: source.identity.length) else { return nil }
         // A creation's content waits for the server to name the resource or refuse.
         var awaitsInterimResponse = false
@@ -64,30 +59,17 @@ extension UploadSession {
             range,
             completes: plan.completes,
             awaitsInterimResponse: awaitsInterimResponse,
-            pacer
+            pacer,
+            beforeCompletion: { [journal] () async throws(TransferError) in try await journal.completionBegan() },
+            onProgress: { progress.sent($0) }
         )
     }
 
-    private func attemptFailed(
-        _ error: any Error,
+    private func lost(
         _ plan: UploadRequestPlan,
         _ writer: UploadBodyWriter?,
-        host: String
-    ) -> Outcome {
-        if let failure = writer?.failure ?? error as? UploadError { return .failed(failure) }
-        if let failure = error as? DownloadError { return .failed(UploadError(failure)) }
-        if let problem = error as? TLSSettingsProblem { return .failed(.invalidTLSSettings(problem)) }
-        if let failure = HTTPAttempt.refusal(of: error) { return .failed(.tlsRefused(host: host, failure)) }
-        if let challenge = HTTPAttempt.proxyChallenge(of: error) {
-            return .failed(.refused(.accessRefused(challenge, .none)))
-        }
-        guard !Task.isCancelled, let cause = HTTPAttempt.cause(of: error) else { return .failed(.cancelled) }
-        return lost(plan, writer, cause)
-    }
-
-    private func lost(_ plan: UploadRequestPlan, _ writer: UploadBodyWriter?, _ cause: TransientDownloadFailure)
-        -> Outcome
-    {
+        _ cause: TransientFailure
+    ) -> AttemptOutcome {
         if let failure = writer?.failure { return .failed(failure) }
         if writer?.hasBegunCompletion == true { state.completionBegan() }
         return outcome(of: state.attemptFailed(plan, sent: writer?.sent ?? 0, cause))
@@ -95,25 +77,33 @@ extension UploadSession {
 
     /// Reads the responses: applies interim ones and decides on the final one.
     private func receive(
-        _ parts: HTTPAttempt.Parts,
+        _ parts: ResponseParts,
         _ plan: UploadRequestPlan,
         _ writer: UploadBodyWriter?,
         _ progress: UploadProgress
-    ) async throws -> Outcome {
+    ) async throws -> AttemptOutcome {
         var iterator = parts.makeAsyncIterator()
         while let part = try await iterator.next() {
             guard case .head(let head) = part else { continue }
             let now = configuration.clock.secondsSince1970()
             guard head.status.isInterim else {
-                let problem = await problem(of: head, &iterator)
+                writer?.pause()
+                let body = await body(of: head, isAllSent: writer?.hasSentAll == true, &iterator)
                 if writer?.hasBegunCompletion == true { state.completionBegan() }
                 let redirects = state.redirects(of: plan)
                 let response = UploadResponseHead(
                     status: head.status.code,
                     fields: head.headerFields,
-                    problem: problem,
+                    problem: head.status.kind == .clientError ? ProblemDetails(json: body) : nil,
                     credentialUse: metadata.credentials.use(for: redirects)
                 )
+                if writer != nil, head.status.kind == .successful || head.status == .seeOther {
+                    self.response = UploadedResponse(
+                        status: head.status.code,
+                        fields: head.headerFields,
+                        body: Array(body.prefix(UploadedResponse.maximumBodySize))
+                    )
+                }
                 stateBeforeResponse = state
                 let action = state.decide(on: response, to: plan, sent: writer?.sent ?? 0, now: now)
                 if let resource = state.resourceToPersist() {
@@ -144,7 +134,7 @@ extension UploadSession {
     }
 
     /// The outcome of a decision.
-    private func outcome(of action: UploadAction) -> Outcome {
+    private func outcome(of action: UploadAction) -> AttemptOutcome {
         switch action {
         case .proceed: .proceed
         case .retryNow(let cause): .retryable(cause, isImmediate: true)
@@ -154,7 +144,8 @@ extension UploadSession {
 
     /// A refusal that the caller may resolve: it ended the upload before the target processed anything. `nil` for any
     /// other response.
-    private func refusal(_ head: UploadResponseHead, to plan: UploadRequestPlan, _ redirects: RedirectChain) -> Outcome?
+    private func refusal(_ head: UploadResponseHead, to plan: UploadRequestPlan, _ redirects: RedirectChain)
+        -> AttemptOutcome?
     {
         guard case .failed(let failure) = state.phase else { return nil }
         var refusal = AttemptRefusal(
@@ -166,17 +157,15 @@ extension UploadSession {
             canMove: stateBeforeResponse.resource == nil
         )
         switch failure {
-        case .accessRefused(let challenge, _): refusal.challenge = challenge
-        case .refused, .otherProtocol: break
-        case .sizeRefused, .appendLimitTooSmall, .dialectRefused, .respondedEarly, .notRepeatable, .outcomeUnknown,
-            .tooManyRestarts, .redirection, .violation:
-            return nil
+        case .unauthorized(let challenge, _): refusal.challenge = challenge
+        case .status, .otherProtocol: break
+        default: return nil
         }
-        return .refused(refusal, .status(head.status), .refused(failure))
+        return .refused(refusal, failure)
     }
 
     /// Journals the upload resource before more is sent.
-    private func persist(_ resource: UploadResource, isNew: Bool) async throws(UploadError) {
+    private func persist(_ resource: UploadResource, isNew: Bool) async throws(TransferError) {
         try await journal.begin(
             UploadJournal.Creation(
                 target: state.parameters.target.text,
@@ -189,19 +178,26 @@ extension UploadSession {
         if isNew { onEvent(.resumable(dialect: resource.dialect.rawValue)) }
     }
 
-    /// The problem details of a refusal, if any.
-    private func problem(
+    /// The body of a response that may have problem details, or be the target's; what has come when the connection fails.
+    private func body(
         of head: HTTPResponse,
-        _ iterator: inout HTTPAttempt.Parts.AsyncIterator
-    ) async -> ProblemDetails? {
-        guard (400..<500).contains(head.status.code),
-            head.headerFields[.contentType]?.lowercased().hasPrefix(ProblemDetails.mediaType) == true
-        else { return nil }
-        var bytes: [UInt8] = []
-        // Truncated problem details count as none.
-        while bytes.count <= ProblemDetails.maximumSize, case .body(let buffer)? = try? await iterator.next() {
-            bytes += buffer.readableBytesView.prefix(ProblemDetails.maximumSize + 1)
+        isAllSent: Bool,
+        _ iterator: inout ResponseParts.AsyncIterator
+    ) async -> [UInt8] {
+        let limit: Int
+        switch head.status.kind {
+        case .successful where isAllSent, .redirection where isAllSent && head.status == .seeOther:
+            limit = UploadedResponse.maximumBodySize
+        case .clientError
+        where head.headerFields[.contentType]?.lowercased().hasPrefix(ProblemDetails.mediaType) == true:
+            // Truncated problem details count as none.
+            limit = ProblemDetails.maximumSize
+        default: return []
         }
-        return ProblemDetails(json: bytes)
+        var bytes: [UInt8] = []
+        while bytes.count <= limit, case .body(let buffer)? = try? await iterator.next() {
+            bytes += buffer.readableBytesView.prefix(limit + 1)
+        }
+        return bytes
     }
 }

@@ -16,9 +16,9 @@ final class UploadSession {
     let sha256: [UInt8]
     let journal: UploadJournalFile
     let configuration: TransferClientConfiguration
-    let group: any EventLoopGroup
-    private let requirement = HTTP1Requirement()
-    let onEvent: @Sendable (UploadEvent) -> Void
+    let connections: any RequestSending
+    let executor: (any TaskExecutor)?
+    let onEvent: @Sendable (TransferEvent) -> Void
     let startedAt: Moment
     let loop: AttemptLoop
     /// The rate limiter, if any.
@@ -30,6 +30,8 @@ final class UploadSession {
     var state: UploadState
     /// The state before the last response, restored when the caller resolves a refusal.
     var stateBeforeResponse: UploadState
+    /// The last successful response to a request with content.
+    var response: UploadedResponse?
     var counters = Counters()
     private var reportedRestarts: Int
 
@@ -44,15 +46,16 @@ final class UploadSession {
     }
 
     init(
-        _ client: TransferClient,
+        _ environment: TransferEnvironment,
         _ request: UploadRequest,
         _ source: UploadContent,
         sha256: [UInt8],
         _ journal: UploadJournalFile,
         _ state: UploadState,
         _ callbacks: TransferCallbacks,
+        seed: UInt64,
         startedAt: Moment,
-        onEvent: @escaping @Sendable (UploadEvent) -> Void
+        onEvent: @escaping @Sendable (TransferEvent) -> Void
     ) {
         self.request = request
         self.source = source
@@ -63,8 +66,9 @@ final class UploadSession {
         reportedRestarts = state.restarts
         host = state.target.host
         self.onEvent = onEvent
-        configuration = client.configuration
-        group = client.eventLoopGroup
+        configuration = environment.configuration
+        connections = environment.connections(.upload)
+        executor = environment.executor
         self.startedAt = startedAt
         pacer = TransferPacer(configuration)
         metadata = UploadMetadata(
@@ -72,14 +76,14 @@ final class UploadSession {
             digest: ReprDigest(sha256: sha256),
             credentials: request.credentials
         )
-        loop = AttemptLoop(configuration, callbacks, seed: client.nextSeed(), startedAt: startedAt)
+        loop = AttemptLoop(configuration, callbacks, seed: seed, startedAt: startedAt)
     }
 
     /// Runs until the server has the file, or the upload has failed.
-    func run(restarting reason: UploadRestartReason?) async throws(UploadError) -> UploadSummary {
-        onEvent(.started(total: source.identity.length, canBeCombined: state.resource != nil))
+    func run(restarting reason: RestartReason?) async throws(TransferError) -> TransferSummary {
+        onEvent(.started(total: source.identity.length, isContinued: state.resource != nil))
         if let reason { restarted(reason) }
-        do throws(UploadError) {
+        do throws(TransferError) {
             return try await loop.run(self)
         } catch {
             await leave(after: error)
@@ -87,48 +91,50 @@ final class UploadSession {
         }
     }
 
-    private func restarted(_ reason: UploadRestartReason) {
+    private func restarted(_ reason: RestartReason) {
         counters.restarts += 1
         loop.restarted()
         onEvent(.restarted(reason))
     }
 
     /// Compares the server's digest and finishes the upload.
-    private func finish(_ result: UploadResult) async throws(UploadError) -> UploadSummary {
+    private func finish(_ result: UploadResult) async throws(TransferError) -> TransferSummary {
         if let digest = result.digest {
-            guard digest.sha256 == sha256 else { throw .digestMismatch(sent: sha256, received: digest.sha256) }
-            onEvent(.verified)
+            guard digest.sha256 == sha256 else { throw .digestRejected(sent: sha256, received: digest.sha256) }
+            onEvent(.verified(.server))
         }
         try await journal.remove()
         let proof: UploadProof = result.digest != nil ? .digest : result.status != nil ? .accepted : .complete
-        let summary = UploadSummary(
+        let summary = TransferSummary(
             bytes: source.identity.length,
             sha256: sha256,
-            proof: proof,
-            status: result.status,
-            dialect: result.dialect?.rawValue,
             connections: counters.connections,
             resumptions: counters.resumptions,
             restarts: counters.restarts,
-            acknowledgedAtStart: counters.acknowledgedAtStart ?? 0,
-            bytesSent: counters.bytesSent,
-            duration: configuration.clock.now() - startedAt
+            bytesRecovered: counters.acknowledgedAtStart ?? 0,
+            bytesTransferred: counters.bytesSent,
+            duration: configuration.clock.now() - startedAt,
+            details: .upload(
+                UploadDetails(
+                    proof: proof,
+                    response: result.status == response?.status ? response : nil,
+                    dialect: result.dialect?.rawValue
+                )
+            )
         )
         onEvent(.finished(summary))
         return summary
     }
 
     /// Leaves the journal in the best state for the next run. Errors here are less useful than the original one.
-    private func leave(after error: UploadError) async {
+    private func leave(after error: TransferError) async {
         switch error {
-        case .refused(.accessRefused) where state.resource != nil: return
-        case .sourceChanged, .refused, .digestMismatch:
+        case .refused(.unauthorized) where state.resource != nil: return
+        case .sourceChanged, .refused, .digestRejected:
             state.abandon()
             await cancelAbandoned()
             try? await journal.remove()
-        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .invalidTLSSettings, .invalidProxy, .tlsRefused,
-            .invalidSource, .invalidDigest, .digestDiffers, .streamFailed, .streamTooLong:
-            return
+        default: return
         }
     }
 
@@ -137,36 +143,12 @@ final class UploadSession {
         for resource in state.takeAbandoned() where !Task.isCancelled {
             let (request, url) = state.request(for: .cancel(resource), creation: request.method, metadata)
             counters.connections += 1
-            _ = try? await httpAttempt.perform(
-                request,
-                at: url,
-                nil,
-                beforeCompletion: { () async throws(UploadError) in },
-                onProgress: { _ in },
-                receive: { parts in
-                    for try await part in parts {
-                        if case .head(let head) = part, head.status.kind != .informational { return }
-                    }
+            try? await connections.send(request, to: url, .none, within: loop.remaining) { parts, _ in
+                for try await part in parts {
+                    if case .head(let head) = part, head.status.kind != .informational { return }
                 }
-            )
+            }
         }
-    }
-
-    var httpAttempt: UploadAttempt {
-        let connector = HTTPAttempt(
-            configuration,
-            group: group,
-            remaining: loop.remaining,
-            requirement: requirement
-        )
-        return UploadAttempt(
-            connector: connector,
-            limits: UploadTimeoutLimits(
-                response: configuration.uploadResponseLimit,
-                stall: configuration.stall,
-                deadline: connector.limits.deadline
-            )
-        )
     }
 }
 
@@ -174,7 +156,7 @@ extension UploadSession: AttemptedTransfer {
     var committed: Int64 { state.acknowledged }
     var startsOver: Bool { false }
 
-    func nextStep() async throws(UploadError) -> AttemptStep<UploadRequestPlan, UploadSummary> {
+    func nextStep() async throws(TransferError) -> AttemptStep<UploadRequestPlan> {
         if state.restarts > reportedRestarts {
             reportedRestarts = state.restarts
             restarted(.uploadGone)
@@ -188,20 +170,19 @@ extension UploadSession: AttemptedTransfer {
         }
     }
 
-    func willWait(_ delay: Duration, after cause: TransientUploadFailure, by rule: RetryRule) async throws(UploadError)
-    {
-        onEvent(.retrying(in: delay, cause))
+    func willWait(_ delay: Duration, after cause: TransientFailure, by rule: RetryRule) async throws(TransferError) {
+        onEvent(.retrying(in: delay, cause, rule))
     }
 
     func willWaitForNetwork() { onEvent(.waitingForNetwork) }
 
-    func use(_ credentials: DownloadCredentials) {
+    func use(_ credentials: RequestCredentials) {
         metadata.credentials = credentials
         state = stateBeforeResponse
         state.retryAfterRefusal(with: nil)
     }
 
-    func use(_ url: DownloadURL) {
+    func use(_ url: TransferURL) {
         state = stateBeforeResponse
         state.retryAfterRefusal(with: url)
     }

@@ -1,4 +1,5 @@
 import Digests
+import DurableFiles
 import NIOCore
 import NIOPosix
 import SystemPackage
@@ -39,22 +40,20 @@ final class UploadSourceFile: Sendable {
     }
 
     /// Opens a regular file for reading.
-    static func open(_ path: FilePath, _ worker: FileWorker) async throws(UploadError) -> UploadSourceFile {
-        let descriptor = try await UploadError.mapping { () async throws(DownloadError) in
-            try await worker.run { () throws(DownloadError) in
-                try FileCall.run("open", path) {
-                    // Non-blocking, so that opening a FIFO without a writer returns; it is then refused.
-                    try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
-                }
+    static func open(_ path: FilePath, _ worker: FileWorker) async throws(TransferError) -> UploadSourceFile {
+        let descriptor = try await worker.run {
+            try FileError.naming("open", path) {
+                // Non-blocking, so that opening a FIFO without a writer returns; it is then refused.
+                try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
             }
         }
         do {
-            let status = try FileCall.run("fstat", path) { try descriptor.stat() }
+            let status = try FileError.naming("fstat", path) { try descriptor.stat() }
             guard status.type == .regular else {
-                throw UploadError.invalidSource(path.string, "it is no regular file")
+                throw TransferError.invalidFile(path.string, "it is no regular file")
             }
             guard status.size <= UploadFields.largest else {
-                throw UploadError.invalidSource(path.string, "it is longer than \(UploadFields.largest) bytes")
+                throw TransferError.invalidFile(path.string, "it is longer than \(UploadFields.largest) bytes")
             }
             let files = worker.files
             let link = "/proc/self/fd/\(descriptor.rawValue)"
@@ -67,22 +66,22 @@ final class UploadSourceFile: Sendable {
             )
         } catch {
             try? descriptor.close()
-            if let error = error as? UploadError { throw error }
-            if let error = error as? DownloadError { throw UploadError(error) }
+            if let error = error as? TransferError { throw error }
+            if let error = error as? FileError { throw TransferError(error) }
             if error is CancellationError { throw .cancelled }
-            throw .fileSystem(call: "readlink", path: path.string, .ioError)
+            throw .fileSystem(call: "readlink", path: path.string, Errno(of: error))
         }
     }
 
     /// Throws when the file has changed since it was opened.
-    func checkUnchanged() throws(UploadError) {
+    func checkUnchanged() throws(TransferError) {
         guard let status = try? descriptor.stat(), UploadSource(status) == identity else {
             throw .sourceChanged(path.string)
         }
     }
 
     /// The bytes of `range`, at most `maximumReadSize`. Throws when the file is shorter.
-    func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
+    func read(_ range: Range<Int64>) async throws(TransferError) -> ByteBuffer {
         let count = Int(min(range.upperBound - range.lowerBound, Int64(Self.maximumReadSize)))
         let buffer: ByteBuffer
         do {
@@ -95,15 +94,14 @@ final class UploadSourceFile: Sendable {
         } catch is CancellationError {
             throw .cancelled
         } catch {
-            let code = (error as? IOError).map { Errno(rawValue: $0.errnoCode) }
-            throw .fileSystem(call: "read", path: path.string, code ?? .ioError)
+            throw .fileSystem(call: "read", path: path.string, Errno(of: error))
         }
         guard buffer.readableBytes == count else { throw .sourceChanged(path.string) }
         return buffer
     }
 
     /// The SHA-256 of the file: 32 bytes.
-    func sha256() async throws(UploadError) -> [UInt8] {
+    func sha256() async throws(TransferError) -> [UInt8] {
         var hasher = SHA256()
         var offset: Int64 = 0
         while offset < identity.length {

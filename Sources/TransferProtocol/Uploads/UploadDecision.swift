@@ -14,7 +14,7 @@ extension UploadState {
         applyLimits(advertised.limits, now: now)
         if head.status == 307 || head.status == 308 { return follow(head, plan) }
         if head.status == 401 || head.status == 407 {
-            return fail(.accessRefused(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
+            return fail(.unauthorized(HTTPChallenge(status: head.status, head.fields), head.credentialUse))
         }
         if head.status == 412, let name = head.fields.tusVersion {
             return fail(.otherProtocol(status: head.status, name))
@@ -88,13 +88,13 @@ extension UploadState {
         case 413: return shrink(response)
         case 408, 425, 429, 500..<600:
             // Some 5xx are as permanent as a 4xx.
-            guard status != 501, status != 505 else { return fail(.refused(status: status)) }
+            guard status != 501, status != 505 else { return fail(.status(status)) }
             let wait = response.head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: response.now) }
             guard resource != nil || parameters.isRepeatable || status == 429 || status == 503 else {
-                return fail(.refused(status: status))
+                return fail(.status(status))
             }
             return retry(response.plan, sent: response.sent, after: wait, .status(status))
-        default: return fail(.refused(status: status))
+        default: return fail(.status(status))
         }
     }
 
@@ -103,7 +103,7 @@ extension UploadState {
         switch response.head.status {
         case 408, 425, 429, 500, 502...504:
             guard parameters.isRepeatable || [429, 503].contains(response.head.status) else {
-                return fail(.refused(status: response.head.status))
+                return fail(.status(response.head.status))
             }
             let wait = response.head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: response.now) }
             return .retry(after: wait, .status(response.head.status))
@@ -114,7 +114,7 @@ extension UploadState {
     /// The target's final response ends the upload.
     private mutating func decideOnFinalResponse(_ response: ContentResponse) -> UploadAction {
         let status = response.head.status
-        guard (200..<300).contains(status) || status == 303 else { return fail(.refused(status: status)) }
+        guard (200..<300).contains(status) || status == 303 else { return fail(.status(status)) }
         if let offset = response.advertised.offset, offset != parameters.length {
             return fail(.violation(.completeTooEarly(offset: offset, length: parameters.length)))
         }
@@ -170,7 +170,7 @@ extension UploadState {
         if response.head.problem == .completedUpload, resource != nil { return retryNow(.status(400)) }
         let named = UploadFields.interopVersion(of: response.head.fields)
         guard case .create(let dialect?) = response.plan, resource == nil, let named, named != dialect.interopVersion
-        else { return fail(.refused(status: 400)) }
+        else { return fail(.status(400)) }
         guard case .automatic = parameters.dialects else { return fail(.dialectRefused(named)) }
         // The request was refused before the target saw it, so even a POST can be repeated.
         guard let other = UploadDialect(interopVersion: named), triedDialects.insert(other).inserted else {
@@ -183,7 +183,7 @@ extension UploadState {
 
     /// 413: retries with smaller requests, within the server's limits.
     private mutating func shrink(_ response: ContentResponse) -> UploadAction {
-        guard let dialect = response.plan.dialect else { return fail(.refused(status: 413)) }
+        guard let dialect = response.plan.dialect else { return fail(.status(413)) }
         if let most = limits.maximumSize, most < parameters.length { return fail(.sizeRefused(limits: limits)) }
         let count = response.plan.content(of: parameters.length)?.count64 ?? 0
         guard resource != nil else {
@@ -194,13 +194,13 @@ extension UploadState {
             {
                 phase = .discovering(dialect)
             } else {
-                return fail(.refused(status: 413))
+                return fail(.status(413))
             }
             return checkAppendLimit() ?? .retryNow(.smallerRequests)
         }
         if response.advertised.limits?.maximumAppendSize.map({ $0 < count }) != true {
             let floor = max(limits.minimumAppendSize ?? 0, Self.minimumChunkSize)
-            guard count > floor else { return fail(.refused(status: 413)) }
+            guard count > floor else { return fail(.status(413)) }
             appendSizeLimit = max(floor, count / 2)
         }
         return checkAppendLimit() ?? retryNow(.smallerRequests)
@@ -213,7 +213,7 @@ extension UploadState {
         return fail(.appendLimitTooSmall(appendSizeLimit))
     }
 
-    private mutating func retryNow(_ cause: TransientUploadFailure) -> UploadAction {
+    private mutating func retryNow(_ cause: TransientFailure) -> UploadAction {
         if let resource { retrieveOffset(resource) }
         offsetToExceed = nil
         return .retryNow(cause)
@@ -232,7 +232,7 @@ extension UploadState {
         case 408, 409, 425, 429, 500..<600:
             let wait = head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
             return .retry(after: wait, .status(head.status))
-        default: return fail(.refused(status: head.status))
+        default: return fail(.status(head.status))
         }
         guard let offset = advertised.offset else { return .retry(after: nil, .noOffset) }
         if acknowledge(offset) != nil { return .proceed }
@@ -275,12 +275,12 @@ extension UploadState {
         case 408, 425, 429, 500, 502...504:
             let wait = head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
             return .retry(after: wait, .status(head.status))
-        default: return fail(.refused(status: 413))
+        default: return fail(.status(413))
         }
-        guard advertised.limits != nil else { return fail(.refused(status: 413)) }
+        guard advertised.limits != nil else { return fail(.status(413)) }
         if let most = limits.maximumSize, most < parameters.length { return fail(.sizeRefused(limits: limits)) }
         if let least = limits.minimumSize, least > parameters.length { return fail(.sizeRefused(limits: limits)) }
-        guard let appendSizeLimit, appendSizeLimit < parameters.length else { return fail(.refused(status: 413)) }
+        guard let appendSizeLimit, appendSizeLimit < parameters.length else { return fail(.status(413)) }
         phase = .reserving(dialect)
         return checkAppendLimit() ?? .proceed
     }

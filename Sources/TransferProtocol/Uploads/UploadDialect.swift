@@ -29,6 +29,17 @@ public enum UploadDialect: Int, CaseIterable, Hashable, Sendable {
         self.init(rawValue: number)
     }
 
+    /// The name in journals, which doesn't change.
+    public var name: String { Self.name(ofVersion: interopVersion) }
+
+    /// The dialect of a name in a journal; `nil` if unsupported.
+    public init?(name: String) {
+        guard let dialect = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = dialect
+    }
+
+    static func name(ofVersion version: Int64) -> String { "resumable-upload-\(version)" }
+
     /// The rules of this version.
     public var rules: UploadDialectRules {
         switch self {

@@ -43,7 +43,7 @@ extension UploadState {
     }
 
     /// Resolves a creation's `Location`; `nil` when it is invalid or downgrades to plain HTTP.
-    func usable(_ location: String) -> DownloadURL? {
+    func usable(_ location: String) -> TransferURL? {
         guard let url = try? creationURL.resolving(location), url.isAsSafe(as: creationURL) else { return nil }
         return url
     }

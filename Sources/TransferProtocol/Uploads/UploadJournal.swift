@@ -1,11 +1,15 @@
+import Units
+
 /// The append-only journal of an upload, which starts with its creation.
 ///
 /// Numbers are little-endian.
 public struct UploadJournal: Hashable, Sendable {
     /// The first eight bytes of the file.
-    public static let magic = "SquallUp"
-    /// The version that is written, and the only one that can be read: 1.
-    public static let version: UInt8 = 1
+    public static let magic = "SquallPu"
+    /// The first eight bytes of files of version 1, which can be read. A server's log has them too.
+    public static let oldMagic = "SquallUp"
+    /// The version that is written: 2. Version 1 has numbers in place of names of dialects.
+    public static let version: UInt8 = 2
     /// The maximum size of a journal: 64 KiB.
     public static let maximumSize: Int64 = 64 << 10
 
@@ -50,7 +54,7 @@ public struct UploadJournal: Hashable, Sendable {
         /// The meaning of the payload.
         public var kind: UInt8 {
             switch self {
-            case .creation: 1
+            case .creation: 3
             case .completionBegan: 2
             }
         }
@@ -64,30 +68,29 @@ public struct UploadJournal: Hashable, Sendable {
         }
     }
 
-    /// Parses the records of a journal; `nil` unless the first is a valid creation. Skips unknown kinds.
-    public init?(_ records: [(kind: UInt8, payload: [UInt8])]) {
-        var creation: Creation?
-        var mayBeComplete = false
-        for (kind, payload) in records {
-            if creation == nil {
-                guard kind == 1, let read = Creation(payload[...]) else { return nil }
-                creation = read
-            }
-            if kind == 2 { mayBeComplete = true }
-        }
-        guard let creation else { return nil }
-        self.init(creation: creation, mayBeComplete: mayBeComplete)
+    /// Parses the records of a journal. Skips unknown kinds.
+    public init(_ records: [(kind: UInt8, payload: [UInt8])]) throws(UploadJournalProblem) {
+        guard let first = records.first, first.kind == 1 || first.kind == 3 else { throw .damaged }
+        let creation = try Creation(first.payload[...], hasNames: first.kind == 3)
+        self.init(creation: creation, mayBeComplete: records.contains { $0.kind == 2 })
     }
+}
+
+/// Why the journal of an upload can't be used.
+public enum UploadJournalProblem: Error, Hashable, Sendable {
+    /// The first record is no valid creation.
+    case damaged
+    /// The upload is in a dialect of this name, which isn't known.
+    case unknownDialect(String)
 }
 
 extension UploadJournal.Creation {
     fileprivate var encoded: [UInt8] {
         var payload: [UInt8] = []
-        for text in [target, resource.url.text] {
+        for text in [target, resource.url.text, resource.dialect.name] {
             payload.appendLittleEndian(UInt32(text.utf8.count))
             payload += Array(text.utf8)
         }
-        payload.appendLittleEndian(UInt32(resource.dialect.rawValue))
         payload.appendLittleEndian(UInt64(bitPattern: resource.expiresAt ?? .max))
         for number in [source.length, source.modified, source.changed] {
             payload.appendLittleEndian(UInt64(bitPattern: number))
@@ -98,8 +101,8 @@ extension UploadJournal.Creation {
         return payload
     }
 
-    /// Decodes a payload with a valid checksum; `nil` when this version never wrote it.
-    fileprivate init?(_ payload: ArraySlice<UInt8>) {
+    /// Decodes a payload with a valid checksum.
+    fileprivate init(_ payload: ArraySlice<UInt8>, hasNames: Bool) throws(UploadJournalProblem) {
         var rest = payload
         func number(_ count: Int) -> UInt64? {
             guard rest.count >= count else { return nil }
@@ -111,13 +114,14 @@ extension UploadJournal.Creation {
             defer { rest = rest.dropFirst(Int(count)) }
             return String(decoding: rest.prefix(Int(count)), as: UTF8.self)
         }
-        guard let target = text(), let url = text().flatMap({ try? DownloadURL($0) }),
-            let dialect = number(4).flatMap({ UploadDialect(interopVersion: Int64(clamping: $0)) }),
+        guard let target = text(), let url = text().flatMap({ try? TransferURL($0) }),
+            let name = hasNames ? text() : number(4).map({ UploadDialect.name(ofVersion: Int64(clamping: $0)) }),
             let expiry = number(8).map({ Int64(bitPattern: $0) }),
             let length = number(8).map({ Int64(bitPattern: $0) }), length >= 0,
             let modified = number(8), let changed = number(8), let device = number(8), let inode = number(8),
             rest.count == 32
-        else { return nil }
+        else { throw .damaged }
+        guard let dialect = UploadDialect(name: name) else { throw .unknownDialect(name) }
         self.init(
             target: target,
             resource: UploadResource(url: url, dialect: dialect, expiresAt: expiry == .max ? nil : expiry),

@@ -8,13 +8,13 @@ public struct UploadMetadata: Hashable, Sendable {
     /// The digest of the representation; sent with the creation.
     public var digest: ReprDigest?
     /// Sent with every request to the target's origin.
-    public var credentials: DownloadCredentials
+    public var credentials: RequestCredentials
 
     /// Makes metadata.
     public init(
         creationFields: HTTPFields = [:],
         digest: ReprDigest? = nil,
-        credentials: DownloadCredentials = .none
+        credentials: RequestCredentials = .none
     ) {
         self.creationFields = creationFields
         self.digest = digest
@@ -31,7 +31,7 @@ extension UploadState {
         for plan: UploadRequestPlan,
         creation: HTTPRequest.Method,
         _ metadata: UploadMetadata
-    ) -> (HTTPRequest, to: DownloadURL) {
+    ) -> (HTTPRequest, to: TransferURL) {
         let url = plan.resource?.url ?? creationURL
         var fields: HTTPFields = [.accept: "*/*", .userAgent: "squall"]
         if let dialect = plan.dialect { fields[.uploadDraftInteropVersion] = dialect.interopVersionValue }

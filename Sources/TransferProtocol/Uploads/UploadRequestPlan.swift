@@ -59,7 +59,7 @@ public enum UploadStep: Hashable, Sendable {
     /// Done: the server has all content.
     case finish(UploadResult)
     /// Give up.
-    case fail(UploadFailure)
+    case fail(TransferRefusal)
 }
 
 /// The decision on a response, or on a failed request.
@@ -67,9 +67,9 @@ public enum UploadAction: Hashable, Sendable {
     /// Take the next step immediately.
     case proceed
     /// Take the next step immediately. Counts as an attempt.
-    case retryNow(TransientUploadFailure)
+    case retryNow(TransientFailure)
     /// Take the next step after a backoff of at least `after`.
-    case retry(after: Duration?, TransientUploadFailure)
+    case retry(after: Duration?, TransientFailure)
 }
 
 /// The effect of an interim response.

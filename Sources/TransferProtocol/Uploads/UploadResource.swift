@@ -5,14 +5,14 @@ import Units
 /// Its URL is a capability: anyone with it can append to or cancel the upload. Messages never show it.
 public struct UploadResource: Hashable, Sendable {
     /// The URL of the upload.
-    public var url: DownloadURL
+    public var url: TransferURL
     /// The dialect in which the upload was created, and in which it is continued.
     public var dialect: UploadDialect
     /// When the server may delete the upload, in seconds since 1970; `nil` if unknown.
     public var expiresAt: Int64?
 
     /// Makes a resource.
-    public init(url: DownloadURL, dialect: UploadDialect, expiresAt: Int64? = nil) {
+    public init(url: TransferURL, dialect: UploadDialect, expiresAt: Int64? = nil) {
         self.url = url
         self.dialect = dialect
         self.expiresAt = expiresAt

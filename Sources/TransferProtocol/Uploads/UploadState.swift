@@ -8,7 +8,7 @@ public struct UploadState: Hashable, Sendable {
     /// The constants of an upload.
     public struct Parameters: Hashable, Sendable {
         /// The URL of the target.
-        public var target: DownloadURL
+        public var target: TransferURL
         /// The bytes of the representation, 0 to `UploadFields.largest`.
         public var length: Int64
         /// The allowed dialects.
@@ -17,7 +17,7 @@ public struct UploadState: Hashable, Sendable {
         public var isRepeatable: Bool
 
         /// Makes the parameters.
-        public init(target: DownloadURL, length: Int64, dialects: UploadDialectChoice, isRepeatable: Bool) {
+        public init(target: TransferURL, length: Int64, dialects: UploadDialectChoice, isRepeatable: Bool) {
             self.target = target
             self.length = length
             self.dialects = dialects
@@ -40,7 +40,7 @@ public struct UploadState: Hashable, Sendable {
         /// The server has all content.
         case finished(UploadResult)
         /// No further request makes sense.
-        case failed(UploadFailure)
+        case failed(TransferRefusal)
     }
 
     /// The maximum number of restarts after the server lost the upload: 10.
@@ -63,9 +63,9 @@ public struct UploadState: Hashable, Sendable {
     /// Uploads that are no longer wanted; the server can be asked to delete them.
     public internal(set) var abandoned: [UploadResource] = []
     /// The caller's URL for creations: the target's, or its replacement.
-    public internal(set) var target: DownloadURL
+    public internal(set) var target: TransferURL
     /// The URL of creation requests: `target`, or where it redirects to.
-    public internal(set) var creationURL: DownloadURL
+    public internal(set) var creationURL: TransferURL
 
     /// The maximum content size of a request; `nil` for no limit.
     var appendSizeLimit: Int64?
@@ -150,9 +150,9 @@ public struct UploadState: Hashable, Sendable {
     public mutating func attemptFailed(
         _ plan: UploadRequestPlan,
         sent: Int64,
-        _ cause: TransientDownloadFailure
+        _ cause: TransientFailure
     ) -> UploadAction {
-        retry(plan, sent: sent, after: nil, .transport(cause))
+        retry(plan, sent: sent, after: nil, cause)
     }
 
     /// Retries a refused request with other credentials or at another URL.
@@ -160,7 +160,7 @@ public struct UploadState: Hashable, Sendable {
     /// Called on the state before the refusal was decided on.
     ///
     /// - Parameter url: Replaces the target; `nil` keeps it.
-    public mutating func retryAfterRefusal(with url: DownloadURL?) {
+    public mutating func retryAfterRefusal(with url: TransferURL?) {
         if let url { (target, creationURL) = (url, url) }
         if let resource { retrieveOffset(resource) }
     }
@@ -185,7 +185,7 @@ public struct UploadState: Hashable, Sendable {
         _ plan: UploadRequestPlan,
         sent: Int64,
         after wait: Duration?,
-        _ cause: TransientUploadFailure
+        _ cause: TransientFailure
     ) -> UploadAction {
         offsetToExceed = nil
         if let resource {
@@ -207,13 +207,15 @@ public struct UploadState: Hashable, Sendable {
     }
 
     /// Ends the upload without success.
-    mutating func fail(_ failure: UploadFailure) -> UploadAction {
+    mutating func fail(_ failure: TransferRefusal) -> UploadAction {
         switch failure {
         case .violation, .sizeRefused, .appendLimitTooSmall, .redirection, .dialectRefused: abandon()
         // The upload can be resumed with other credentials.
-        case .accessRefused: created = resource
+        case .unauthorized: created = resource
         // The target has responded, or there is nothing left to delete.
-        case .refused, .otherProtocol, .respondedEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts: created = nil
+        case .status, .otherProtocol, .respondedEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts,
+            .ambiguousLength, .contentEncoding:
+            created = nil
         }
         phase = .failed(failure)
         return .proceed
@@ -226,7 +228,7 @@ public struct UploadState: Hashable, Sendable {
     }
 
     /// Restarts because the server no longer has the upload.
-    mutating func restart(because cause: TransientUploadFailure) -> UploadAction {
+    mutating func restart(because cause: TransientFailure) -> UploadAction {
         let dialect = resource?.dialect
         created = nil
         if let unflaggedResponse { return finish(unflaggedResponse) }
@@ -271,20 +273,6 @@ public enum UploadDialectChoice: Hashable, Sendable {
         case .automatic: .newest
         case .only(let dialect): dialect
         case .none: nil
-        }
-    }
-}
-
-extension TransientUploadFailure {
-    /// Whether the target can't have processed the request.
-    var isUnprocessed: Bool {
-        switch self {
-        case .transport(.connectFailed), .transport(.unreachable), .transport(.connectTimedOut), .status(429),
-            .status(503):
-            true
-        case .transport, .status, .noOffset, .noProgress, .uploadGone, .uploadExpired, .smallerRequests,
-            .differentDialect:
-            false
         }
     }
 }

@@ -38,7 +38,7 @@ import Units
 
     /// The result of one life of the client.
     private struct Life: Sendable {
-        var result: Result<DownloadSummary, DownloadError>
+        var result: Result<TransferSummary, TransferError>
         var received: Int64 = 0
         var committed: Int64 = 0
         /// Whether the commit may be void: the file was about to restart.
@@ -88,16 +88,16 @@ import Units
             sleep: { _ in try Task.checkCancellation() }
         )
         let executor = SimulatedExecutor(seed: seed)
-        let environment = DownloadEnvironment(
-            configuration: configuration,
-            seed: seed,
-            httpAttempt: { _ in SimulatedAttempt(peer: peer) },
+        let environment = TransferEnvironment(
+            configuration,
+            connections: SimulatedConnections(peer: peer),
+            files: disk,
             executor: executor
         )
         let reported = EventRecorder()
         let life = executor.run { () async -> Life in
-            do throws(DownloadError) {
-                let url = try DownloadURL(checked: request.url)
+            do throws(TransferError) {
+                let url = try TransferURL(checked: request.url)
                 let (file, recovered) = try await PartialFile.open(
                     PartialFilePaths(destination: CrashTests.folder.appending("file")),
                     for: url.text,
@@ -105,7 +105,7 @@ import Units
                     in: disk,
                     worker: FileWorker(pool: nil)
                 )
-                let session = DownloadSession(environment, request, url, file, recovered) { event in
+                let session = DownloadSession(environment, request, url, file, recovered, seed: seed) { event in
                     switch event {
                     case .restarted: reported.restartedAt.withLock { $0 = file.committed }
                     case .resumed: reported.resumptions.withLock { $0 += 1 }
@@ -114,7 +114,7 @@ import Units
                 }
                 var life = Life(result: .failure(.cancelled))
                 if case .prefix(_, let length) = recovered { life.received = length }
-                do throws(DownloadError) {
+                do throws(TransferError) {
                     life.result = .success(try await session.run(after: recovered))
                 } catch {
                     life.result = .failure(error)
@@ -250,16 +250,6 @@ private final class SimulatedClock: Sendable {
         moment.withLock { moment in
             moment = moment + .milliseconds(3)
             return moment
-        }
-    }
-}
-
-extension DownloadURL {
-    fileprivate init(checked text: String) throws(DownloadError) {
-        do throws(DownloadURLProblem) {
-            self = try DownloadURL(text)
-        } catch {
-            throw .invalidURL(text, error)
         }
     }
 }

@@ -17,15 +17,15 @@ import TransferProtocol
     /// The maximum journal size over repeated calls of `change`, and the length recovered by the next run.
     private func growth(
         times: Int,
-        _ change: @escaping @Sendable (PartialFile, Int) async throws(DownloadError) -> Void
+        _ change: @escaping @Sendable (PartialFile, Int) async throws(TransferError) -> Void
     ) throws -> (longest: Int64, received: Int64) {
         let disk = SimulatedDisk(seed: 1)
         try disk.makeFolder(Self.folder)
         let executor = SimulatedExecutor(seed: 1)
-        let found = executor.run { () async -> Result<(Int64, Int64), DownloadError> in
-            do throws(DownloadError) {
+        let found = executor.run { () async -> Result<(Int64, Int64), TransferError> in
+            do throws(TransferError) {
                 let paths = try PartialFilePaths(destination: Self.folder.appending("file"))
-                func open() async throws(DownloadError) -> (PartialFile, RecoveredPartial) {
+                func open() async throws(TransferError) -> (PartialFile, RecoveredPartial) {
                     let worker = FileWorker(pool: nil)
                     return try await PartialFile.open(paths, for: Self.url, blockSize: 256, in: disk, worker: worker)
                 }
@@ -55,7 +55,7 @@ import TransferProtocol
 
     /// 64 KiB, twice the 32 bytes of 7 hashes, and a last record.
     @Test func `a journal is rewritten before it grows with the number of checkpoints`() throws {
-        let (longest, received) = try growth(times: 2_000) { (file, time) throws(DownloadError) in
+        let (longest, received) = try growth(times: 2_000) { (file, time) throws(TransferError) in
             try await file.append([UInt8(truncatingIfNeeded: time)])
             try await file.checkpoint()
         }
@@ -65,7 +65,7 @@ import TransferProtocol
 
     /// Mirrors with long names alternate: 64 KiB, and a last record with 2 URLs.
     @Test func `a journal is rewritten before it grows with the number of mirrors`() throws {
-        let (longest, received) = try growth(times: 100) { (file, time) throws(DownloadError) in
+        let (longest, received) = try growth(times: 100) { (file, time) throws(TransferError) in
             if time == 0 {
                 try await file.append([1])
                 try await file.checkpoint()

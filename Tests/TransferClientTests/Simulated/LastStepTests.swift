@@ -32,28 +32,28 @@ import TransferProtocol
     private func download(
         _ peer: SimulatedPeer,
         on files: any FileSystem
-    ) throws -> Result<DownloadSummary, DownloadError> {
+    ) throws -> Result<TransferSummary, TransferError> {
         let executor = SimulatedExecutor(seed: 1)
         var configuration = TransferClientConfiguration()
         configuration.checkpointBytes = .mebibytes(1)
         configuration.checkpointInterval = .seconds(3_600)
-        let environment = DownloadEnvironment(
-            configuration: configuration,
-            seed: 1,
-            httpAttempt: { _ in SimulatedAttempt(peer: peer) },
+        let environment = TransferEnvironment(
+            configuration,
+            connections: SimulatedConnections(peer: peer),
+            files: files,
             executor: executor
         )
         let text = "http://host.example/file"
-        let url = try DownloadURL(text)
-        let result = executor.run { () async -> Result<DownloadSummary, DownloadError> in
-            do throws(DownloadError) {
+        let url = try TransferURL(text)
+        let result = executor.run { () async -> Result<TransferSummary, TransferError> in
+            do throws(TransferError) {
                 let paths = try PartialFilePaths(destination: Self.file)
                 let worker = FileWorker(pool: nil)
                 let (file, recovered) = try await PartialFile.open(paths, for: text, in: files, worker: worker)
                 let request = DownloadRequest(url: text)
-                let session = DownloadSession(environment, request, url, file, recovered) { _ in }
-                let result: Result<DownloadSummary, DownloadError>
-                do throws(DownloadError) {
+                let session = DownloadSession(environment, request, url, file, recovered, seed: 1) { _ in }
+                let result: Result<TransferSummary, TransferError>
+                do throws(TransferError) {
                     result = .success(try await session.run(after: recovered))
                 } catch {
                     result = .failure(error)
@@ -92,7 +92,7 @@ import TransferProtocol
         let failing = HookedFiles(files: disk) { (call, path) throws(FileError) in
             if call == "rename", path == Self.file { throw error }
         }
-        #expect(throws: DownloadError.self) { try download(peer, on: failing).get() }
+        #expect(throws: TransferError.self) { try download(peer, on: failing).get() }
         disk.restart(after: .power)
         let unreachable = SimulatedPeer(seed: 1, habits: peer.habits, largest: 0, calm: 0)
         let done = try download(unreachable, on: disk).get()

@@ -64,7 +64,7 @@ final class SimulatedPeer: Sendable {
         var error: (any Error)?
     }
 
-    func response(_ plan: RequestPlan) throws -> Response {
+    func response(_ request: HTTPRequest) throws -> Response {
         try state.withLock { state in
             state.requests += 1
             func chance(_ percent: UInt64) -> Bool {
@@ -85,7 +85,8 @@ final class SimulatedPeer: Sendable {
             guard let content = state.versions.last else { return Self.status(404) }
             var head = fields(content, number: state.versions.count)
             var (status, first, last) = (200, 0, content.count - 1)
-            if let requested = range(plan), habits.knowsRanges, fault != 2, isUnchanged(plan, head) {
+            let requested = Self.range(request)
+            if let requested, habits.knowsRanges, fault != 2, Self.isUnchanged(request, head) {
                 guard requested.lowerBound < content.count || fault == 3 else {
                     head[.contentRange] = "bytes */\(content.count)"
                     head[.contentLength] = "0"
@@ -102,7 +103,7 @@ final class SimulatedPeer: Sendable {
                 if fault == 6 { (head[.eTag], head[.lastModified]) = (nil, nil) }
             }
             var body = first <= last ? Array(content[first...last]) : []
-            if plan == .probe { body = [] }
+            if request.method == .head { body = [] }
             let framing = status == 206 ? 0 : habits.framing
             switch framing {
             case 0: head[.contentLength] = "\(max(0, last - first + 1))"
@@ -114,7 +115,7 @@ final class SimulatedPeer: Sendable {
                 body = Array(body.prefix(Int(state.random.next() % UInt64(body.count + 1))))
                 error = AttemptError(cause: .connectionLost("as the test wants it"))
             }
-            if case .block = plan, status == 206 { state.repairs += 1 }
+            if let requested, requested.upperBound < Int.max, status == 206 { state.repairs += 1 }
             var parts: [HTTPResponsePart] = [.head(HTTPResponse(status: .init(code: status), headerFields: head))]
             while !body.isEmpty {
                 let piece = body.prefix(Int(1 + state.random.next() % 700))
@@ -145,38 +146,34 @@ final class SimulatedPeer: Sendable {
         return fields
     }
 
-    private func range(_ plan: RequestPlan) -> Range<Int>? {
-        switch plan {
-        case .full, .probe: nil
-        case .remaining(let first, _): Int(first)..<Int.max
-        case .block(let range, _): Int(range.lowerBound)..<Int(range.upperBound)
-        }
+    /// The range of a request: the rest from an offset on, or the block of a repair.
+    private static func range(_ request: HTTPRequest) -> Range<Int>? {
+        guard let field = request.headerFields[.range] else { return nil }
+        let numbers = field.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+        return numbers[0]..<(numbers.count > 1 ? numbers[1] + 1 : Int.max)
     }
 
-    private func isUnchanged(_ plan: RequestPlan, _ head: HTTPFields) -> Bool {
-        switch plan {
-        case .remaining(_, .ifRange(let validator)), .block(_, .ifRange(let validator)):
-            [head[.eTag], head[.lastModified]].contains(validator.headerValue)
-        case .remaining(_, .unmodifiedSince(let date)), .block(_, .unmodifiedSince(let date)):
-            head[.lastModified] == date
-        case .remaining(_, .unconditional), .block(_, .unconditional): true
-        case .full, .probe: true
+    private static func isUnchanged(_ request: HTTPRequest, _ head: HTTPFields) -> Bool {
+        if let validator = request.headerFields[.ifRange] {
+            return [head[.eTag], head[.lastModified]].contains(validator)
         }
+        return request.headerFields[.ifUnmodifiedSince].map { $0 == head[.lastModified] } ?? true
     }
 }
 
-/// One request to a simulated peer.
-struct SimulatedAttempt: DownloadAttempting {
+/// The connections to a simulated peer.
+struct SimulatedConnections: RequestSending {
     let peer: SimulatedPeer
 
-    func perform<Outcome: Sendable>(
-        _ plan: RequestPlan,
-        at url: DownloadURL,
-        with fields: [HTTPField],
-        receive: (HTTPAttempt.Parts, HTTPProtocol) async throws -> Outcome
+    func send<Outcome: Sendable>(
+        _ request: HTTPRequest,
+        to url: TransferURL,
+        _ content: RequestContent,
+        within remaining: Duration?,
+        receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
-        let response = try peer.response(plan)
-        let (parts, source) = HTTPAttempt.Parts.makeTestingStream()
+        let response = try peer.response(request)
+        let (parts, source) = ResponseParts.makeTestingStream()
         for part in response.parts { source.yield(part) }
         source.finish(throwing: response.error)
         return try await receive(parts, .http1)

@@ -19,15 +19,15 @@ import TransferProtocol
         _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable,
         limit: Int64 = .max,
         on files: any FileSystem
-    ) async -> Result<SpooledContent, UploadError> {
-        do throws(UploadError) {
+    ) async -> Result<HashedContent, TransferError> {
+        do throws(TransferError) {
             return .success(try await StreamSpooler.spool(chunks, in: "/", limit: limit, files: files, Self.worker))
         } catch {
             return .failure(error)
         }
     }
 
-    private func error(of result: Result<SpooledContent, UploadError>) -> UploadError? {
+    private func error(of result: Result<HashedContent, TransferError>) -> TransferError? {
         if case .failure(let error) = result { error } else { nil }
     }
 
@@ -36,8 +36,8 @@ import TransferProtocol
         let disk = SimulatedDisk(seed: 1)
         let spool = try await spool(Chunks(of: bytes, 7_001), limit: 300_000, on: disk).get()
         #expect(spool.length == 300_000)
-        #expect(try await spool.read(0..<300_000) == .init(bytes: bytes))
-        #expect(try await spool.read(70_000..<70_003) == .init(bytes: bytes[70_000..<70_003]))
+        #expect(try await spool.read(0..<300_000) == bytes[...])
+        #expect(try await spool.read(70_000..<70_003) == bytes[70_000..<70_003])
         #expect(try disk.names(in: "/").isEmpty)
         #expect(
             error(of: await self.spool(Chunks(of: bytes, 7_001), limit: 299_999, on: disk))
@@ -89,7 +89,7 @@ import TransferProtocol
     @Test func `a disk that loses bytes causes an error, not a short content`() async throws {
         let disk = SimulatedDisk(seed: 1)
         let spool = try await spool(Chunks(of: uploadBytes(300_000), 100_000), on: disk).get()
-        await #expect(throws: UploadError.fileSystem(call: "pread", path: "/", .ioError)) {
+        await #expect(throws: TransferError.fileSystem(call: "pread", path: "/", .ioError)) {
             try await spool.read(299_999..<300_001)
         }
     }
@@ -100,9 +100,9 @@ import TransferProtocol
         let (blocked, release) = AsyncStream<Void>.makeStream()
         let chunks = DeafChunks(enters: entry, waitsFor: blocked)
         let running = Task {
-            do throws(UploadError) {
-                _ = try await TransferClient().content(of: chunks, spooledIn: folder.journals)
-                return nil as UploadError?
+            do throws(TransferError) {
+                _ = try await TransferEngine().content(of: chunks, spooledIn: folder.journals)
+                return nil as TransferError?
             } catch {
                 return error
             }

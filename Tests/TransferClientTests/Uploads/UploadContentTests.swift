@@ -79,7 +79,7 @@ import TransferProtocol
             #expect(folder.journalNames.count == 1)
             #expect(folder.openFiles == 0)
             let again = await upload(folder, request, from: second)
-            #expect(again.events.first == .started(total: 700_000, canBeCombined: true))
+            #expect(again.events.first == .started(total: 700_000, isContinued: true))
             #expect(again.resumedAt.first ?? 0 > 0)
             #expect(server.delivered == [Self.bytes])
             #expect(server.requests.count { $0.method == "POST" } == 1)
@@ -97,7 +97,7 @@ import TransferProtocol
             let other = Array(Self.bytes.reversed())
             try folder.folder.write(other, to: folder.source.string)
             let second = await upload(folder, request, from: .memory)
-            #expect(second.events.first == .started(total: 700_000, canBeCombined: false))
+            #expect(second.events.first == .started(total: 700_000, isContinued: false))
             #expect(server.delivered == [other])
             #expect(folder.journalNames.count == 1)
         }
@@ -148,7 +148,7 @@ import TransferProtocol
             #expect(folder.journalNames.isEmpty)
             #expect(folder.openFiles == 0)
             let again = await upload(folder, request, from: kind)
-            #expect(again.events.first == .started(total: 700_000, canBeCombined: false))
+            #expect(again.events.first == .started(total: 700_000, isContinued: false))
             #expect(server.delivered == [Self.bytes])
         }
     }

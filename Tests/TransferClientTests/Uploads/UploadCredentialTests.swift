@@ -9,8 +9,8 @@ import TransferProtocol
 @Suite(.timeLimit(.minutes(5))) struct UploadCredentialTests {
     private static let bytes = uploadBytes(900_000)
 
-    private func credentials(_ token: String) throws -> DownloadCredentials {
-        DownloadCredentials(fields: [try RequestField("Authorization: Bearer \(token)", isForUpload: true)])
+    private func credentials(_ token: String) throws -> RequestCredentials {
+        RequestCredentials(fields: [try RequestField("Authorization: Bearer \(token)", isForUpload: true)])
     }
 
     private func expectNoSecret(_ done: AttemptedUpload, _ folder: UploadFolder) throws {
@@ -50,7 +50,7 @@ import TransferProtocol
             var request = folder.request(server.url)
             request.credentials = try credentials("hunter2")
             let first = await upload(folder, request)
-            guard case .refused(.accessRefused(let challenge, .sent)) = first.error else {
+            guard case .refused(.unauthorized(let challenge, .sent)) = first.error else {
                 Issue.record("\(first.result)")
                 return
             }
@@ -60,7 +60,7 @@ import TransferProtocol
             try expectNoSecret(first, folder)
             request.credentials = try credentials("new")
             let second = await upload(folder, request)
-            #expect(second.events.first == .started(total: 900_000, canBeCombined: true))
+            #expect(second.events.first == .started(total: 900_000, isContinued: true))
             #expect(second.resumedAt.first ?? 0 > 0)
             #expect(server.delivered == [Self.bytes])
             #expect(folder.journalNames.isEmpty)
@@ -74,7 +74,7 @@ import TransferProtocol
             try await withUploadServer(kind, habits) { server in
                 let folder = try UploadFolder(Self.bytes)
                 let done = await upload(folder, folder.request(server.url)) { $0.interimResponseLimit = .seconds(30) }
-                guard case .refused(.accessRefused(_, .none)) = done.error else {
+                guard case .refused(.unauthorized(_, .none)) = done.error else {
                     Issue.record("\(done.result)")
                     return
                 }

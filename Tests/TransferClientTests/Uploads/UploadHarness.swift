@@ -46,18 +46,18 @@ enum UploadKind: CaseIterable, Sendable {
 
 /// A test upload: its result and events.
 struct AttemptedUpload: Sendable {
-    var result: Result<UploadSummary, UploadError>
-    var events: [UploadEvent]
+    var result: Result<TransferSummary, TransferError>
+    var events: [TransferEvent]
 
-    var summary: UploadSummary? { try? result.get() }
-    var error: UploadError? {
+    var summary: TransferSummary? { try? result.get() }
+    var error: TransferError? {
         switch result {
         case .success: nil
         case .failure(let error): error
         }
     }
     var resumedAt: [Int64] { events.compactMap { if case .resumed(let offset) = $0 { offset } else { nil } } }
-    var restarts: [UploadRestartReason] {
+    var restarts: [RestartReason] {
         events.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } }
     }
 }
@@ -69,18 +69,18 @@ func upload(
     from kind: UploadKind = .file,
     callbacks: TransferCallbacks = TransferCallbacks(),
     configure: (inout TransferClientConfiguration) -> Void = { _ in },
-    onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
+    onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
 ) async -> AttemptedUpload {
-    let reported = Mutex<[UploadEvent]>([])
+    let reported = Mutex<[TransferEvent]>([])
     var configuration = TransferClientConfiguration()
     configuration.tls = TLSClient(TLSClientSettings())
     configuration.seed = 7
     configuration.retry.maximumAttempts = 100
     configuration.clock.sleep = { _ in try Task.checkCancellation() }
     configure(&configuration)
-    let client = TransferClient(configuration: configuration)
-    let result: Result<UploadSummary, UploadError>
-    do throws(UploadError) {
+    let client = TransferEngine(configuration: configuration)
+    let result: Result<TransferSummary, TransferError>
+    do throws(TransferError) {
         result = .success(
             try await client.upload(try await client.content(folder, kind), request, callbacks: callbacks) { event in
                 reported.withLock { $0.append(event) }
@@ -104,7 +104,7 @@ func upload(
     _ request: UploadRequest,
     from kind: UploadKind = .file,
     configure: @escaping @Sendable (inout TransferClientConfiguration) -> Void = { _ in },
-    cancelledOn isLast: @escaping @Sendable (UploadEvent) -> Bool
+    cancelledOn isLast: @escaping @Sendable (TransferEvent) -> Bool
 ) async -> AttemptedUpload {
     let task = Mutex<Task<AttemptedUpload, Never>?>(nil)
     let running = Task {
@@ -120,9 +120,9 @@ func upload(
     return await running.value
 }
 
-extension TransferClient {
+extension TransferEngine {
     /// The bytes of the folder's file as content of a kind.
-    func content(_ folder: UploadFolder, _ kind: UploadKind) async throws(UploadError) -> UploadContent {
+    func content(_ folder: UploadFolder, _ kind: UploadKind) async throws(TransferError) -> UploadContent {
         let bytes = folder.folder.bytes(folder.source.string) ?? []
         return switch kind {
         case .file: try await content(of: folder.source)

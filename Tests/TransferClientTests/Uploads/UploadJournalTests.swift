@@ -28,7 +28,7 @@ import TransferProtocol
             #expect(try path.stat().permissions == [.ownerReadWrite])
             #expect(try folder.journals.stat().permissions == [.ownerReadWriteExecute])
             let second = await upload(folder, request)
-            #expect(second.events.first == .started(total: 900_000, canBeCombined: true))
+            #expect(second.events.first == .started(total: 900_000, isContinued: true))
             #expect(second.resumedAt.first ?? 0 > 0)
             #expect(server.delivered == [Self.bytes])
             #expect(server.requests.filter { $0.method == "POST" }.count == 1)
@@ -62,7 +62,7 @@ import TransferProtocol
             #expect(first.error == .cancelled)
             try folder.folder.write(Self.bytes, to: folder.source.string)
             let second = await upload(folder, request)
-            #expect(second.events.first == .started(total: 900_000, canBeCombined: true))
+            #expect(second.events.first == .started(total: 900_000, isContinued: true))
             #expect(server.delivered == [Self.bytes])
         }
     }
@@ -133,11 +133,11 @@ import TransferProtocol
             try folder.folder.write(journal, to: path.string)
             let connections = server.requests.count
             let refused = await upload(folder, request)
-            guard case .invalidSource(folder.source.string, let words) = refused.error else {
+            guard case .invalidFile(folder.source.string, let words) = refused.error else {
                 Issue.record("\(refused.result)")
                 return
             }
-            #expect(words.contains("newer version of Squall (2)") && words.contains(path.string))
+            #expect(words.contains("newer version of Squall (3)") && words.contains(path.string))
             #expect(server.requests.count == connections)
             #expect(folder.folder.bytes(path.string) == journal)
         }
@@ -157,7 +157,7 @@ import TransferProtocol
             #expect(first.events.filter { $0 == .resumable(dialect: 10) }.count == 1)
             let creations = server.requests.filter { $0.method == "PUT" }.count
             let second = await upload(folder, request)
-            #expect(second.events.first == .started(total: 900_000, canBeCombined: true))
+            #expect(second.events.first == .started(total: 900_000, isContinued: true))
             #expect(second.resumedAt.first ?? 0 >= 300_000)
             #expect(server.requests.filter { $0.method == "PUT" }.count == creations)
             #expect(server.delivered == [Self.bytes])

@@ -14,7 +14,7 @@ import TransferProtocol
             let attempted = await upload(folder, folder.request(server.url)) { $0.progressInterval = .zero }
             #expect(attempted.summary?.connections == 1)
             let reported = attempted.events.compactMap { event -> (sent: Int64, acknowledged: Int64)? in
-                if case .progress(let sent, let acknowledged, _) = event { (sent, acknowledged) } else { nil }
+                if case .progress(let acknowledged, let sent?, _) = event { (sent, acknowledged) } else { nil }
             }
             // The server acknowledges every 32 KiB.
             #expect(reported.map(\.acknowledged).max() ?? 0 >= 800_000)

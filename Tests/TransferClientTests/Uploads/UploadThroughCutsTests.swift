@@ -85,7 +85,7 @@ import TransferProtocol
         try await withUploadServer(.ordinary, habits) { server in
             let folder = try UploadFolder(Self.bytes)
             let attempted = await upload(folder, folder.request(server.url))
-            #expect(attempted.summary?.proof == .accepted)
+            #expect(attempted.summary?.uploadProof == .accepted)
             #expect(attempted.summary?.dialect == nil)
             #expect(attempted.summary?.connections == 3)
             #expect(server.delivered == [Self.bytes])
@@ -127,7 +127,7 @@ import TransferProtocol
             request.dialects = .only(dialect)
             let attempted = await upload(folder, request)
             let isReplayed = dialect.rules.completedAppend == .replayOrRefuse
-            #expect(attempted.summary?.proof == (isReplayed ? .accepted : .complete))
+            #expect(attempted.summary?.uploadProof == (isReplayed ? .accepted : .complete))
             #expect(attempted.summary?.status == (isReplayed ? 201 : nil))
             #expect(server.delivered == [Self.bytes])
         }

@@ -30,7 +30,7 @@ import Units
             draws: SeededGenerator(seed: seed ^ 0x9E37)
         )
         let parameters = UploadState.Parameters(
-            target: try DownloadURL("http://127.0.0.1:1/target"),
+            target: try TransferURL("http://127.0.0.1:1/target"),
             length: length,
             dialects: .automatic,
             isRepeatable: isRepeatable

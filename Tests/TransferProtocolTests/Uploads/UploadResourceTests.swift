@@ -7,7 +7,7 @@ import TransferProtocol
     private static let length: Int64 = 1_000_000
 
     private static func state(_ dialect: UploadDialect) throws -> UploadState {
-        let target = try DownloadURL("http://host.example/target")
+        let target = try TransferURL("http://host.example/target")
         return UploadState(.init(target: target, length: length, dialects: .only(dialect), isRepeatable: true))
     }
 

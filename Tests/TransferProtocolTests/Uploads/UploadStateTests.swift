@@ -9,7 +9,7 @@ import TransferProtocol
         _ dialects: UploadDialectChoice = .automatic,
         isRepeatable: Bool = false
     ) throws -> UploadState {
-        let target = try DownloadURL("http://host.example/target")
+        let target = try TransferURL("http://host.example/target")
         return UploadState(
             .init(target: target, length: length, dialects: dialects, isRepeatable: isRepeatable)
         )
@@ -49,7 +49,7 @@ import TransferProtocol
     @Test(arguments: UploadDialect.allCases)
     func `the offset is requested before anything is appended`(dialect: UploadDialect) throws {
         var state = try Self.created(dialect)
-        #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .transport(.stalled)))
+        #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .stalled))
         let resource = try #require(state.resource)
         #expect(resource.url.text == "http://host.example/uploads/1")
         let ask = try #require(Self.plan(&state))
@@ -120,7 +120,7 @@ import TransferProtocol
         _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
         let inFields = UploadMetadata(creationFields: [.authorization: "Bearer x", .contentType: "text/plain"])
-        let credentials = DownloadCredentials(fields: [try RequestField("Authorization: Bearer x")])
+        let credentials = RequestCredentials(fields: [try RequestField("Authorization: Bearer x")])
         for metadata in [
             inFields, UploadMetadata(creationFields: [.contentType: "text/plain"], credentials: credentials),
         ] {
@@ -134,7 +134,7 @@ import TransferProtocol
 
     @Test func `credentials don't follow a redirection to another origin, nor back`() throws {
         var state = try Self.state()
-        let credentials = DownloadCredentials(fields: [try RequestField("X-Key: k")])
+        let credentials = RequestCredentials(fields: [try RequestField("X-Key: k")])
         let metadata = UploadMetadata(credentials: credentials)
         var sent: [String?] = []
         for location in ["/here", "http://other.example/there", "http://host.example/back", "/here"] {
@@ -158,7 +158,7 @@ import TransferProtocol
         for use in [CredentialUse.none, .sent, .withheld] {
             let head = UploadResponseHead(status: status, fields: fields, credentialUse: use)
             _ = state.decide(on: head, to: .retrieveOffset(resource), sent: 0, now: 0)
-            guard case .fail(.accessRefused(let challenge, use)) = state.nextStep(now: 0) else {
+            guard case .fail(.unauthorized(let challenge, use)) = state.nextStep(now: 0) else {
                 Issue.record("\(state)")
                 return
             }
@@ -186,7 +186,7 @@ import TransferProtocol
         ("http", "https", true), ("https", "https", true), ("https", "http", false), ("http", "http", true),
     ])
     func `content goes from https to https only`(from: String, to: String, isFollowed: Bool) throws {
-        let target = try DownloadURL("\(from)://host.example/target")
+        let target = try TransferURL("\(from)://host.example/target")
         let parameters = UploadState.Parameters(target: target, length: 5, dialects: .only(.v10), isRepeatable: false)
         let location = "\(to)://other.example/x"
         var redirected = UploadState(parameters)
@@ -231,7 +231,7 @@ import TransferProtocol
         UploadJournal.Creation(
             target: "http://host.example/target",
             resource: UploadResource(
-                url: try DownloadURL("http://host.example/uploads/1"),
+                url: try TransferURL("http://host.example/uploads/1"),
                 dialect: .v6,
                 expiresAt: 1_700_000_000
             ),
@@ -244,17 +244,36 @@ import TransferProtocol
         let creation = try Self.creation()
         let record = UploadJournal.Record.creation(creation)
         let end = UploadJournal.Record.completionBegan
-        #expect(UploadJournal([(record.kind, record.payload)]) == UploadJournal(creation: creation))
-        let full = UploadJournal([(record.kind, record.payload), (9, [1]), (end.kind, end.payload)])
+        #expect(try UploadJournal([(record.kind, record.payload)]) == UploadJournal(creation: creation))
+        let full = try UploadJournal([(record.kind, record.payload), (9, [1]), (end.kind, end.payload)])
         #expect(full == UploadJournal(creation: creation, mayBeComplete: true))
+    }
+
+    /// The payload of version 1 has the interop version as a number, in place of a name after its length.
+    @Test func `a journal of version 1 is read`() throws {
+        let creation = try Self.creation()
+        let payload = UploadJournal.Record.creation(creation).payload
+        let name = Array("resumable-upload-6".utf8)
+        let index = try #require(payload.indices.first { payload[$0...].starts(with: name) })
+        let old = Array(payload[..<(index - 4)]) + [6, 0, 0, 0] + Array(payload[(index + name.count)...])
+        #expect(try UploadJournal([(1, old), (2, [])]) == UploadJournal(creation: creation, mayBeComplete: true))
+    }
+
+    @Test func `a journal of an unknown dialect is refused by its name`() throws {
+        var payload = UploadJournal.Record.creation(try Self.creation()).payload
+        let index = try #require(payload.indices.first { payload[$0...].starts(with: "load-6".utf8) })
+        payload[index + 5] = UInt8(ascii: "7")
+        #expect(throws: UploadJournalProblem.unknownDialect("resumable-upload-7")) { try UploadJournal([(3, payload)]) }
     }
 
     @Test func `before the creation is complete there is no journal`() throws {
         let record = UploadJournal.Record.creation(try Self.creation())
-        #expect(UploadJournal([]) == nil)
-        #expect(UploadJournal([(2, []), (record.kind, record.payload)]) == nil)
+        #expect(throws: UploadJournalProblem.damaged) { try UploadJournal([]) }
+        #expect(throws: UploadJournalProblem.damaged) { try UploadJournal([(2, []), (record.kind, record.payload)]) }
         for count in record.payload.indices {
-            #expect(UploadJournal([(1, Array(record.payload.prefix(count)))]) == nil, "\(count)")
+            #expect(throws: UploadJournalProblem.damaged, "\(count)") {
+                try UploadJournal([(record.kind, Array(record.payload.prefix(count)))])
+            }
         }
     }
 }

@@ -18,11 +18,11 @@ import TransferProtocol
         /// Retrieve the limits.
         case limits
         /// Nothing further.
-        case failure(UploadFailure)
+        case failure(TransferRefusal)
     }
 
     private static func state(isRepeatable: Bool) throws -> UploadState {
-        let target = try DownloadURL("http://host.example/target")
+        let target = try TransferURL("http://host.example/target")
         return UploadState(
             .init(target: target, length: length, dialects: .only(.v10), isRepeatable: isRepeatable)
         )
@@ -81,9 +81,9 @@ import TransferProtocol
             (409, nil, .offset(isImmediate: true)), (429, "7", .offset(after: .seconds(7), isImmediate: false)),
             (500, nil, .offset(isImmediate: false)), (503, "9", .offset(after: .seconds(9), isImmediate: false)),
             (408, nil, .offset(isImmediate: false)), (413, nil, .offset(isImmediate: true)), (404, nil, .creation),
-            (410, nil, .creation), (400, nil, .failure(.refused(status: 400))),
-            (403, nil, .failure(.refused(status: 403))), (415, nil, .failure(.refused(status: 415))),
-            (501, nil, .failure(.refused(status: 501))),
+            (410, nil, .creation), (400, nil, .failure(.status(400))),
+            (403, nil, .failure(.status(403))), (415, nil, .failure(.status(415))),
+            (501, nil, .failure(.status(501))),
         ] as [(Int, String?, Next)]
     )
     func `a status of an append determines the next step`(status: Int, retryAfter: String?, expected: Next) throws {
@@ -97,7 +97,7 @@ import TransferProtocol
     @Test(
         arguments: [
             (404, .creation), (410, .creation), (409, .again()), (429, .again()), (503, .again()), (204, .again()),
-            (403, .failure(.refused(status: 403))), (405, .failure(.refused(status: 405))),
+            (403, .failure(.status(403))), (405, .failure(.status(405))),
         ] as [(Int, Next)]
     )
     func `a status of an offset retrieval determines the next step`(status: Int, expected: Next) throws {
@@ -109,9 +109,9 @@ import TransferProtocol
     /// A request that mustn't be repeated is retried only if the target can't have processed it.
     @Test(
         arguments: [
-            (false, 429, .again()), (false, 503, .again()), (false, 500, .failure(.refused(status: 500))),
+            (false, 429, .again()), (false, 503, .again()), (false, 500, .failure(.status(500))),
             (true, 500, .again()), (false, 413, .limits), (true, 413, .limits),
-            (true, 403, .failure(.refused(status: 403))), (true, 409, .failure(.refused(status: 409))),
+            (true, 403, .failure(.status(403))), (true, 409, .failure(.status(409))),
         ] as [(Bool, Int, Next)]
     )
     func `a status of a creation determines the next step`(isRepeatable: Bool, status: Int, expected: Next) throws {
@@ -124,7 +124,7 @@ import TransferProtocol
     @Test(
         arguments: [
             (400, .completedUpload, .offset(isImmediate: true)),
-            (400, .inconsistentLength, .failure(.refused(status: 400))),
+            (400, .inconsistentLength, .failure(.status(400))),
             (409, .mismatchingOffset(expected: 9, provided: 7), .offset(isImmediate: true)),
         ] as [(Int, ProblemDetails, Next)]
     )
@@ -151,6 +151,6 @@ import TransferProtocol
             append = try Self.plan(&state)
         }
         #expect(counts == [999_993, 499_996, 249_998, 124_999, 65_536])
-        #expect(state.nextStep(now: 0) == .fail(.refused(status: 413)))
+        #expect(state.nextStep(now: 0) == .fail(.status(413)))
     }
 }

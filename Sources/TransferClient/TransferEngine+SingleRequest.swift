@@ -9,7 +9,7 @@ package struct SingleRequest: Sendable {
     package var method: HTTPRequest.Method
     package var url: String
     package var fields: HTTPFields
-    package var credentials: DownloadCredentials
+    package var credentials: RequestCredentials
     /// The content; `nil` for none.
     package var body: [UInt8]?
 
@@ -17,7 +17,7 @@ package struct SingleRequest: Sendable {
         method: HTTPRequest.Method,
         url: String,
         fields: HTTPFields,
-        credentials: DownloadCredentials,
+        credentials: RequestCredentials,
         body: [UInt8]?
     ) {
         self.method = method
@@ -38,7 +38,7 @@ public struct ResponseHead: Sendable {
     public var url: String
 }
 
-extension TransferClient {
+extension TransferEngine {
     /// Sends one request, follows redirects (RFC 9110, section 15.4), and passes the final response head and body parts
     /// to the caller, with backpressure from `onBody`.
     ///
@@ -46,14 +46,14 @@ extension TransferClient {
     ///   - callbacks: The caller's callbacks; a resolved refusal repeats the request.
     ///   - onHead: Called once.
     ///   - onBody: Called for each part; `false` stops the response.
-    /// - Throws: A `DownloadError`; `.gaveUp` after one attempt when the connection failed or ended in the body.
+    /// - Throws: A `TransferError`; `.gaveUp` after one attempt when the connection failed or ended in the body.
     package func send(
         _ request: SingleRequest,
         callbacks: TransferCallbacks = TransferCallbacks(),
-        onHead: @escaping @Sendable (ResponseHead) async throws(DownloadError) -> Void,
-        onBody: @escaping @Sendable ([UInt8]) async throws(DownloadError) -> Bool
-    ) async throws(DownloadError) {
-        try await withinDeadline { () async throws(DownloadError) in
+        onHead: @escaping @Sendable (ResponseHead) async throws(TransferError) -> Void,
+        onBody: @escaping @Sendable ([UInt8]) async throws(TransferError) -> Bool
+    ) async throws(TransferError) {
+        try await withinDeadline { () async throws(TransferError) in
             try await sendToTheEnd(request, callbacks.endingWithTask, onHead, onBody)
             // A body whose reader was cancelled isn't complete.
             guard !Task.isCancelled else { throw .cancelled }
@@ -63,30 +63,35 @@ extension TransferClient {
     private func sendToTheEnd(
         _ request: SingleRequest,
         _ callbacks: TransferCallbacks,
-        _ onHead: @Sendable (ResponseHead) async throws(DownloadError) -> Void,
-        _ onBody: @Sendable ([UInt8]) async throws(DownloadError) -> Bool
-    ) async throws(DownloadError) {
+        _ onHead: @Sendable (ResponseHead) async throws(TransferError) -> Void,
+        _ onBody: @Sendable ([UInt8]) async throws(TransferError) -> Bool
+    ) async throws(TransferError) {
         var request = request
         var redirects = RedirectChain(try await preparedURL(request.url))
         let start = configuration.clock.now()
+        let connections = environment.connections(.download)
         var (redirections, refusals) = (0, 0)
         while true {
             let spent = configuration.clock.now() - start
             let remaining = configuration.retry.deadline.map { max(.zero, $0 - spent) }
-            switch try await sendOnce(&request, redirects, remaining, callbacks, refusals, onHead, onBody) {
+            switch try await sendOnce(request, redirects, connections, remaining, callbacks, refusals, onHead, onBody) {
             case .done: return
             case .authenticated(let credentials):
                 refusals += 1
                 request.credentials = credentials
-            case .redirected(let location):
+            case .redirected(let target):
                 guard redirections < DownloadSession.maximumRedirects else {
                     throw .tooManyRedirections(DownloadSession.maximumRedirects)
                 }
                 redirections += 1
-                do throws(DownloadURLProblem) {
-                    redirects.follow(try redirects.current.resolving(location))
+                if target.isGet(after: request.method) {
+                    (request.method, request.body) = (.get, nil)
+                    request.fields[.contentType] = nil
+                }
+                do throws(TransferURLProblem) {
+                    redirects.follow(try redirects.current.resolving(target.location))
                 } catch {
-                    throw .invalidRedirection(location, error)
+                    throw .invalidRedirection(target.location, error)
                 }
             }
         }
@@ -95,14 +100,8 @@ extension TransferClient {
     /// The effect of a response.
     private enum ResponseEffect: Sendable {
         case done
-        case redirection(RedirectionTarget)
-        case authenticated(DownloadCredentials)
-    }
-
-    private enum RequestEnd: Sendable {
-        case done
-        case redirected(String)
-        case authenticated(DownloadCredentials)
+        case redirected(RedirectionTarget)
+        case authenticated(RequestCredentials)
     }
 
     /// Credentials for a refused request; `nil` passes the refusal on to the caller.
@@ -112,41 +111,39 @@ extension TransferClient {
         _ redirects: RedirectChain,
         _ callbacks: TransferCallbacks,
         _ refusals: Int
-    ) async -> DownloadCredentials? {
+    ) async -> RequestCredentials? {
         guard head.status == .unauthorized, refusals < AttemptLoop.maximumRefusals else { return nil }
         let refusal = AttemptRefusal(
             status: head.status.code,
             url: redirects.current,
-            challenge: DownloadChallenge(status: head.status.code, head.headerFields),
+            challenge: HTTPChallenge(status: head.status.code, head.headerFields),
             use: request.credentials.use(for: redirects),
             isAtOrigin: !redirects.hasLeftOrigin
         )
         return await callbacks.credentials(for: refusal, previousRefusals: refusals)
     }
 
-    /// One request of the chain. Rewrites `request` for a redirect.
+    /// One request of the chain.
     private func sendOnce(
-        _ request: inout SingleRequest,
+        _ request: SingleRequest,
         _ redirects: RedirectChain,
+        _ connections: any RequestSending,
         _ remaining: Duration?,
         _ callbacks: TransferCallbacks,
         _ refusals: Int,
-        _ onHead: (ResponseHead) async throws(DownloadError) -> Void,
-        _ onBody: ([UInt8]) async throws(DownloadError) -> Bool
-    ) async throws(DownloadError) -> RequestEnd {
-        let attempt = HTTPAttempt(configuration, group: eventLoopGroup, remaining: remaining)
-        var fields = request.fields
-        let added = request.credentials.fields(for: redirects)
-        for field in added { fields[fields: field.name] = added.filter { $0.name == field.name } }
+        _ onHead: (ResponseHead) async throws(TransferError) -> Void,
+        _ onBody: ([UInt8]) async throws(TransferError) -> Bool
+    ) async throws(TransferError) -> ResponseEffect {
+        let url = redirects.current
+        var fields = request.fields.replacing(request.credentials.fields(for: redirects))
         if let body = request.body { fields[.contentLength] = String(body.count) }
-        let given = request
         let pacer = TransferPacer(configuration)
         do {
-            let effect = try await attempt.perform(
-                given.method,
-                at: redirects.current,
-                fields,
-                body: given.body.map { ByteBuffer(bytes: $0) }
+            return try await connections.send(
+                url.request(request.method, fields),
+                to: url,
+                request.body.map { .bytes($0) } ?? .none,
+                within: remaining
             ) { parts, _ -> ResponseEffect in
                 var iterator = parts.makeAsyncIterator()
                 var part = try await iterator.next()
@@ -155,53 +152,35 @@ extension TransferClient {
                     part = try await iterator.next()
                 }
                 guard case .head(let head) = part else {
-                    throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed before the answer"))
+                    throw TransferError.gaveUp(.attempts(1), .connectionLost("it was closed before the answer"))
                 }
-                if let target = RedirectionTarget(head) { return .redirection(target) }
-                if let found = await credentials(for: head, given, redirects, callbacks, refusals) {
+                if let target = RedirectionTarget(head) { return .redirected(target) }
+                if let found = await credentials(for: head, request, redirects, callbacks, refusals) {
                     return .authenticated(found)
                 }
                 let response = ResponseHead(
                     status: head.status.code,
                     fields: head.headerFields,
-                    url: redirects.current.text
+                    url: url.text
                 )
-                if let accepts = callbacks.accepts, await !accepts(response) { throw DownloadError.cancelled }
+                if let accepts = callbacks.accepts, await !accepts(response) { throw TransferError.cancelled }
                 try await onHead(response)
                 while let part = try await iterator.next() {
                     switch part {
-                    case .head: throw DownloadError.gaveUp(.attempts(1), .malformedResponse("a second head"))
+                    case .head: throw TransferError.gaveUp(.attempts(1), .malformedResponse("a second head"))
                     case .body(let buffer):
                         try await pacer?.admit(buffer.readableBytes)
                         guard try await onBody(Array(buffer.readableBytesView)) else { return .done }
                     case .end: return .done
                     }
                 }
-                throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed in the middle of the answer"))
+                throw TransferError.gaveUp(.attempts(1), .connectionLost("it was closed in the middle of the answer"))
             }
-            switch effect {
-            case .done: return .done
-            case .authenticated(let found): return .authenticated(found)
-            case .redirection(let target):
-                if target.isGet(after: request.method) {
-                    (request.method, request.body) = (.get, nil)
-                    request.fields[.contentType] = nil
-                }
-                return .redirected(target.location)
-            }
-        } catch let error as DownloadError {
-            throw Task.isCancelled ? .cancelled : error
-        } catch let problem as TLSSettingsProblem {
-            throw .invalidTLSSettings(problem)
         } catch {
-            if let failure = HTTPAttempt.refusal(of: error) {
-                throw .tlsRefused(host: redirects.current.host, failure)
+            switch AttemptFailure(error, at: url) {
+            case .final(let error): throw Task.isCancelled ? .cancelled : error
+            case .transient(let cause): throw .gaveUp(.attempts(1), cause)
             }
-            if let challenge = HTTPAttempt.proxyChallenge(of: error) {
-                throw .refused(.unauthorized(challenge, .none))
-            }
-            guard !Task.isCancelled, let cause = HTTPAttempt.cause(of: error) else { throw .cancelled }
-            throw .gaveUp(.attempts(1), cause)
         }
     }
 }

@@ -3,21 +3,21 @@ import NIOPosix
 import SystemPackage
 import TransferProtocol
 
-extension TransferClient {
+extension TransferEngine {
     /// Opens a file as the content of an upload.
     ///
     /// - Parameter path: A regular file. It must not change while it is uploaded.
-    /// - Throws: `.invalidSource` when it isn't a regular file, and errors of the file system.
-    public func content(of path: FilePath) async throws(UploadError) -> UploadContent {
-        UploadContent(kind: .file(try await UploadSourceFile.open(path, FileWorker(pool: threadPool))))
+    /// - Throws: `.invalidFile` when it isn't a regular file, and errors of the file system.
+    public func content(of path: FilePath) async throws(TransferError) -> UploadContent {
+        UploadContent(kind: .file(try await UploadSourceFile.open(path, worker)))
     }
 
     /// Uses bytes in memory as the content of an upload, and hashes them. They aren't copied.
     ///
     /// - Throws: `.cancelled`, or `.gaveUp` after the deadline.
-    public func content(of bytes: [UInt8]) async throws(UploadError) -> UploadContent {
-        try await withinDeadline { () async throws(UploadError) in
-            UploadContent(kind: .memory(try await InMemoryContent(bytes, FileWorker(pool: threadPool))))
+    public func content(of bytes: [UInt8]) async throws(TransferError) -> UploadContent {
+        try await withinDeadline { () async throws(TransferError) in
+            UploadContent(kind: .hashed(try await HashedContent(bytes, worker)))
         }
     }
 
@@ -34,18 +34,17 @@ extension TransferClient {
     public func content<Chunks: AsyncSequence & Sendable>(
         of chunks: Chunks,
         spooledIn folder: FilePath
-    ) async throws(UploadError) -> UploadContent where Chunks.Element == [UInt8] {
-        try await withinDeadline { () async throws(UploadError) in
-            let worker = FileWorker(pool: threadPool)
-            try await UploadJournalFile.makeFolder(folder, worker)
+    ) async throws(TransferError) -> UploadContent where Chunks.Element == [UInt8] {
+        try await withinDeadline { () async throws(TransferError) in
+            try await UploadJournalFile.makeFolder(folder, environment)
             let spool = try await StreamSpooler.spool(
                 chunks,
                 in: folder,
                 limit: min(configuration.maximumStreamBytes, UploadFields.largest),
-                files: SystemFiles(),
+                files: environment.files,
                 worker
             )
-            return UploadContent(kind: .spool(spool))
+            return UploadContent(kind: .hashed(spool))
         }
     }
 }

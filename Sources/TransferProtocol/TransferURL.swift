@@ -1,5 +1,5 @@
 /// An absolute `http` or `https` URL, split into the parts of a request (RFC 3986).
-public struct DownloadURL: Hashable, Sendable {
+public struct TransferURL: Hashable, Sendable {
     /// The supported schemes.
     public enum Scheme: String, Hashable, Sendable {
         /// Plain HTTP, by default on port 80.
@@ -43,15 +43,15 @@ public struct DownloadURL: Hashable, Sendable {
     public var text: String { "\(scheme.rawValue)://\(authority)\(target)" }
 
     /// Whether both name the same resource for validators: everything but the query, which changes with signatures.
-    public func isSameResource(as other: DownloadURL) -> Bool {
+    public func isSameResource(as other: TransferURL) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port && path == other.path
     }
 
     /// Whether this URL is no less secure than `other`: no downgrade to plain HTTP.
-    func isAsSafe(as other: DownloadURL) -> Bool { scheme == .https || other.scheme == .http }
+    func isAsSafe(as other: TransferURL) -> Bool { scheme == .https || other.scheme == .http }
 
     /// Parses an absolute URL. Drops the fragment.
-    public init(_ text: String) throws(DownloadURLProblem) {
+    public init(_ text: String) throws(TransferURLProblem) {
         let parts = try URLReference(text)
         guard let scheme = parts.scheme else { throw .noScheme }
         guard let known = Scheme(rawValue: scheme.lowercased()) else { throw .unknownScheme(scheme) }
@@ -65,11 +65,11 @@ public struct DownloadURL: Hashable, Sendable {
     }
 
     /// Resolves a `Location` against this URL (RFC 3986, section 5.2; RFC 9110, section 10.2.2).
-    public func resolving(_ location: String) throws(DownloadURLProblem) -> DownloadURL {
+    public func resolving(_ location: String) throws(TransferURLProblem) -> TransferURL {
         let parts = try URLReference(location)
-        if parts.scheme != nil { return try DownloadURL(location) }
+        if parts.scheme != nil { return try TransferURL(location) }
         if let authority = parts.authority {
-            return try DownloadURL(
+            return try TransferURL(
                 scheme: scheme,
                 authority: String(authority),
                 path: String(parts.path),
@@ -85,7 +85,7 @@ public struct DownloadURL: Hashable, Sendable {
             merged = path[..<(path.lastIndex(of: "/") ?? path.startIndex)] + "/" + parts.path
         }
         let keepsQuery = parts.path.isEmpty && parts.query == nil
-        return try DownloadURL(
+        return try TransferURL(
             scheme: scheme,
             authority: host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)",
             path: merged,
@@ -93,7 +93,7 @@ public struct DownloadURL: Hashable, Sendable {
         )
     }
 
-    private init(scheme: Scheme, authority: String, path: String, query: String?) throws(DownloadURLProblem) {
+    private init(scheme: Scheme, authority: String, path: String, query: String?) throws(TransferURLProblem) {
         guard !authority.contains("@") else { throw .userInformation }
         let (name, portText) = try URLReference.splitAuthority(authority)
         self.scheme = scheme
@@ -113,7 +113,7 @@ public struct DownloadURL: Hashable, Sendable {
 }
 
 /// Why a text isn't a download URL.
-public enum DownloadURLProblem: Error, Hashable, Sendable {
+public enum TransferURLProblem: Error, Hashable, Sendable {
     /// It doesn't start with a scheme such as `http:`.
     case noScheme
     /// The scheme is neither `http` nor `https`.
@@ -128,6 +128,6 @@ public enum DownloadURLProblem: Error, Hashable, Sendable {
     case userInformation
     /// A control character.
     case controlCharacter
-    /// Longer than `DownloadURL.maximumLength`.
+    /// Longer than `TransferURL.maximumLength`.
     case tooLong
 }

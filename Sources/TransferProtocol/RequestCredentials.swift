@@ -5,9 +5,9 @@ import HTTPTypes
 /// A user name with password, and fields added by the caller, are sent only to the origin of the URL (RFC 9110, section
 /// 4.3.1: scheme, host and port), and no longer once a redirect has left it. A `.netrc` is looked up for each host.
 /// Credentials are never journalled or printed.
-public struct DownloadCredentials: Hashable, Sendable, Redacted {
+public struct RequestCredentials: Hashable, Sendable, Redacted {
     /// No credentials.
-    public static let none = DownloadCredentials()
+    public static let none = RequestCredentials()
 
     private let basic: BasicCredentials?
     private let fields: [RequestField]
@@ -72,9 +72,9 @@ public enum CredentialUse: Hashable, Sendable {
 /// The redirects of a request.
 public struct RedirectChain: Hashable, Sendable {
     /// The URL that the caller gave.
-    public let first: DownloadURL
+    public let first: TransferURL
     /// The current URL.
-    public private(set) var current: DownloadURL
+    public private(set) var current: TransferURL
     /// Whether the chain has left the first origin. Sticky: a foreign origin may have chosen the URL that it redirects
     /// back to.
     public private(set) var hasLeftOrigin = false
@@ -82,29 +82,29 @@ public struct RedirectChain: Hashable, Sendable {
     public private(set) var hasLostTLS = false
 
     /// A chain that starts at `url`.
-    public init(_ url: DownloadURL) {
+    public init(_ url: TransferURL) {
         first = url
         current = url
     }
 
     /// A chain of which only the ends are known: it counts as one that has left the origin.
-    public init(_ url: DownloadURL, throughUnknownTo last: DownloadURL) {
+    public init(_ url: TransferURL, throughUnknownTo last: TransferURL) {
         self.init(url)
         follow(last)
         hasLeftOrigin = true
     }
 
     /// Follows a redirect.
-    public mutating func follow(_ url: DownloadURL) {
+    public mutating func follow(_ url: TransferURL) {
         if current.scheme == .https, url.scheme == .http { hasLostTLS = true }
         if !url.hasSameOrigin(as: first) { hasLeftOrigin = true }
         current = url
     }
 }
 
-extension DownloadURL {
+extension TransferURL {
     /// Whether both have one origin: scheme, host and port (RFC 9110, section 4.3.1).
-    public func hasSameOrigin(as other: DownloadURL) -> Bool {
+    public func hasSameOrigin(as other: TransferURL) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port
     }
 }

@@ -5,8 +5,8 @@ struct URLReference {
     let path: Substring
     let query: Substring?
 
-    init(_ text: String) throws(DownloadURLProblem) {
-        guard text.utf8.count <= DownloadURL.maximumLength else { throw .tooLong }
+    init(_ text: String) throws(TransferURLProblem) {
+        guard text.utf8.count <= TransferURL.maximumLength else { throw .tooLong }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .controlCharacter }
         var rest = text[...]
         if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
@@ -39,7 +39,7 @@ struct URLReference {
     }
 
     /// Splits `host:port`; the port may be empty, and an IPv6 address loses its brackets.
-    static func splitAuthority(_ authority: String) throws(DownloadURLProblem) -> (host: Substring, port: Substring) {
+    static func splitAuthority(_ authority: String) throws(TransferURLProblem) -> (host: Substring, port: Substring) {
         let host: Substring
         let after: Substring
         if authority.hasPrefix("[") {

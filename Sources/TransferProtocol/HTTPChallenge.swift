@@ -2,7 +2,7 @@ import HTTPSemantics
 import HTTPTypes
 
 /// The challenge of a 401 or 407 (RFC 9110, section 11.6).
-public struct DownloadChallenge: Hashable, Sendable {
+public struct HTTPChallenge: Hashable, Sendable {
     /// Whether the challenge is a proxy's (407) rather than the server's (401).
     public let isFromProxy: Bool
     /// The scheme names, in field order; at most `maximumSchemes`.

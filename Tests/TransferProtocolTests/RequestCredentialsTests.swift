@@ -5,20 +5,20 @@ import Testing
 @testable import TransferProtocol
 
 /// Which origins get which credentials.
-@Suite struct DownloadCredentialsTests {
+@Suite struct RequestCredentialsTests {
     private static let basic = try? BasicCredentials(name: "ada", password: "hunter2")
     private static let netrc = try? Netrc(
         Array("machine a login na password hunter3 machine b login nb password hunter4 default login d password d".utf8)
     )
 
     private func redirects(_ urls: String...) throws -> RedirectChain {
-        var redirects = RedirectChain(try DownloadURL(urls[0]))
-        for url in urls.dropFirst() { redirects.follow(try DownloadURL(url)) }
+        var redirects = RedirectChain(try TransferURL(urls[0]))
+        for url in urls.dropFirst() { redirects.follow(try TransferURL(url)) }
         return redirects
     }
 
     /// The fields as "name: value", and whether they count as credentials.
-    private func sent(_ credentials: DownloadCredentials, _ redirects: RedirectChain) -> ([String], CredentialUse) {
+    private func sent(_ credentials: RequestCredentials, _ redirects: RedirectChain) -> ([String], CredentialUse) {
         (
             credentials.fields(for: redirects).map { "\($0.name.canonicalName): \($0.value)" },
             credentials.use(for: redirects)
@@ -47,23 +47,23 @@ import Testing
         (["http://a/x", "http://a/y", "http://b/"], false), (["http://a/", "http://a./"], false),
     ])
     func `credentials stay with the origin of the first URL`(urls: [String], isSent: Bool) throws {
-        var redirects = RedirectChain(try DownloadURL(urls[0]))
-        for url in urls.dropFirst() { redirects.follow(try DownloadURL(url)) }
+        var redirects = RedirectChain(try TransferURL(urls[0]))
+        for url in urls.dropFirst() { redirects.follow(try TransferURL(url)) }
         let fields = try ["Authorization: Bearer hunter2", "Cookie: c=1", "X-Api-Key: k", "Accept: text/*"].map {
             try RequestField($0)
         }
-        let (byField, use) = sent(DownloadCredentials(fields: fields), redirects)
+        let (byField, use) = sent(RequestCredentials(fields: fields), redirects)
         let all = ["authorization: Bearer hunter2", "cookie: c=1", "x-api-key: k", "accept: text/*"]
         #expect(byField == (isSent ? all : ["accept: text/*"]))
         #expect(use == (isSent ? .sent : .withheld))
-        let byName = sent(DownloadCredentials(basic: Self.basic), redirects)
+        let byName = sent(RequestCredentials(basic: Self.basic), redirects)
         #expect(byName.0 == (isSent ? ["authorization: Basic YWRhOmh1bnRlcjI="] : []))
         #expect(byName.1 == (isSent ? .sent : .withheld))
         #expect(sent(.none, redirects).1 == CredentialUse.none)
     }
 
     @Test func `a netrc is consulted for each host, its default for the first origin alone`() throws {
-        let credentials = DownloadCredentials(netrc: Self.netrc)
+        let credentials = RequestCredentials(netrc: Self.netrc)
         func name(_ redirects: RedirectChain) throws -> String? {
             for name in [("na", "hunter3"), ("nb", "hunter4"), ("d", "d")] {
                 let value = try BasicCredentials(name: name.0, password: name.1).fieldValue
@@ -82,7 +82,7 @@ import Testing
 
     @Test func `an Authorization field replaces a netrc at its own origin`() throws {
         let field = try RequestField("authorization:Bearer t")
-        let credentials = DownloadCredentials(fields: [field], netrc: Self.netrc)
+        let credentials = RequestCredentials(fields: [field], netrc: Self.netrc)
         #expect(sent(credentials, try redirects("http://a/")).0 == ["authorization: Bearer t"])
         #expect(credentials.fields(for: try redirects("http://a/", "http://b/")).count == 1)
     }
@@ -121,7 +121,7 @@ import Testing
         let basic = try #require(Self.basic)
         let netrc = try #require(Self.netrc)
         let field = try RequestField("X: hunter2")
-        let credentials = DownloadCredentials(basic: basic, fields: [field], netrc: netrc)
+        let credentials = RequestCredentials(basic: basic, fields: [field], netrc: netrc)
         var dumped = ""
         dump(credentials, to: &dumped)
         let texts = [
@@ -131,10 +131,10 @@ import Testing
         for text in texts { #expect(!text.contains("hunter") && !text.contains("aHVudGVy"), "\(text)") }
     }
 
-    private func challenge(_ status: Int, _ value: String?) -> DownloadChallenge {
+    private func challenge(_ status: Int, _ value: String?) -> HTTPChallenge {
         var fields = HTTPFields()
         fields[status == 407 ? .proxyAuthenticate : .wwwAuthenticate] = value
-        return DownloadChallenge(status: status, fields)
+        return HTTPChallenge(status: status, fields)
     }
 
     @Test(
@@ -162,7 +162,7 @@ import Testing
         for use in [CredentialUse.none, .sent, .withheld] {
             let head = DownloadResponseHead(status: 401, fields: fields, credentialUse: use)
             let expected = DownloadHeadDecision.fail(
-                .unauthorized(DownloadChallenge(status: head.status, head.fields), use)
+                .unauthorized(HTTPChallenge(status: head.status, head.fields), use)
             )
             let tag = try #require(EntityTag("\"v\""))
             for plan in [RequestPlan.full(nil), .remaining(from: 5, .ifRange(.entityTag(tag))), .probe] {

@@ -9,11 +9,11 @@ import TransferProtocol
 /// A client for transfers that survive bad networks, over HTTP/1.1, and HTTP/2 where TLS negotiates it.
 ///
 /// Holds no connections: any number of transfers may run concurrently, to different destinations.
-public struct TransferClient: Sendable {
+public struct TransferEngine: Sendable {
     /// The configuration.
-    public let configuration: TransferClientConfiguration
-    let eventLoopGroup: any EventLoopGroup
-    let threadPool: NIOThreadPool
+    public var configuration: TransferClientConfiguration { environment.configuration }
+    let environment: TransferEnvironment
+    var worker: FileWorker { environment.worker }
     private let numbers = TransferNumbers()
 
     /// Makes a client. Connections use `eventLoopGroup`; files are read and written on `threadPool`, which must be
@@ -23,10 +23,10 @@ public struct TransferClient: Sendable {
         eventLoopGroup: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup,
         threadPool: NIOThreadPool = .singleton
     ) {
-        self.configuration = configuration
-        self.eventLoopGroup = eventLoopGroup
-        self.threadPool = threadPool
+        self.init(TransferEnvironment(configuration, eventLoopGroup, threadPool))
     }
+
+    init(_ environment: TransferEnvironment) { self.environment = environment }
 
     /// Downloads a file over as many connections as needed (RFC 9110, sections 13 to 15).
     ///
@@ -45,52 +45,43 @@ public struct TransferClient: Sendable {
     ///   - onEvent: Called for each event, in order, on the download's task, which waits for it; it should return
     ///   quickly. Progress events are throttled.
     /// - Returns: A summary, once the file is complete, verified, durable and renamed.
-    /// - Throws: A `DownloadError`, whose `disposition` tells whether calling again resumes. A cancelled task throws
+    /// - Throws: A `TransferError`, whose `disposition` tells whether calling again resumes. A cancelled task throws
     ///   `.cancelled` once received bytes are durable.
     public func download(
         _ request: DownloadRequest,
         to destination: FilePath,
         callbacks: TransferCallbacks = TransferCallbacks(),
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
-    ) async throws(DownloadError) -> DownloadSummary {
-        try await withinDeadline { () async throws(DownloadError) in
-            try await downloadToTheEnd(request, to: destination, callbacks, onEvent)
-        }
-    }
-
-    private func downloadToTheEnd(
-        _ request: DownloadRequest,
-        to destination: FilePath,
-        _ callbacks: TransferCallbacks,
-        _ onEvent: @escaping @Sendable (DownloadEvent) -> Void
-    ) async throws(DownloadError) -> DownloadSummary {
-        let url = try await preparedURL(request.url)
-        if let expected = request.expectedSHA256, expected.count != 32 { throw .invalidDigest(count: expected.count) }
-        let worker = FileWorker(pool: threadPool)
-        let (file, recovered) = try await PartialFile.open(
-            PartialFilePaths.following(destination, worker),
-            for: url.text,
-            in: SystemFiles(),
-            worker: worker
-        )
-        let requirement = HTTP1Requirement()
-        var environment = DownloadEnvironment(configuration: configuration, seed: nextSeed()) { [self] remaining in
-            HTTPAttempt(
-                configuration,
-                group: eventLoopGroup,
-                remaining: remaining,
-                requirement: requirement
+        onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+    ) async throws(TransferError) -> TransferSummary {
+        try await withinDeadline { () async throws(TransferError) in
+            let url = try await preparedURL(request.url)
+            if let expected = request.expectedSHA256, expected.count != 32 {
+                throw .invalidDigest(count: expected.count)
+            }
+            let (file, recovered) = try await PartialFile.open(
+                PartialFilePaths.following(destination, worker),
+                for: url.text,
+                in: environment.files,
+                worker: worker
             )
-        }
-        environment.callbacks = callbacks.endingWithTask
-        let session = DownloadSession(environment, request, url, file, recovered, onEvent: onEvent)
-        do throws(DownloadError) {
-            let summary = try await session.run(after: recovered)
-            await file.close()
-            return summary
-        } catch {
-            await file.close()
-            throw error
+            let session = DownloadSession(
+                environment,
+                request,
+                url,
+                file,
+                recovered,
+                callbacks.endingWithTask,
+                seed: nextSeed(),
+                onEvent: onEvent
+            )
+            do throws(TransferError) {
+                let summary = try await session.run(after: recovered)
+                await file.close()
+                return summary
+            } catch {
+                await file.close()
+                throw error
+            }
         }
     }
 
@@ -99,40 +90,33 @@ public struct TransferClient: Sendable {
     /// - Parameters:
     ///   - isRefused: Whether the network to a host must not be used.
     ///   - waits: Whether transfers wait for another one.
-    public func refusing(_ isRefused: @escaping @Sendable (_ host: String) -> Bool, waits: Bool) -> TransferClient {
-        var configuration = configuration
-        configuration.refusesNetwork = isRefused
-        if waits { configuration.connectivity = RouteMonitor(refusing: isRefused) }
-        return TransferClient(configuration: configuration, eventLoopGroup: eventLoopGroup, threadPool: threadPool)
+    public func refusing(_ isRefused: @escaping @Sendable (_ host: String) -> Bool, waits: Bool) -> TransferEngine {
+        var environment = environment
+        environment.configuration.refusesNetwork = isRefused
+        if waits { environment.configuration.connectivity = RouteMonitor(refusing: isRefused) }
+        return TransferEngine(environment)
     }
 
     /// A seed for the jitter of the next transfer, so that transfers that fail together don't retry together.
     func nextSeed() -> UInt64 { configuration.seed &+ numbers.next() &* 0x9E37_79B9_7F4A_7C15 }
 
     /// Parses a URL and, for `https`, loads the trusted authorities.
-    func preparedURL(_ text: String) async throws(DownloadError) -> DownloadURL {
-        let url: DownloadURL
-        do throws(DownloadURLProblem) {
-            url = try DownloadURL(text)
-        } catch {
-            throw .invalidURL(text, error)
-        }
+    func preparedURL(_ text: String) async throws(TransferError) -> TransferURL {
+        let url = try TransferURL(checked: text)
         if url.scheme == .https { try await prepareTLS() }
         return url
     }
 
     /// Loads the trusted authorities before anything on disk changes.
-    private func prepareTLS() async throws(DownloadError) {
+    private func prepareTLS() async throws(TransferError) {
         guard let tls = configuration.tls else { throw .invalidTLSSettings(.unavailable) }
-        let result = try? await threadPool.runIfActive { () -> TLSSettingsProblem? in
+        try await worker.run {
             do throws(TLSSettingsProblem) {
                 try tls.prepare()
-                return nil
             } catch {
-                return error
+                throw TransferError.invalidTLSSettings(error)
             }
         }
-        if let problem = result ?? nil { throw .invalidTLSSettings(problem) }
     }
 }
 

@@ -3,10 +3,10 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-@Suite(.timeLimit(.minutes(5))) struct DownloadErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct TransferErrorTests {
     @Test(
         arguments: [
-            (DownloadError.fileSystem(call: "pwrite", path: "/x", .noSpace), .resumable),
+            (TransferError.fileSystem(call: "pwrite", path: "/x", .noSpace), .resumable),
             (.fileSystem(call: "pwrite", path: "/x", .diskQuotaExceeded), .resumable),
             (.fileSystem(call: "fdatasync", path: "/x", .ioError), .final),
             (.fileSystem(call: "open", path: "/x", .permissionDenied), .invalidInput),
@@ -17,20 +17,20 @@ import TransferProtocol
             (.tooManyRedirections(10), .final),
             (.invalidURL("x", .noScheme), .invalidInput),
             (.invalidTLSSettings(.keyMismatch), .invalidInput),
-        ] as [(DownloadError, DownloadError.Disposition)]
+        ] as [(TransferError, TransferError.Disposition)]
     )
-    func `an error says whether it can be resumed`(error: DownloadError, disposition: DownloadError.Disposition) {
+    func `an error says whether it can be resumed`(error: TransferError, disposition: TransferError.Disposition) {
         #expect(error.disposition == disposition)
     }
 
     @Test func `an error of the system names the call, the path and the errno`() {
-        let error = DownloadError.fileSystem(call: "pwrite", path: "/x/y", .noSpace)
+        let error = TransferError.fileSystem(call: "pwrite", path: "/x/y", .noSpace)
         #expect(error.description.contains("pwrite(/x/y)"))
         #expect(error.description.contains("errno 28"))
     }
 
     @Test func `a transfer that gave up says why`() {
-        let error = DownloadError.gaveUp(.attempts(10), .connectionLost("reset"))
+        let error = TransferError.gaveUp(.attempts(10), .connectionLost("reset"))
         #expect(error.description.contains("10 attempts"))
         #expect(error.description.contains("reset"))
     }
@@ -43,17 +43,17 @@ import TransferProtocol
         "http://u:secret@\u{301}host/",
     ])
     func `userinfo before an at sign is not shown`(url: String) throws {
-        let problem = try #require(throws: DownloadURLProblem.self) { try DownloadURL(url) }
-        for error in [DownloadError.invalidURL(url, problem), .invalidRedirection(url, problem)] {
+        let problem = try #require(throws: TransferURLProblem.self) { try TransferURL(url) }
+        for error in [TransferError.invalidURL(url, problem), .invalidRedirection(url, problem)] {
             #expect(!error.description.contains("secret"))
             #expect(error.description.contains("host/"))
         }
-        #expect(!DownloadError.invalidURL(url, problem).description.contains("user:"))
+        #expect(!TransferError.invalidURL(url, problem).description.contains("user:"))
     }
 
     @Test func `what a server sends is shown on one line, without controls, and cut`() {
         let text = "a\u{1B}[2J\u{9B}31m\r\n" + String(repeating: "x", count: 20_000)
-        let errors: [DownloadError] = [
+        let errors: [TransferError] = [
             .invalidRedirection(text, .controlCharacter), .refused(.contentEncoding(text)),
             .gaveUp(.attempts(1), .rejected(.transferCoding(text))),
             .tooManyRestarts(1, .rangeUnusable(.transferCoding(text))), .invalidURL(text, .tooLong),
@@ -67,14 +67,14 @@ import TransferProtocol
     }
 
     @Test func `a digest mismatch names the source of the digest`() {
-        let requested = DownloadError.digestMismatch(
+        let requested = TransferError.digestMismatch(
             .caller,
             expected: [0xAB],
             actual: [1],
             file: "/x/.f.squall-mismatch"
         )
         #expect(requested.description.contains("is 01, and the digest asked for is ab;"))
-        let reported = DownloadError.digestMismatch(
+        let reported = TransferError.digestMismatch(
             .server,
             expected: [0xAB],
             actual: [1],
@@ -84,7 +84,7 @@ import TransferProtocol
     }
 
     @Test func `a coding is refused with its name`() {
-        let shown = DownloadError.refused(.contentEncoding("gzip")).description
+        let shown = TransferError.refused(.contentEncoding("gzip")).description
         #expect(shown.contains("“gzip”"))
     }
 
@@ -93,9 +93,9 @@ import TransferProtocol
             .cancelled, .gaveUp(.attempts(10), .stalled), .fileSystem(call: "pwrite", path: "/x", .noSpace),
             .tooManyRestarts(10, .rangeIgnored), .digestMissing(file: "/x"), .unproved(.lengthUnknown), .locked("/x"),
             .invalidURL("http://a@b/", .userInformation), .refused(.contentEncoding("gzip")),
-        ] as [DownloadError]
+        ] as [TransferError]
     )
-    func `an error says nothing of commands and options`(error: DownloadError) {
+    func `an error says nothing of commands and options`(error: TransferError) {
         for words in ["--", "run it again", "curl"] { #expect(!error.description.contains(words)) }
     }
 }

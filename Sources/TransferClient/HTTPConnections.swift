@@ -1,0 +1,158 @@
+import Glibc
+import HTTPTransport
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NIOPosix
+import SystemPackage
+import TransferProtocol
+import Units
+
+/// The connections of one transfer: one for each request.
+struct HTTPConnections: RequestSending {
+    private let configuration: TransferClientConfiguration
+    private let direction: TransferDirection
+    private let group: any EventLoopGroup
+    /// Whether the server requires HTTP/1.1, as earlier requests showed.
+    private let requirement = HTTP1Requirement()
+
+    /// A longer deadline is treated as this: some 30 years.
+    private static let maximumRemaining = Duration.seconds(1_000_000_000)
+    /// The maximum number of unsent bytes of an upload in the kernel.
+    private static let maximumUnsentBytes = 256 << 10
+    /// The maximum number of interim responses to one request of an upload.
+    private static let maximumUploadInterimResponses = 10_000
+
+    init(_ configuration: TransferClientConfiguration, _ direction: TransferDirection, group: any EventLoopGroup) {
+        self.configuration = configuration
+        self.direction = direction
+        self.group = group
+    }
+
+    func send<Outcome: Sendable>(
+        _ request: HTTPRequest,
+        to url: TransferURL,
+        _ content: RequestContent,
+        within remaining: Duration?,
+        receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
+    ) async throws -> Outcome {
+        let (limits, verdict) = (limits(within: remaining), AttemptErrorBox())
+        let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
+        let connection: HTTPConnection
+        do {
+            connection = try await connect(to: url, limits, within: remaining, verdict)
+            let channel = connection.channel
+            do {
+                wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
+            } catch {
+                channel.close(promise: nil)
+                throw verdict.error ?? error
+            }
+        } catch {
+            guard !(error is CancellationError), !(error is AttemptError), let deadline = limits.deadline,
+                NIODeadline.now() >= deadline
+            else { throw error }
+            throw AttemptError(cause: .deadlineExceeded)
+        }
+        let head = connection.prepared(request)
+        do {
+            return try await wrapped.executeThenClose { inbound, outbound in
+                // A server may respond and close before it has read the request.
+                switch content {
+                case .none: try? await outbound.write(contentsOf: [.head(head), .end(nil)])
+                case .bytes(let bytes):
+                    try? await outbound.write(contentsOf: [.head(head), .body(ByteBuffer(bytes: bytes)), .end(nil)])
+                case .stream(let writer):
+                    try? await outbound.write(.head(head))
+                    async let _: Void = writer.run(through: outbound) { connection.channel.close(promise: nil) }
+                    return try await receive(inbound, connection.negotiated)
+                }
+                return try await receive(inbound, connection.negotiated)
+            }
+        } catch {
+            requirement.note(error)
+            throw error
+        }
+    }
+
+    private func limits(within remaining: Duration?) -> AttemptLimits {
+        var limits = AttemptLimits(response: configuration.firstByteLimit, stall: configuration.stall)
+        if direction == .upload {
+            limits.response = configuration.uploadResponseLimit
+            limits.isExtended = true
+            limits.interimResponses = Self.maximumUploadInterimResponses
+        }
+        limits.deadline = remaining.map { .now() + .nanoseconds(min($0, Self.maximumRemaining).nanoseconds) }
+        return limits
+    }
+
+    /// Connects for a request to `url`, through its proxy if any.
+    private func connect(
+        to url: TransferURL,
+        _ limits: AttemptLimits,
+        within remaining: Duration?,
+        _ verdict: AttemptErrorBox
+    ) async throws -> HTTPConnection {
+        let proxy: HTTPProxy?
+        do throws(ProxyProblem) {
+            proxy = try configuration.proxies.proxy(for: url).map {
+                HTTPProxy(host: $0.host, port: $0.port, authorization: $0.authorization)
+            }
+        } catch {
+            throw TransferError.invalidProxy(error)
+        }
+        if configuration.refusesNetwork?(proxy?.host ?? url.host) == true {
+            throw AttemptError(
+                cause: .unreachable("the network there is expensive or constrained, which isn't allowed")
+            )
+        }
+        let limit = max(.milliseconds(1), min(configuration.connectLimit, remaining ?? configuration.connectLimit))
+        let connector = HTTPConnector(
+            group: group,
+            tls: configuration.tls,
+            timeout: .nanoseconds(limit.nanoseconds),
+            readLength: configuration.maximumRate.map { RateLimiter(rate: $0).chunkLength },
+            requirement: requirement
+        )
+        do {
+            let connection = try await connector.connect(
+                to: url.host,
+                port: url.port,
+                isSecure: url.scheme == .https,
+                through: proxy
+            ) { AttemptTimeoutHandler(limits: limits, verdict: verdict) }
+            if direction == .upload {
+                // Unsent bytes in the kernel would count as progress. Optional: only some systems have the option.
+                let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
+                try? await connection.socket.setOption(unsent, value: Self.maximumUnsentBytes).get()
+            }
+            return connection
+        } catch {
+            guard let proxy, let reason = error as? NIOConnectionError else { throw error }
+            throw ProxyConnectionError(proxy: proxy, reason: reason)
+        }
+    }
+
+    /// Wraps the channel's parts in an async sequence and starts reading. Called on the channel's loop. Throws when the
+    /// channel is closed: its parts would only end, without an error.
+    private static func wrap(_ channel: any Channel) throws -> NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart> {
+        guard channel.isActive else {
+            throw AttemptError(cause: .connectionLost("it was closed before the answer"))
+        }
+        let wrapped = try NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>(
+            wrappingChannelSynchronously: channel,
+            configuration: .init(
+                backPressureStrategy: .init(
+                    lowWatermark: AttemptLimits.minimumParts,
+                    highWatermark: AttemptLimits.maximumParts
+                )
+            )
+        )
+        // If the channel closes meanwhile, the reader of the parts gets the error.
+        try? channel.syncOptions?.setOption(.autoRead, value: true)
+        channel.read()
+        return wrapped
+    }
+}

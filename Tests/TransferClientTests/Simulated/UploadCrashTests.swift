@@ -1,0 +1,178 @@
+import Digests
+import Foundation
+import HTTPTypes
+import SimulatedDisk
+import Synchronization
+import SystemPackage
+import Testing
+import TransferProtocol
+import Units
+
+@testable import TransferClient
+
+/// Uploads by a client whose machine may crash between any two disk calls, to an unreliable server.
+///
+/// `SQUALL_UPLOAD_RUNS` sets the number of runs, `SQUALL_UPLOAD_SEED` the first seed.
+@Suite struct UploadCrashTests {
+    private static let runs = number("SQUALL_UPLOAD_RUNS") ?? 300
+    private static let first = number("SQUALL_UPLOAD_SEED") ?? 0
+    private static let folder = FilePath("/d")
+
+    private static func number(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+    }
+
+    /// The result of a run.
+    private struct Story {
+        var crashes = 0
+        var continued = 0
+        var isFinished = false
+    }
+
+    private struct Broken: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// What the events of one life of the client told.
+    private struct Told {
+        var isContinued = false
+        /// Whether the journal has the upload, durably.
+        var isPromised = false
+    }
+
+    /// One life of the client, from its start to success, failure or crash.
+    private func live(
+        _ seed: UInt64,
+        _ disk: SimulatedDisk,
+        _ server: SimulatedUploadServer,
+        _ request: UploadRequest,
+        _ bytes: [UInt8]
+    ) throws -> (Result<TransferSummary, TransferError>, Told) {
+        var configuration = TransferClientConfiguration()
+        configuration.retry.maximumAttempts = 2
+        configuration.seed = seed
+        configuration.clock = TransferClock(
+            now: { .zero },
+            secondsSince1970: { 784_111_777 },
+            sleep: { _ in try Task.checkCancellation() },
+            timeout: { _ in try Task.checkCancellation() }
+        )
+        let executor = SimulatedExecutor(seed: seed)
+        let environment = TransferEnvironment(configuration, connections: server, files: disk, executor: executor)
+        let told = ToldBox()
+        let result = executor.run { () async -> Result<TransferSummary, TransferError> in
+            do throws(TransferError) {
+                let engine = TransferEngine(environment)
+                let content = UploadContent(kind: .hashed(try await HashedContent(bytes, engine.worker)))
+                return .success(try await engine.upload(content, request) { told.note($0) })
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let result else { throw Broken(description: "a life came to no end") }
+        return (result, told.told.withLock { $0 })
+    }
+
+    private final class ToldBox: Sendable {
+        let told = Mutex(Told())
+
+        func note(_ event: TransferEvent) {
+            told.withLock { told in
+                switch event {
+                case .started(_, _, let isContinued): (told.isContinued, told.isPromised) = (isContinued, isContinued)
+                case .resumable: told.isPromised = true
+                case .restarted: told.isPromised = false
+                default: break
+                }
+            }
+        }
+    }
+
+    private func run(_ seed: UInt64, ignoresSynchronization: Bool = false) throws -> Story {
+        var random = SeededGenerator(seed: seed)
+        let disk = SimulatedDisk(seed: seed)
+        try disk.makeFolder(Self.folder)
+        try disk.synchronizeFolder("/")
+        let dialect = [UploadDialect.v6, .v8, .v10][Int(random.next() % 3)]
+        let server = SimulatedUploadServer(
+            seed: seed ^ 0xBEEF,
+            dialect,
+            sendsDigest: random.next() % 2 == 0,
+            calm: 60,
+            disk
+        )
+        let bytes = (0..<Int(random.next() % 6_000)).map { _ in UInt8(truncatingIfNeeded: random.next() >> 24) }
+        var request = UploadRequest(url: "http://host.example/target", journalFolder: Self.folder.appending("uploads"))
+        request.dialects = .only(dialect)
+        request.method = random.next() % 2 == 0 ? .put : .post
+        var story = Story()
+        var isPromised = false
+        /// Whether the target has the content of an upload that the journal told of.
+        var isDelivered = false
+        for life in 0..<60 {
+            var faults = SimulatedDisk.Faults()
+            if life < 20 {
+                if random.next() % 8 > 0 { faults.stop = Int(1 + random.next() % 30) }
+                if random.next() % 4 == 0 { faults.chance = 0.01 }
+            }
+            faults.ignoresSynchronization = ignoresSynchronization
+            disk.setFaults(faults)
+            let before = server.deliveries.count
+            let (result, told) = try live(random.next(), disk, server, request, bytes)
+            // Before its journal is read a life may fail; the server of a complete upload has kept the promise.
+            let hasStarted = told.isContinued || told.isPromised || server.deliveries.count > before
+            if isPromised, hasStarted, !told.isContinued, before == 0 {
+                throw Broken(description: "an upload was promised to go on, and life \(life) began another")
+            }
+            story.continued += told.isContinued ? 1 : 0
+            let delivered = server.deliveries.count - before
+            if request.method == .post, delivered > (isDelivered ? 0 : 1) {
+                throw Broken(description: "a POST was processed twice, though the journal told of the first")
+            }
+            isDelivered = isDelivered || delivered > 0 && told.isPromised
+            // The success of a crashed machine isn't reported.
+            if case .success(let summary) = result, !disk.isStopped {
+                guard server.deliveries.last == bytes, summary.sha256 == SHA256.hash(bytes) else {
+                    throw Broken(description: "success, and the server has other bytes")
+                }
+                story.isFinished = true
+                return story
+            }
+            if case .failure(.refused) = result { return story }
+            if hasStarted { isPromised = told.isPromised }
+            guard disk.isStopped else { continue }
+            story.crashes += 1
+            disk.restart(after: random.next() % 2 == 0 ? .power : .process)
+        }
+        throw Broken(description: "it didn't finish")
+    }
+
+    @Test func `every upload that succeeds is what was sent, and no promise is broken, wherever it stops`() {
+        var sum = Story()
+        var finished: UInt64 = 0
+        for seed in Self.first..<Self.first + Self.runs {
+            do {
+                let story = try run(seed)
+                sum.crashes += story.crashes
+                sum.continued += story.continued
+                finished += story.isFinished ? 1 : 0
+            } catch {
+                Issue.record("seed \(seed): \(error)")
+            }
+        }
+        #expect(sum.crashes > Int(Self.runs))
+        #expect(sum.continued > Int(Self.runs) / 2)
+        #expect(finished > Self.runs / 2)
+        print(
+            "client uploads: \(Self.runs) runs, \(sum.crashes) crashes, \(sum.continued) continued by the next run, "
+                + "\(finished) finished"
+        )
+    }
+
+    @Test func `on a disk that ignores synchronization promises break`() {
+        let broken = (0..<200 as Range<UInt64>).filter { seed in
+            (try? run(seed, ignoresSynchronization: true)) == nil
+        }
+        #expect(broken.count > 20)
+    }
+}

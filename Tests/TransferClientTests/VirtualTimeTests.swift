@@ -1,0 +1,112 @@
+import HTTPTransport
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTPTypes
+import SimulatedDisk
+import SystemPackage
+import Testing
+import TransferProtocol
+import Units
+
+@testable import TransferClient
+
+/// Time-outs, waits and deadlines without waiting for them.
+@Suite struct VirtualTimeTests {
+    private static let get = HTTPRequest(method: .get, scheme: "http", authority: "host.example", path: "/")
+
+    /// A connection with limits of 10 s for a response, 5 s of less than 1 KiB/s, and its verdict.
+    private func connection(
+        _ change: (inout AttemptLimits) -> Void = { _ in }
+    ) throws -> (EmbeddedChannel, AttemptErrorBox) {
+        var stall = MinimumThroughput()
+        stall.window = .seconds(5)
+        var limits = AttemptLimits(response: .seconds(10), stall: stall)
+        change(&limits)
+        let verdict = AttemptErrorBox()
+        let channel = EmbeddedChannel(handler: AttemptTimeoutHandler(limits: limits, verdict: verdict))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        return (channel, verdict)
+    }
+
+    /// Advances the time second by second, until the connection is given up; returns the seconds.
+    private func secondsUntilEnd(_ channel: EmbeddedChannel, _ verdict: AttemptErrorBox) -> Int? {
+        for second in 1...60 {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            if verdict.error != nil { return second }
+        }
+        return nil
+    }
+
+    @Test func `a response that doesn't come is given up after its time`() throws {
+        let (channel, verdict) = try connection()
+        try channel.writeOutbound(HTTPRequestPart.head(Self.get))
+        try channel.writeOutbound(HTTPRequestPart.end(nil))
+        #expect(secondsUntilEnd(channel, verdict) == 10)
+        #expect(verdict.error?.cause == .firstByteTimedOut)
+    }
+
+    @Test(arguments: [false, true])
+    func `an interim response gives an upload its time anew, and a download not`(isExtended: Bool) throws {
+        let (channel, verdict) = try connection { $0.isExtended = isExtended }
+        try channel.writeOutbound(HTTPRequestPart.head(Self.get))
+        try channel.writeOutbound(HTTPRequestPart.end(nil))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(8))
+        try channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .init(code: 104))))
+        #expect(secondsUntilEnd(channel, verdict) == (isExtended ? 10 : 2))
+    }
+
+    @Test func `a body that stalls while it is read is given up, and not while nobody reads`() throws {
+        let (channel, verdict) = try connection()
+        try channel.writeOutbound(HTTPRequestPart.head(Self.get))
+        try channel.writeOutbound(HTTPRequestPart.end(nil))
+        try channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        #expect(secondsUntilEnd(channel, verdict) == nil, "a read is complete, and none was asked for since")
+        channel.read()
+        #expect(secondsUntilEnd(channel, verdict).map { (5...7).contains($0) } == true)
+        #expect(verdict.error?.cause == .stalled)
+    }
+
+    @Test func `too many interim responses are no response`() throws {
+        let (channel, verdict) = try connection { $0.interimResponses = 2 }
+        for _ in 0..<3 { try channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .init(code: 103)))) }
+        #expect(verdict.error?.cause == .malformedResponse("more than 2 interim responses"))
+    }
+
+    /// A server that accepts a request and never responds.
+    private struct Silence: RequestSending {
+        func send<Outcome: Sendable>(
+            _ request: HTTPRequest,
+            to url: TransferURL,
+            _ content: RequestContent,
+            within remaining: Duration?,
+            receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
+        ) async throws -> Outcome {
+            let (parts, source) = ResponseParts.makeTestingStream()
+            defer { source.finish() }
+            return try await receive(parts, .http1)
+        }
+    }
+
+    /// The clock's time-outs pass at once.
+    @Test(arguments: [TransferDirection.download, .upload])
+    func `a deadline of a year passes without waiting for it`(direction: TransferDirection) async throws {
+        var configuration = TransferClientConfiguration()
+        let year = Duration.seconds(31_536_000)
+        configuration.retry.deadline = year
+        configuration.clock.timeout = { _ in await Task.yield() }
+        let disk = SimulatedDisk(seed: 1)
+        try disk.makeFolder("/d")
+        let environment = TransferEnvironment(configuration, connections: Silence(), files: disk)
+        let engine = TransferEngine(environment)
+        let url = "http://host.example/file"
+        await #expect(throws: TransferError.gaveUp(.deadline(year), .deadlineExceeded)) {
+            switch direction {
+            case .download: _ = try await engine.download(DownloadRequest(url: url), to: "/d/file")
+            case .upload:
+                let content = UploadContent(kind: .hashed(try await HashedContent([1, 2, 3], engine.worker)))
+                _ = try await engine.upload(content, UploadRequest(url: url, journalFolder: "/d/uploads"))
+            }
+        }
+    }
+}
