@@ -141,7 +141,7 @@ extension TransferEvent {
 
 extension UploadDetails {
     /// The proof, or its absence, in words.
-    var proofDescription: String {
+    package var proofDescription: String {
         switch proof {
         case .digest: "as the server says"
         case .accepted: "accepted with \(response?.status ?? 0), not verified: the server told no digest"

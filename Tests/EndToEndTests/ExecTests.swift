@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestStreams
 import Testing
 
 /// `squall exec`: programs that know of no proxy.
