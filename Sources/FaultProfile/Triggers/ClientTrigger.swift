@@ -14,6 +14,7 @@ extension Trigger {
         "clients by their IP address",
         fact: .client,
         holds: { range, facts in facts.address.map(range.contains) ?? false },
-        sentence: "for"
-    ) { $0.text }
+        sentence: "for",
+        name: { $0.text }
+    )
 }

@@ -14,8 +14,9 @@ extension Trigger {
         "the hosts that clients name: to the explicit proxy, in the SNI of TLS, or in `Host`",
         fact: .host,
         holds: { pattern, facts in facts.names.contains(where: pattern.matches) },
-        sentence: "to"
-    ) { $0.text }
+        sentence: "to",
+        name: { $0.text }
+    )
 }
 
 /// The host that a client has named, and the port that it connects to there.

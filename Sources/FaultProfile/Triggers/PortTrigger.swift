@@ -14,8 +14,9 @@ extension Trigger {
         "the server's port: the one that the client names to the explicit proxy, or the upstream's",
         fact: .port,
         holds: { range, facts in facts.port.map(range.contains) ?? false },
-        sentence: "to port"
-    ) { $0.text }
+        sentence: "to port",
+        name: { $0.text }
+    )
 }
 
 extension Form<ClosedRange<UInt16>> {
