@@ -10,7 +10,7 @@ extension TransferError {
     private var advice: String? {
         switch self {
         case .invalidURL(_, .userInformation): "a user is given with --user where the command has that"
-        case .locked: "wait for it"
+        case .locked: "wait for it, or choose another destination"
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
             "make room and run it again to continue"
         case .refused(let refusal): refusal.advice

@@ -60,8 +60,11 @@ final class UploadJournalFile: Sendable {
             }
             for path in missing.reversed() {
                 try files.makeFolder(path)
-                try files.synchronizeFolder(path.removingLastComponent())
+                let parent = path.removingLastComponent()
+                try files.synchronizeFolder(parent.isEmpty ? "." : parent)
             }
+            // A run that was killed may have made the folder, and not its name durable.
+            try? files.synchronizeFolder(folder.removingLastComponent())
         }
     }
 
@@ -72,12 +75,13 @@ final class UploadJournalFile: Sendable {
         let newer: String
         switch try await worker.run({ try log.read(limit: UploadJournal.maximumSize) }) {
         case .success(let contents):
-            do throws(UploadJournalProblem) {
-                return try UploadJournal(contents.numbered)
-            } catch .unknownDialect(let name) {
-                newer = name
-            } catch {
-                return nil
+            switch Result(catching: { () throws(UploadJournalProblem) in try UploadJournal(contents.numbered) }) {
+            case .success(let journal):
+                // After a kill it may be in the system's memory only, and would be lost with the power.
+                try await worker.run { try log.replace(with: contents.records) }
+                return journal
+            case .failure(.unknownDialect(let name)): newer = name
+            case .failure(.damaged): return nil
             }
         case .failure(.newerVersion(let version)): newer = String(version)
         case .failure: return nil
