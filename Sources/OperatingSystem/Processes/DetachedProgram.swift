@@ -68,15 +68,16 @@ public enum DetachedProgram {
         guard isSelf else { return }
         unsetenv(variable)
         defer { close(channel) }
+        // First, so that nobody who hears of this process sees it with its input.
+        let empty = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        if empty >= 0 {
+            dup2(empty, STDIN_FILENO)
+            close(empty)
+        }
         do throws(SystemError) {
             try GuardProtocol.write([1], to: channel)
         } catch {
             kill(getpid(), SIGTERM)
-            return
         }
-        let empty = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        guard empty >= 0 else { return }
-        dup2(empty, STDIN_FILENO)
-        close(empty)
     }
 }
