@@ -181,9 +181,6 @@ let package = Package(
         // SHA-256, by the same libcrypto as libevent's own.
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CPage", exclude: ["page.html"]),
-        .target(name: "CNetlink"),
-        .target(name: "CProcess"),
-        .target(name: "CSeccomp"),
         .module("Supervisor", ["CSeccomp", "EventLoop", "OperatingSystem", "Units"], hasUnsafeCode: true),
         .module("OperatingSystem", ["CProcess", "Units"], hasUnsafeCode: true),
         .module("EventLoop", ["CLibevent", "OperatingSystem", "Units"], hasUnsafeCode: true),
@@ -220,12 +217,6 @@ let package = Package(
         .module("squall-demo", ["ArgumentParser", "CommandParsing", "Demonstration"], isProgram: true),
         .module("profile-documents", ["ProfileDocuments"], isProgram: true),
         // Not products: `make loss-table`, `make loss-lab`, `make simulate` and `make bench` run them.
-        .module(
-            "loss-comparison",
-            ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"],
-            path: "Benchmarks/LossComparison",
-            isProgram: true
-        ),
         .systemLibrary(name: "CLossLink", path: "Benchmarks/CLossLink"),
         .module("loss-link", ["CLossLink"], path: "Benchmarks/LossLink", hasUnsafeCode: true, isProgram: true),
         .module(
@@ -236,13 +227,12 @@ let package = Package(
             isProgram: true
         ),
         .module("SimulatedLink", ["FaultPlan", "Units"], path: "Tests/SimulatedLink"),
-        .module(
-            "head-reading",
-            ["FaultPlan", "FaultProfile", "StreamReading", "Units"],
-            path: "Benchmarks/HeadReading",
-            isProgram: true
-        ),
     ]
+        + [
+            ("loss-comparison", "LossComparison", ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"]),
+            ("head-reading", "HeadReading", ["FaultPlan", "FaultProfile", "StreamReading", "Units"]),
+        ].map { Target.module($0, $2, path: "Benchmarks/\($1)", isProgram: true) }
+        + ["CNetlink", "CProcess", "CSeccomp"].map { Target.target(name: $0) }
         + modules.map { Target.module($0, $1) }
         + Target.fixtures([
             "SimulatedWorld": ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],

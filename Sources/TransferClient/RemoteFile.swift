@@ -1,24 +1,22 @@
-import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 import Synchronization
 import SystemPackage
-import TransferClient
 import TransferProtocol
 
 /// What a HEAD request tells of a file.
-struct RemoteFile: Sendable {
+package struct RemoteFile: Sendable {
     /// A usable name in `Content-Disposition`.
-    var name: String?
+    package var name: String?
     /// `Content-Length`; `nil` when it is absent or the response has a content coding.
-    var length: Int64?
+    package var length: Int64?
     /// `Last-Modified`.
-    var modified: HTTPDate?
+    package var modified: HTTPDate?
 
     /// Asks the server, with the redirects and credentials of `request`; `nil` when it answers with an error.
     ///
     /// - Throws: A `TransferError`, after `attempts` connections that failed.
-    static func ask(
+    package static func ask(
         for request: DownloadRequest,
         by client: TransferEngine,
         attempts: Int
@@ -60,7 +58,7 @@ struct RemoteFile: Sendable {
     }
 
     /// Whether the file at `path` has the server's length, and the server's isn't newer.
-    func isComplete(at path: FilePath) -> Bool {
+    package func isComplete(at path: FilePath) -> Bool {
         guard let length, let status = try? path.stat(), status.type == .regular, status.size == length else {
             return false
         }
