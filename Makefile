@@ -159,6 +159,7 @@ forward: build #: send Chromium, curl, pip and 10,000 broken handshakes through 
 exec: build #: run 26 programs by squall exec, behind four faults each, as the user nobody (four minutes)
 	@scripts/install.sh exec
 	@SQUALL=$(RELEASE) python3 Tests/exec/programs.py
+	@SQUALL=$(RELEASE) python3 Tests/exec/ends.py --times 50
 
 clusters: build #: lead clients of a Redis Cluster and of a scripted Kafka broker through proxies (half a minute)
 	@scripts/install.sh clusters

@@ -64,8 +64,13 @@ public final class SupervisedCommand: Sendable {
         return try result.get()
     }
 
-    /// Sends a signal to the command, if it runs.
-    public func send(_ signal: Int32) { command.withLock { $0?.send(signal) } }
+    /// Sends a signal to the command; returns whether it runs.
+    public func send(_ signal: Int32) -> Bool {
+        command.withLock { command in
+            command?.send(signal)
+            return command != nil
+        }
+    }
 
     private func runWaiting(
         _ words: [String],
@@ -108,7 +113,9 @@ public final class SupervisedCommand: Sendable {
             switch report {
             case .tested: break
             case .startFailed(let code): throw .notStarted(SystemError(call: "posix_spawn", code: code))
-            case .ended(let found): end = found
+            case .ended(let found):
+                end = found
+                self.command.withLock { $0 = nil }
             }
         }
         return end

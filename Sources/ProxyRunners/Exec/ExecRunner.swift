@@ -113,7 +113,8 @@ package struct ExecRunner {
         }
     }
 
-    /// Passes SIGTERM and SIGHUP on to the command; the second of them ends this process, and the guard all others.
+    /// Passes SIGTERM and SIGHUP on to the command. The second of them, or one that comes when the command has ended, ends this
+    /// process, and the guard all others.
     private static func passSignals(
         to supervised: SupervisedCommand,
         on loop: EventLoop
@@ -122,9 +123,8 @@ package struct ExecRunner {
             var wasPassed = false
             let sources = [SIGTERM, SIGHUP].map { number in
                 SignalSource(number, on: loop) {
-                    if wasPassed { Glibc.exit(128 + number) }
+                    guard !wasPassed, supervised.send(number) else { Glibc.exit(128 + number) }
                     wasPassed = true
-                    supervised.send(number)
                 }
             }
             return LoopBound(sources, on: loop)
