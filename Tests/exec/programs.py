@@ -72,29 +72,29 @@ def served(folder):
         server.server_close()
 
 
-def build(folder, built):
+def build(folder, built, is_meant):
     """Compiles the clients that have no program of their own, as far as there are compilers."""
     static = [("glibc static", ["gcc", "-static"]), ("musl static", ["musl-gcc", "-static"]), ("32-bit", ["gcc", "-m32"])]
     for name, compiler in static:
         path = os.path.join(built, name.replace(" ", "-"))
-        if subprocess.run([*compiler, "-O1", "-o", path, os.path.join(HERE, "client.c")], capture_output=True).returncode == 0:
+        if is_meant(name) and subprocess.run([*compiler, "-O1", "-o", path, os.path.join(HERE, "client.c")], capture_output=True).returncode == 0:
             yield name, [path, "{port}", "{size}"]
-    if shutil.which("go"):
+    if is_meant("Go static") and shutil.which("go"):
         path = os.path.join(built, "go-client")
         environment = {**os.environ, "CGO_ENABLED": "0", "GOCACHE": os.path.join(folder, "go"), "GOFLAGS": "-mod=mod", "HOME": folder}
         subprocess.run(["go", "build", "-o", path, os.path.join(HERE, "client.go")], env=environment, check=True, capture_output=True)
         yield "Go static", [path, "{url}"]
-    if shutil.which("javac"):
+    if any(map(is_meant, ("Java HttpClient", "Java NIO", "Java Socket"))) and shutil.which("javac"):
         subprocess.run(["javac", "-d", built, os.path.join(HERE, "Client.java")], check=True, capture_output=True)
         for name, way in (("Java HttpClient", "http"), ("Java NIO", "nio"), ("Java Socket", "socket")):
             yield name, ["java", "-Xshare:auto", "-cp", built, "Client", way, "{port}", "{size}"]
-    if shutil.which("swiftc"):
+    if is_meant("Swift URLSession") and shutil.which("swiftc"):
         path = os.path.join(built, "swift-client")
         subprocess.run(["swiftc", "-O", "-o", path, os.path.join(HERE, "client.swift")], check=True, capture_output=True)
         yield "Swift URLSession", [path, "{url}", "{size}"]
 
 
-def commands(folder, built, at):
+def commands(folder, built, is_meant):
     """The command of each program by its name; {port}, {url} and {size} are filled in, and {out} is a new path."""
     found = {
         "curl": ["curl", "-sSf", "-o", "{out}", "{url}"],
@@ -116,7 +116,7 @@ def commands(folder, built, at):
         "redis-cli": ["redis-cli", "-h", "127.0.0.1", "-p", f"{{redis}}", "--no-raw", "LRANGE", "long", "0", "-1"],
         **{name: [PYTHON3, "-c", text, "{url}", "{size}"] for name, text in PYTHON.items()},
     }
-    found.update(build(folder, built))
+    found.update(build(folder, built, is_meant))
     return found
 
 
@@ -236,8 +236,9 @@ def main():
             push = ["redis-cli", "-p", str(store.port), "RPUSH", "long", *("v" * 1_000 for _ in range(SIZE // 1_000))]
             subprocess.run(push, check=True, capture_output=True)
             runner = Runner(folder, {"port": port, "postgres": database.port, "redis": store.port})
-            for name, command in commands(folder, built, port).items():
-                if options.names and not any(word.lower() in name.lower() for word in options.names):
+            is_meant = lambda name: not options.names or any(word.lower() in name.lower() for word in options.names)
+            for name, command in commands(folder, built, is_meant).items():
+                if not is_meant(name):
                     continue
                 if not is_there(command):
                     failures.append(name)
