@@ -57,7 +57,7 @@ let modules: KeyValuePairs<String, [String]> = [
     "HTTPSemantics": ["HTTPTypes", "RawStructuredFieldValues"],
     "TransferProtocol": ["HTTPSemantics", "HTTPTypes", "RawStructuredFieldValues", "Units"],
     "HTTPTransport": ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypesHTTP1", "NIOPosix"],
-    "LocalAuthority": ["Crypto", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
+    "DevelopmentCA": ["Crypto", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
     "TransferClient": web + [
         "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "SystemPackage", "TransferProtocol",
         "Units",
@@ -122,18 +122,18 @@ let suites: KeyValuePairs<String, [String]> = [
     "SquallProxyTests": ["TestSockets"],
     "SquallTestingTests": ["OperatingSystem", "OriginServer", "SquallTransfer", "TestSockets"],
     "ControlAPITests": ["TestSockets"],
-    "HTTPTransportTests": ["LocalAuthority", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport"],
+    "HTTPTransportTests": ["DevelopmentCA", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport"],
     "TransferClientTests": [
-        "LocalAuthority", "NIOEmbedded", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers",
+        "DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers",
         "TLSTransport",
     ],
     "SquallTransferTests": [
-        "EventLoop", "FaultPlan", "FaultProfile", "LocalAuthority", "OriginServer", "ProxyEngine", "TestSockets",
+        "EventLoop", "FaultPlan", "FaultProfile", "DevelopmentCA", "OriginServer", "ProxyEngine", "TestSockets",
         "Units",
     ],
     "DurableFilesTests": ["SimulatedDisk"],
     "ResumableUploadsTests": ["NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk"],
-    "OriginServerTests": ["LocalAuthority", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TLSTransport"],
+    "OriginServerTests": ["DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TLSTransport"],
     "TerminalDisplayTests": ["TestStreams"],
     "ProxyRuntimeTests": ["FaultProfile"],
     "EndToEndTests": [
@@ -211,7 +211,7 @@ let package = Package(
         .module(
             "squall",
             ["HTTPTransport", "SquallCommand"],
-            with: ["Control": ["ControlServer"], "TLS": ["LocalAuthority", "TLSTransport"]],
+            with: ["Control": ["ControlServer"], "TLS": ["DevelopmentCA", "TLSTransport"]],
             isProgram: true
         ),
         .module("squall-demo", ["ArgumentParser", "CommandParsing", "Demonstration"], isProgram: true),

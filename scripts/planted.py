@@ -49,9 +49,9 @@ BUGS = [
      "            if !isRefusing { listenAgain(sockets) }\n", ""),
     ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
      "isOver && delivered == endOffset ? takeEnd()", "isOver ? takeEnd()"),
-    ("a sum overflows behind inserted bytes where no message is picked", "Sources/FaultPlan/LinkFaults+Altering.swift",
+    ("a sum overflows behind inserted bytes where no message is picked", "Sources/FaultPlan/StageChain+Altering.swift",
      "boundary.subtractingSaturated(marks.vanished)", "boundary - marks.vanished"),
-    ("a sum overflows behind inserted bytes where an offset is large", "Sources/FaultPlan/Stages/CorruptStage.swift",
+    ("a sum overflows behind inserted bytes where an offset is large", "Sources/FaultPlan/Stages/CorruptAlterer.swift",
      "$0.position.subtractingSaturated(vanished)", "$0.position - vanished"),
 ]
 

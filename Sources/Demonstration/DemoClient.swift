@@ -43,7 +43,7 @@ struct DemoClient {
                 progress.note(event)
                 story.record(event)
                 guard format == .json else { return }
-                var report = TransferReport(event)
+                var report = TransferEventJSON(event)
                 report.transfer = DemoTransfer.download.rawValue
                 EventFormat.writeJSON(report)
             }
@@ -63,7 +63,7 @@ struct DemoClient {
                 progress.note(event)
                 story.record(event)
                 guard format == .json else { return }
-                var report = TransferReport(event)
+                var report = TransferEventJSON(event)
                 report.transfer = DemoTransfer.upload.rawValue
                 EventFormat.writeJSON(report)
             }

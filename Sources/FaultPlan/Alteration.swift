@@ -12,7 +12,7 @@ public enum Alteration: Hashable, Sendable {
 }
 
 /// A fault that changes bytes, chosen by their offsets alone.
-protocol AlteringStage: Sendable {
+protocol StreamAlterer: Sendable {
     /// Whether the fault removes bytes.
     static var drops: Bool { get }
     /// Whether the fault inserts bytes. It acts after a byte, without waiting for the next one.
@@ -35,19 +35,19 @@ protocol AlteringStage: Sendable {
     /// Bytes before `offset` pass while the fault, which has a rate, is off.
     mutating func spare(before offset: Int64)
     /// Skips the spared bytes, so that `next` is right again.
-    mutating func skipSpared()
+    mutating func skipSuspended()
     /// Omits effects that only show in the bytes, see `Link.simplify`.
     mutating func simplify()
 }
 
-extension AlteringStage {
+extension StreamAlterer {
     static var drops: Bool { false }
     static var inserts: Bool { false }
     var hasRate: Bool { false }
     var work: Int { 0 }
 
     mutating func spare(before offset: Int64) {}
-    mutating func skipSpared() {}
+    mutating func skipSuspended() {}
     mutating func simplify() {}
 }
 
@@ -71,63 +71,63 @@ protocol AltererCall {
     associatedtype Argument
     associatedtype Answer
 
-    static func call(_ stage: inout some AlteringStage, _ argument: Argument) -> Answer
+    static func call(_ stage: inout some StreamAlterer, _ argument: Argument) -> Answer
 }
 
 extension Alterer {
     private enum Drops: AltererCall {
-        static func call<Stage: AlteringStage>(_: inout Stage, _: Void) -> Bool { Stage.drops }
+        static func call<Stage: StreamAlterer>(_: inout Stage, _: Void) -> Bool { Stage.drops }
     }
 
     private enum Inserts: AltererCall {
-        static func call<Stage: AlteringStage>(_: inout Stage, _: Void) -> Bool { Stage.inserts }
+        static func call<Stage: StreamAlterer>(_: inout Stage, _: Void) -> Bool { Stage.inserts }
     }
 
     private enum HasRate: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _: Void) -> Bool { stage.hasRate }
+        static func call(_ stage: inout some StreamAlterer, _: Void) -> Bool { stage.hasRate }
     }
 
     private enum Work: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _: Void) -> Int { stage.work }
+        static func call(_ stage: inout some StreamAlterer, _: Void) -> Int { stage.work }
     }
 
     private enum Next: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _ vanished: Int64) -> Int64 {
+        static func call(_ stage: inout some StreamAlterer, _ vanished: Int64) -> Int64 {
             stage.next(vanished: vanished)
         }
     }
 
     private enum Alter: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _ at: (index: Int64, available: Int64)) -> Altered {
+        static func call(_ stage: inout some StreamAlterer, _ at: (index: Int64, available: Int64)) -> Altered {
             stage.alter(index: at.index, available: at.available)
         }
     }
 
     private enum Miss: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _: Void) { stage.miss() }
+        static func call(_ stage: inout some StreamAlterer, _: Void) { stage.miss() }
     }
 
     private enum Note: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _ mark: Mark) { stage.note(mark) }
+        static func call(_ stage: inout some StreamAlterer, _ mark: Mark) { stage.note(mark) }
     }
 
     private enum Vanished: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _ range: Range<Int64>) { stage.vanished(range) }
+        static func call(_ stage: inout some StreamAlterer, _ range: Range<Int64>) { stage.vanished(range) }
     }
 
     private enum Spare: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _ offset: Int64) { stage.spare(before: offset) }
+        static func call(_ stage: inout some StreamAlterer, _ offset: Int64) { stage.spare(before: offset) }
     }
 
     private enum SkipSpared: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _: Void) { stage.skipSpared() }
+        static func call(_ stage: inout some StreamAlterer, _: Void) { stage.skipSuspended() }
     }
 
     private enum Simplify: AltererCall {
-        static func call(_ stage: inout some AlteringStage, _: Void) { stage.simplify() }
+        static func call(_ stage: inout some StreamAlterer, _: Void) { stage.simplify() }
     }
 
-    /// See `AlteringStage` for all of these.
+    /// See `StreamAlterer` for all of these.
     mutating func drops() -> Bool { call(Drops.self, ()) }
     mutating func inserts() -> Bool { call(Inserts.self, ()) }
     mutating func hasRate() -> Bool { call(HasRate.self, ()) }
@@ -138,6 +138,6 @@ extension Alterer {
     mutating func note(_ mark: Mark) { call(Note.self, mark) }
     mutating func vanished(_ range: Range<Int64>) { call(Vanished.self, range) }
     mutating func spare(before offset: Int64) { call(Spare.self, offset) }
-    mutating func skipSpared() { call(SkipSpared.self, ()) }
+    mutating func skipSuspended() { call(SkipSpared.self, ()) }
     mutating func simplify() { call(Simplify.self, ()) }
 }

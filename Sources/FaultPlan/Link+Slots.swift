@@ -108,7 +108,7 @@ extension Link {
         let hasRate: Bool
         /// Whether the fault acts at a rate and is off at times.
         private(set) var spares: Bool
-        private(set) var isSparing = false
+        private(set) var isSuspended = false
         /// The offset of the next byte to change; `Int64.max` while the fault is off.
         private(set) var next = Int64.max
 
@@ -127,9 +127,9 @@ extension Link {
         mutating func follow(_ window: Window) {
             self.window = window
             spares = hasRate && !(window.isAlways && gate == nil)
-            if !spares, isSparing {
-                isSparing = false
-                alterer.skipSpared()
+            if !spares, isSuspended {
+                isSuspended = false
+                alterer.skipSuspended()
             }
         }
 
@@ -143,15 +143,15 @@ extension Link {
         /// Updates whether the fault is on at `now`, and where it acts next.
         mutating func look(at now: Moment, age: Int64, phase: Int?, vanished: Int64) {
             if spares {
-                isSparing = !window.contains(at: now, age: age, currentPhase: phase)
-                if !isSparing { alterer.skipSpared() }
+                isSuspended = !window.contains(at: now, age: age, currentPhase: phase)
+                if !isSuspended { alterer.skipSuspended() }
             }
             lookUpNext(vanished: vanished)
         }
 
         /// Updates the offset of the next byte to change.
         mutating func lookUpNext(vanished: Int64) {
-            next = isSparing ? .max : alterer.next(vanished: vanished)
+            next = isSuspended ? .max : alterer.next(vanished: vanished)
         }
     }
 }

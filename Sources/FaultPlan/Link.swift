@@ -40,7 +40,7 @@ struct Decision: Hashable {
 /// came (`bytesArrived`, `sourceEnded`) and what went (`bytesDelivered`). The same positions at the same moments give the same
 /// steps.
 ///
-/// Without faults a link is a few numbers; the state of faults is allocated apart (`LinkFaults`).
+/// Without faults a link is a few numbers; the state of faults is allocated apart (`StageChain`).
 public struct Link: Sendable {
     /// Passed to `next` when an unknown number of bytes waits in front of the link.
     public static let uncounted: Int64 = 1 << 40
@@ -57,7 +57,7 @@ public struct Link: Sendable {
     public private(set) var events: [FaultEvent] = []
     let holdLimit: Int64
     /// The faults: one element or none, so that they are changed in place without reference counting.
-    var faults: ContiguousArray<LinkFaults> = []
+    var faults: ContiguousArray<StageChain> = []
     /// Whether one of the faults is a stage.
     private(set) var hasStages: Bool
     private var traits: LinkTraits
@@ -102,7 +102,7 @@ public struct Link: Sendable {
         remembersPositions = messageFault != nil
         guard hasStages || altersBytes || messageFault != nil else { return }
         faults = [
-            LinkFaults(
+            StageChain(
                 slots: slots,
                 alterSlots: alterSlots,
                 messageFault: messageFault,

@@ -21,7 +21,7 @@ public enum Room: Hashable, Sendable {
 }
 
 /// A fault on every new connection, and when it is on.
-struct Gate: Sendable {
+struct AdmissionFault: Sendable {
     /// The effect on new connections.
     enum Role: Hashable {
         case refuses
@@ -69,7 +69,9 @@ extension Plan {
     }
 
     /// The first fault of a role that is on at `now`, and when that may change. `interval` contains `now`.
-    func standing(_ role: Gate.Role, at now: Moment, _ interval: Schedule.Interval) -> (fault: Int?, until: Moment) {
+    func standing(_ role: AdmissionFault.Role, at now: Moment, _ interval: Schedule.Interval) -> (
+        fault: Int?, until: Moment
+    ) {
         var until = Moment.distantFuture
         var standing: Int?
         for gate in gates where gate.role == role && triggers.allow(gate.index) {
@@ -83,5 +85,5 @@ extension Plan {
 }
 
 extension ConnectionLimit: PlannedFault {
-    func gateRole(isForEverybody: Bool) -> Gate.Role? { .limits }
+    func gateRole(isForEverybody: Bool) -> AdmissionFault.Role? { .limits }
 }

@@ -36,7 +36,7 @@ public final class Plan: Sendable {
     let clientStore: (any ClientRateStore)?
     /// The faults that have acted and trigger others.
     let triggers: TriggerFlags
-    let gates: [Gate]
+    let gates: [AdmissionFault]
 
     /// Makes the first generation of a plan for the proxy called `proxy`, whose clock starts at `start`.
     ///
@@ -116,7 +116,7 @@ public final class Plan: Sendable {
         gates = faults.indices.compactMap { index in
             let isForEverybody = faults[index].condition.isForEverybody
             guard let role = faults[index].kind.planned.gateRole(isForEverybody: isForEverybody) else { return nil }
-            return Gate(
+            return AdmissionFault(
                 fault: identities[index],
                 index: index,
                 role: role,

@@ -16,7 +16,7 @@ final class PreparedFault: Sendable {
     private let terminator: ConnectionTerminators.Cause?
     private let receiveWindow: ByteCount?
     private let pattern: BytePattern?
-    private let isGated: Bool
+    private let hasAdmissionFault: Bool
     private let directions: [Direction]
 
     init(_ fault: Fault, identity: Int, window: Window, sharedRate: BucketPair?, proxyKey: RandomKey) {
@@ -30,7 +30,7 @@ final class PreparedFault: Sendable {
         terminator = planned.terminator
         receiveWindow = planned.receiveWindow
         pattern = fault.kind.pattern
-        isGated = fault.isGated
+        hasAdmissionFault = fault.hasAdmissionFault
         let planned = self.planned
         directions = Direction.allCases.filter { planned.reaches($0, from: fault) }
     }
@@ -80,7 +80,7 @@ final class PreparedFault: Sendable {
 
     private func add(to draft: inout ConnectionDraft, in place: StagePlace) {
         let direction = place.direction
-        let gate = isGated ? MessageGate(place.filter) : nil
+        let gate = hasAdmissionFault ? MessageGate(place.filter) : nil
         if let pattern {
             draft.reading.patterns[direction, default: []].append((identity, pattern))
         }

@@ -13,7 +13,7 @@ public struct HTTPConnector: Sendable {
     private let tls: (any ClientTLS)?
     private let timeout: TimeAmount
     private let readLength: Int?
-    private let requirement: HTTP1Requirement
+    private let requirement: ProtocolFallback
 
     /// Makes a connector.
     ///
@@ -28,7 +28,7 @@ public struct HTTPConnector: Sendable {
         tls: (any ClientTLS)?,
         timeout: TimeAmount,
         readLength: Int?,
-        requirement: HTTP1Requirement = HTTP1Requirement()
+        requirement: ProtocolFallback = ProtocolFallback()
     ) {
         self.requirement = requirement
         self.group = group

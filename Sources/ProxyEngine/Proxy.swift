@@ -43,7 +43,7 @@ public final class Proxy: Sendable {
     ///   - journal: called for every event of a fault, on any loop; it must not block.
     ///   - report: called for every other problem, on any loop; it must not block.
     /// - Throws: `ProxyError` when a name has no address, the address can't be listened on, connections would come
-    ///   back to the proxy, through other proxies of the process or not, or other machines could use an explicit proxy
+    ///   back to the proxy, through other proxies of the process or not, or other machines could use a forward proxy
     ///   without being asked for anything. Nothing is left behind then.
     public static func start(
         _ configuration: ProxyConfiguration,

@@ -14,8 +14,8 @@ final class ProxyContext: Sendable {
     /// The waits of clients after wrong passwords.
     let passwordTries = Mutex(PasswordTries())
     let lookups = TargetLookups()
-    /// The duties that find connections which lead back to the proxy.
-    let duties: ProxyRegistry.Duties
+    /// Whether connections are looked at that may lead back to the proxy.
+    let loopDetection: ProxyRegistry.LoopDetection
     let openConnections = Atomic<Int>(0)
     let counters = CounterWatch()
     let isRefusing = Atomic<Bool>(false)
@@ -39,7 +39,7 @@ final class ProxyContext: Sendable {
         report: @escaping @Sendable (ProxyEvent) -> Void
     ) throws(ProxyError) {
         self.configuration = configuration
-        (route, duties) = try configuration.registry.add(configuration.name, listen: listen, upstream: upstream)
+        (route, loopDetection) = try configuration.registry.add(configuration.name, listen: listen, upstream: upstream)
         self.upstream = UpstreamAddresses(
             route.upstream,
             of: configuration.destination.upstream,

@@ -67,7 +67,7 @@ package final class ProxyRegistry: Sendable {
     }
 
     /// The work of a proxy for the registry.
-    final class Duties: Sendable {
+    final class LoopDetection: Sendable {
         /// Whether its connections to the upstream are kept in the registry.
         let keepsFlows = Atomic<Bool>(false)
         /// Whether connections that it accepts are looked up there.
@@ -77,7 +77,7 @@ package final class ProxyRegistry: Sendable {
     private struct State {
         var nextID = 1
         var paths: [Flow: [Int]] = [:]
-        private var routes: [Int: (route: ProxyRoute, duties: Duties)] = [:]
+        private var routes: [Int: (route: ProxyRoute, loopDetection: LoopDetection)] = [:]
         /// The proxies that listen on a port, and those that forward to it, so that thousands of proxies start fast.
         private var listening = PortIndex()
         private var wanted = PortIndex()
@@ -98,8 +98,8 @@ package final class ProxyRegistry: Sendable {
             return routes.values.map(\.route)
         }
 
-        mutating func add(_ route: ProxyRoute, _ duties: Duties) {
-            routes[route.id] = (route, duties)
+        mutating func add(_ route: ProxyRoute, _ loopDetection: LoopDetection) {
+            routes[route.id] = (route, loopDetection)
             index(route.id, from: nil, to: route)
         }
 
@@ -110,14 +110,14 @@ package final class ProxyRegistry: Sendable {
 
         /// Changes a route, if it is there.
         mutating func change(_ id: Int, _ body: (inout ProxyRoute) -> Void) {
-            guard let (last, duties) = routes[id] else { return }
+            guard let (last, loopDetection) = routes[id] else { return }
             var route = last
             body(&route)
-            routes[id] = (route, duties)
+            routes[id] = (route, loopDetection)
             index(id, from: last, to: route)
         }
 
-        /// Assigns the duties of a route, and of the others at ports to which its first proxy has come or whose last has
+        /// Says which connections are looked at, of a route and of the others at ports to which its first proxy has come or whose last has
         /// left.
         private mutating func index(_ id: Int, from last: ProxyRoute?, to next: ProxyRoute?) {
             let listeningPorts = listening.move(id, from: last?.listen ?? [], to: next?.listen ?? [])
@@ -128,12 +128,12 @@ package final class ProxyRegistry: Sendable {
         }
 
         private func assignDuties(of id: Int) {
-            guard let (route, duties) = routes[id] else { return }
+            guard let (route, loopDetection) = routes[id] else { return }
             // Clients of Unix-domain sockets have no address.
             let keeps = route.upstream.contains { $0.unix == nil && listening.has($0.port) }
             let asks = route.listen.contains { $0.unix == nil && wanted.has($0.port) }
-            duties.keepsFlows.store(keeps, ordering: .relaxed)
-            duties.asksForFlows.store(asks, ordering: .relaxed)
+            loopDetection.keepsFlows.store(keeps, ordering: .relaxed)
+            loopDetection.asksForFlows.store(asks, ordering: .relaxed)
         }
     }
 
@@ -168,20 +168,20 @@ package final class ProxyRegistry: Sendable {
 
     /// Adds a proxy that is about to listen on `listen`, whose port may be 0. `upstream` may be empty.
     ///
-    /// - Returns: its route, without upstream addresses that lead to itself, and its duties.
+    /// - Returns: its route, without upstream addresses that lead to itself, and which connections it looks at.
     /// - Throws: `ProxyError.forwardsToItself` if no address is left, or if running proxies lead back to it.
     func add(
         _ name: String,
         listen: [SocketAddress],
         upstream: [SocketAddress]
-    ) throws(ProxyError) -> (route: ProxyRoute, duties: Duties) {
+    ) throws(ProxyError) -> (route: ProxyRoute, loopDetection: LoopDetection) {
         try state.withLock { state throws(ProxyError) in
             var route = ProxyRoute(id: state.nextID, name: name, listen: listen, upstream: upstream)
             try check(&route, state)
             state.nextID += 1
-            let duties = Duties()
-            state.add(route, duties)
-            return (route, duties)
+            let loopDetection = LoopDetection()
+            state.add(route, loopDetection)
+            return (route, loopDetection)
         }
     }
 
@@ -248,7 +248,7 @@ package final class ProxyRegistry: Sendable {
 }
 
 /// The path of one connection through the proxies of this process, kept for its connection to the server.
-final class Trail {
+final class ForwardingPath {
     let path: [Int]
     private let registry: ProxyRegistry
     private var flow: Flow?

@@ -55,9 +55,9 @@ final class Shard: LoopShutdownHandler {
             loop.add(self)
         }
         let connection = Connection(client, plan: plan, shard: self)
-        connection.position = Int32(connections.count)
-        if !path.isEmpty || context.duties.keepsFlows.load(ordering: .relaxed) {
-            connection.trail = Trail(path, to: context.route.id, in: context.registry)
+        connection.shardIndex = Int32(connections.count)
+        if !path.isEmpty || context.loopDetection.keepsFlows.load(ordering: .relaxed) {
+            connection.forwardingPath = ForwardingPath(path, to: context.route.id, in: context.registry)
         }
         connections.append(connection)
         context.counters.noteChange()
@@ -114,8 +114,8 @@ final class Shard: LoopShutdownHandler {
         connection.addBytes(to: &past)
         let last = connections.removeLast()
         if last !== connection {
-            connections[Int(connection.position)] = last
-            last.position = connection.position
+            connections[Int(connection.shardIndex)] = last
+            last.shardIndex = connection.shardIndex
         }
         if connections.isEmpty { loop.giveBackPipes() }
         context.connectionEnded()

@@ -2,7 +2,7 @@ import EventLoop
 import ProxyEngine
 import QRCode
 
-/// The line that has a shell's programs use an explicit proxy.
+/// The line that has a shell's programs use a forward proxy.
 package enum ForwardAnnouncement {
     /// What follows the ready line of a proxy on `address`; nothing for proxies without a policy.
     ///

@@ -10,7 +10,7 @@ package struct ProxyAddresses: Sendable {
         package var listen: Endpoint
         /// The permissions of its Unix socket; those of a TCP proxy mean nothing.
         package var mode: SocketPermissions
-        /// The endpoint to forward to; `nil` for an explicit proxy, whose clients name it.
+        /// The endpoint to forward to; `nil` for a forward proxy, whose clients name it.
         package var upstream: Endpoint?
 
         /// A proxy called `name`.

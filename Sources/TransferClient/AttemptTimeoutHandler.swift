@@ -32,7 +32,7 @@ struct AttemptError: Error {
 }
 
 /// Holds the handler's error for a reader that starts later.
-final class AttemptErrorBox: Sendable {
+final class FirstError: Sendable {
     private let first = Mutex<AttemptError?>(nil)
 
     /// The first error, if any.
@@ -57,7 +57,7 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler {
     }
 
     private let limits: AttemptLimits
-    private let verdict: AttemptErrorBox
+    private let firstError: FirstError
     private var meter: StallDetector
     private var timers: [Timer: Scheduled<Void>] = [:]
     private var interimResponses = 0
@@ -72,9 +72,9 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler {
     private var hasContent = false
     private var isResponding = false
 
-    init(limits: AttemptLimits, verdict: AttemptErrorBox) {
+    init(limits: AttemptLimits, firstError: FirstError) {
         self.limits = limits
-        self.verdict = verdict
+        self.firstError = firstError
         meter = StallDetector(rule: limits.stall)
     }
 
@@ -214,7 +214,7 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler {
 
     private func giveUp(_ cause: TransientFailure, _ context: ChannelHandlerContext) {
         let error = AttemptError(cause: cause)
-        verdict.gaveUp(error)
+        firstError.gaveUp(error)
         errorCaught(context: context, error: error)
     }
 

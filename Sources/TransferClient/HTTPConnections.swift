@@ -16,7 +16,7 @@ struct HTTPConnections: RequestSending {
     private let direction: TransferDirection
     private let group: any EventLoopGroup
     /// Whether the server requires HTTP/1.1, as earlier requests showed.
-    private let requirement = HTTP1Requirement()
+    private let requirement = ProtocolFallback()
 
     /// A longer deadline is treated as this: some 30 years.
     private static let maximumRemaining = Duration.seconds(1_000_000_000)
@@ -38,17 +38,17 @@ struct HTTPConnections: RequestSending {
         within remaining: Duration?,
         receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
-        let (limits, verdict) = (limits(within: remaining), AttemptErrorBox())
+        let (limits, firstError) = (limits(within: remaining), FirstError())
         let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
         let connection: HTTPConnection
         do {
-            connection = try await connect(to: url, limits, within: remaining, verdict)
+            connection = try await connect(to: url, limits, within: remaining, firstError)
             let channel = connection.channel
             do {
                 wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
             } catch {
                 channel.close(promise: nil)
-                throw verdict.error ?? error
+                throw firstError.error ?? error
             }
         } catch {
             guard !(error is CancellationError), !(error is AttemptError), let deadline = limits.deadline,
@@ -93,7 +93,7 @@ struct HTTPConnections: RequestSending {
         to url: TransferURL,
         _ limits: AttemptLimits,
         within remaining: Duration?,
-        _ verdict: AttemptErrorBox
+        _ firstError: FirstError
     ) async throws -> HTTPConnection {
         let proxy: HTTPProxy?
         do throws(ProxyProblem) {
@@ -122,7 +122,7 @@ struct HTTPConnections: RequestSending {
                 port: url.port,
                 isSecure: url.scheme == .https,
                 through: proxy
-            ) { AttemptTimeoutHandler(limits: limits, verdict: verdict) }
+            ) { AttemptTimeoutHandler(limits: limits, firstError: firstError) }
             if direction == .upload {
                 // Unsent bytes in the kernel would count as progress. Optional: only some systems have the option.
                 let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))

@@ -1,6 +1,6 @@
 #if TLS
     import HTTPTransport
-    import LocalAuthority
+    import DevelopmentCA
     import SquallCommand
     import TLSTransport
 
@@ -17,7 +17,7 @@
         }
 
         func authority(for names: [String]) throws -> (server: any ServerTLS, certificate: String) {
-            let authority = try LocalAuthority()
+            let authority = try DevelopmentCA()
             return (try server(authority.identity(for: names)), authority.certificate)
         }
     }

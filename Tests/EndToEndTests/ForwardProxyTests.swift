@@ -3,7 +3,7 @@ import Testing
 
 /// `squall run --forward-proxy`, with curl as the client.
 @Suite(.timeLimit(.minutes(5))) struct ForwardProxyTests {
-    /// Runs an explicit proxy on loopback during `body`, which gets its address and the child.
+    /// Runs a forward proxy on loopback during `body`, which gets its address and the child.
     private func withForwardProxy<Result>(
         _ profile: String = "{ \"name\": \"none\" }",
         _ options: [String] = [],

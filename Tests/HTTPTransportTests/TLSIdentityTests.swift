@@ -1,15 +1,15 @@
+import DevelopmentCA
 import HTTPTransport
-import LocalAuthority
 import NIOSSL
 import TLSTransport
 import Testing
 
 @Suite struct TLSIdentityTests {
-    private let authority: LocalAuthority
+    private let authority: DevelopmentCA
     private let texts: (certificate: String, key: String)
 
     init() throws {
-        authority = try LocalAuthority()
+        authority = try DevelopmentCA()
         texts = try authority.texts(for: ["localhost", "127.0.0.1", "::1"])
     }
 

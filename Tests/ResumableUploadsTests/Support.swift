@@ -18,7 +18,7 @@ struct SimulatedServer {
     var now = UploadInstant(elapsed: .zero, wall: 1_800_000_000)
     /// Everything sent to clients, oldest first.
     var sent: [UploadServerAction] = []
-    private var core: UploadCore?
+    private var core: UploadRegistry?
     private var store: UploadStore?
     private var commands: [(UploadToken, UploadStoreCommand)] = []
     private var random: SeededGenerator
@@ -45,7 +45,7 @@ struct SimulatedServer {
             }
             self.store = store
             let found = try store.recover()
-            core = UploadCore(policy: policy, recovered: found, now: now) { "/.uploads/\($0)" }
+            core = UploadRegistry(policy: policy, recovered: found, now: now) { "/.uploads/\($0)" }
         } catch {
             stop()
         }
@@ -67,7 +67,7 @@ struct SimulatedServer {
         sent = []
     }
 
-    mutating func handle(_ event: UploadCore.Event) {
+    mutating func handle(_ event: UploadRegistry.Event) {
         guard var core else { return }
         self.core = nil
         let actions = core.handle(event, at: now)
@@ -85,11 +85,16 @@ struct SimulatedServer {
     mutating func request(
         _ id: UInt64,
         _ method: HTTPRequest.Method,
-        _ resource: UploadRequest.Resource,
+        _ resource: UploadRequestHead.Resource,
         _ fields: HTTPFields,
         contentLength: Int64?
     ) {
-        let request = UploadRequest(resource: resource, method: method, fields: fields, contentLength: contentLength)
+        let request = UploadRequestHead(
+            resource: resource,
+            method: method,
+            fields: fields,
+            contentLength: contentLength
+        )
         handle(.request(UploadRequestID(id), request, token: UploadToken(using: &random)))
     }
 

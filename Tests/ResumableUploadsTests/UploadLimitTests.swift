@@ -321,7 +321,7 @@ import TransferProtocol
 
     @Test func `what a dialect demands of a request is demanded`() throws {
         var (server, token) = try UploadTable.server(.v6, received: 4)
-        let upload = UploadRequest.Resource.upload(token)
+        let upload = UploadRequestHead.Resource.upload(token)
         var fields = UploadDialect.v6.fields(isComplete: true, offset: 4)
         #expect(try UploadTable.response(&server, 2, .patch, upload, fields, content: [1]).status == 415)
         fields = UploadDialect.v6.fields(isComplete: true, isAppend: true)

@@ -40,7 +40,7 @@ enum UploadTable {
         _ server: inout SimulatedServer,
         _ id: UInt64,
         _ method: HTTPRequest.Method,
-        _ resource: UploadRequest.Resource,
+        _ resource: UploadRequestHead.Resource,
         _ fields: HTTPFields,
         content: [UInt8] = [],
         isChunked: Bool = false

@@ -24,7 +24,7 @@ final class Peer {
         var patience: Int64 = 900_000_000_000
     }
 
-    /// What a client of an explicit proxy says first. It counts neither in `sent` nor in `received`.
+    /// What a client of a forward proxy says first. It counts neither in `sent` nor in `received`.
     struct Handshake {
         let request: [UInt8]
         /// The reply of a proxy that has connected; another one is an error.

@@ -142,7 +142,7 @@ public final class World {
     }
 
     private let isLimited: Bool
-    /// What the clients of an explicit proxy say to it first; `nil` where the proxy has one server.
+    /// What the clients of a forward proxy say to it first; `nil` where the proxy has one server.
     private let handshake: Peer.Handshake?
 
     /// Whether nothing but the peers themselves may end a connection before its time.

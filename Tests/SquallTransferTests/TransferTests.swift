@@ -1,4 +1,4 @@
-import LocalAuthority
+import DevelopmentCA
 import SquallTransfer
 import Synchronization
 import TLSTransport
@@ -277,7 +277,7 @@ import Units
     @Test func `an authority that is named is trusted, and no other server`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try served.write(Self.content, to: "file.bin")
-        let authority = try LocalAuthority()
+        let authority = try DevelopmentCA()
         let tls = try TLSServer(TLSIdentity(authority.identity(for: ["127.0.0.1"])))
         try await withOrigin(served, tls: tls) { url, _, _ in
             let request = TransferRequest(url + "/file.bin")

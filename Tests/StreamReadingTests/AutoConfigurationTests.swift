@@ -1,7 +1,7 @@
 import StreamReading
 import Testing
 
-/// The file by which a phone finds an explicit proxy.
+/// The file by which a phone finds a forward proxy.
 @Suite struct AutoConfigurationTests {
     private func response(to request: String, reached: String? = nil) -> String {
         var handshake = ProxyHandshake(password: ProxyPassword("secret"))

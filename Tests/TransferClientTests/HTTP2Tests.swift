@@ -1,7 +1,7 @@
+import DevelopmentCA
 import HTTPSemantics
 import HTTPTransport
 import HTTPTypes
-import LocalAuthority
 import NIOHTTP2
 import NIOSSL
 import TestUploadServers
@@ -12,9 +12,9 @@ import TransferProtocol
 /// Transfers over HTTP/2 (RFC 9113), from servers that end streams and connections in every way.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2Tests {
     private static let resource = Resource(size: 200_000)
-    private let authority: LocalAuthority
+    private let authority: DevelopmentCA
 
-    init() throws { authority = try LocalAuthority() }
+    init() throws { authority = try DevelopmentCA() }
 
     private func identity(_ protocols: [String] = ["h2"]) throws -> NIOSSLContext {
         try authority.serverContext { $0.applicationProtocols = protocols }

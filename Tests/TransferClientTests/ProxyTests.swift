@@ -1,5 +1,5 @@
+import DevelopmentCA
 import HTTPTransport
-import LocalAuthority
 import TestUploadServers
 import Testing
 import TransferClient
@@ -10,9 +10,9 @@ import TransferProtocol
     private static let resource = Resource(size: 200_000)
     /// Base64 of ada:hunter2.
     private static let basic = "Basic YWRhOmh1bnRlcjI="
-    private let authority: LocalAuthority
+    private let authority: DevelopmentCA
 
-    init() throws { authority = try LocalAuthority() }
+    init() throws { authority = try DevelopmentCA() }
 
     private func proxies(_ port: Int, _ credentials: String = "") throws -> ProxySettings {
         let proxy = try ProxySettings.Proxy("http://\(credentials)127.0.0.1:\(port)")

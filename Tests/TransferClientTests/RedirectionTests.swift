@@ -1,5 +1,5 @@
+import DevelopmentCA
 import HTTPTransport
-import LocalAuthority
 import Testing
 import TransferClient
 import TransferProtocol
@@ -33,7 +33,7 @@ import TransferProtocol
         async throws
     {
         let folder = try TemporaryFolder()
-        let (ours, theirs) = (try LocalAuthority(), try LocalAuthority())
+        let (ours, theirs) = (try DevelopmentCA(), try DevelopmentCA())
         try await Script { _ in [] }.serve(over: theirs.serverContext()) { untrusted in
             let secure = untrusted.url()
             try await Script { request in

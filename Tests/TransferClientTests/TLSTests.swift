@@ -1,6 +1,6 @@
+import DevelopmentCA
 import HTTPTransport
 import HTTPTypes
-import LocalAuthority
 import NIOSSL
 import TLSTransport
 import TestUploadServers
@@ -11,9 +11,9 @@ import TransferProtocol
 /// Transfers over TLS, and unverifiable servers.
 @Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private static let resource = Resource(size: 200_000)
-    private let authority: LocalAuthority
+    private let authority: DevelopmentCA
 
-    init() throws { authority = try LocalAuthority() }
+    init() throws { authority = try DevelopmentCA() }
 
     /// The identity of a server for `hosts`, optionally requiring a client certificate of this authority.
     private func server(_ hosts: String..., asks: Bool = false, newest: TLSVersion? = nil) throws -> NIOSSLContext {
@@ -57,7 +57,7 @@ import TransferProtocol
     {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1")) { server in
-            let other = try LocalAuthority().trusting()
+            let other = try DevelopmentCA().trusting()
             for settings in [TLSClient(TLSClientSettings()), other] {
                 let done = await attempt(server, folder, settings)
                 guard case .tlsRefused("127.0.0.1", let failure) = done.error else {

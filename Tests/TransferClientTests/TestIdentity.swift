@@ -1,9 +1,9 @@
+import DevelopmentCA
 import HTTPTransport
-import LocalAuthority
 import NIOSSL
 import TLSTransport
 
-extension LocalAuthority {
+extension DevelopmentCA {
     /// The server side of TLS with a certificate for `hosts`.
     func serverContext(
         for hosts: [String] = ["127.0.0.1"],

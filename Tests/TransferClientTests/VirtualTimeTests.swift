@@ -18,19 +18,19 @@ import Units
     /// A connection with limits of 10 s for a response, 5 s of less than 1 KiB/s, and its verdict.
     private func connection(
         _ change: (inout AttemptLimits) -> Void = { _ in }
-    ) throws -> (EmbeddedChannel, AttemptErrorBox) {
+    ) throws -> (EmbeddedChannel, FirstError) {
         var stall = MinimumThroughput()
         stall.window = .seconds(5)
         var limits = AttemptLimits(response: .seconds(10), stall: stall)
         change(&limits)
-        let verdict = AttemptErrorBox()
+        let verdict = FirstError()
         let channel = EmbeddedChannel(handler: AttemptTimeoutHandler(limits: limits, verdict: verdict))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return (channel, verdict)
     }
 
     /// Advances the time second by second, until the connection is given up; returns the seconds.
-    private func secondsUntilEnd(_ channel: EmbeddedChannel, _ verdict: AttemptErrorBox) -> Int? {
+    private func secondsUntilEnd(_ channel: EmbeddedChannel, _ verdict: FirstError) -> Int? {
         for second in 1...60 {
             channel.embeddedEventLoop.advanceTime(by: .seconds(1))
             if verdict.error != nil { return second }

@@ -30,7 +30,7 @@ enum ListenText {
     /// The upstream of a proxy whose clients name their targets.
     static let anyHost = ProxyConfiguration.Destination.requested(ForwardPolicy()).description
 
-    /// Where a proxy with an upstream of this text forwards to. `policy` is that of explicit proxies, if the server may have
+    /// Where a proxy with an upstream of this text forwards to. `policy` is that of forward proxies, if the server may have
     /// some.
     static func destination(
         _ text: String,

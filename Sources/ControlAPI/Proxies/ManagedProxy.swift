@@ -277,7 +277,7 @@ struct ControlContext: Sendable {
     var clockStart: Moment?
     /// Whether connections end as those of Toxiproxy do.
     let isStrict: Bool
-    /// The policy of explicit proxies; `nil` if there may be none.
+    /// The policy of forward proxies; `nil` if there may be none.
     var forwardPolicy: ForwardPolicy?
     /// Called for the problems of a proxy that aren't faults, with its name.
     let report: @Sendable (String, ProxyEvent) -> Void

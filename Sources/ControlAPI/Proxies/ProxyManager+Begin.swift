@@ -32,7 +32,7 @@ extension ProxyManager {
         }
     }
 
-    /// The name of the explicit proxy that `beginForward` makes: "forward".
+    /// The name of the forward proxy that `beginForward` makes: "forward".
     package static let forwardName = "forward"
 
     /// Makes the proxy whose clients name their targets, or moves it to `listen` if a state file or a list has made it.

@@ -32,22 +32,22 @@ final class DeferredReadProbe: LoopHandler {
     func add(_ socket: StreamSocket) {
         socket.awaitsProbe = true
         socket.probeTick = ticks
-        guard socket.probeIndex < 0 else { return }
-        socket.probeIndex = Int32(entries.count)
+        guard socket.deferredReadIndex < 0 else { return }
+        socket.deferredReadIndex = Int32(entries.count)
         entries.append(.passUnretained(socket))
         if !isTicking { startTicking() }
     }
 
     /// Removes the socket, if it is in the list.
     func remove(_ socket: StreamSocket) {
-        let place = Int(socket.probeIndex)
+        let place = Int(socket.deferredReadIndex)
         guard place >= 0 else { return }
-        socket.probeIndex = -1
+        socket.deferredReadIndex = -1
         socket.awaitsProbe = false
         let last = entries.removeLast()
         guard place < entries.count else { return }
         entries[place] = last
-        last._withUnsafeGuaranteedRef { $0.probeIndex = Int32(place) }
+        last._withUnsafeGuaranteedRef { $0.deferredReadIndex = Int32(place) }
     }
 
     func endTurn() {

@@ -24,7 +24,7 @@ public final class StreamSocket {
     private var handler: Unmanaged<LoopHandler>?
     private(set) var descriptor: Int32
     /// The index in the loop's list of deferred probes; −1 while absent.
-    var probeIndex: Int32 = -1
+    var deferredReadIndex: Int32 = -1
     /// The tick of the last short read.
     var probeTick: UInt32 = 0
     /// The limit of the receive buffer; 0 for the system's.
@@ -45,7 +45,7 @@ public final class StreamSocket {
     /// Whether it is a Unix-domain socket, see `StreamSocket+Unix`.
     public private(set) var isUnix = false
     /// Whether the system probes the peer, see `probe`.
-    public internal(set) var isProbed = false
+    public internal(set) var hasKeepAlive = false
 
     /// A compact system error.
     private struct Failure {
@@ -130,7 +130,7 @@ public final class StreamSocket {
         close()
         descriptor = next
         isUnix = detached.isUnix
-        (failure, hasNews, peerEnded, isProbed) = (nil, false, false, false)
+        (failure, hasNews, peerEnded, hasKeepAlive) = (nil, false, false, false)
         if receiveBuffer > 0 { setReceiveBuffer(Int(receiveBuffer)) }
         if stampsArrivals { stampArrivals() }
         watch(by: handler._withUnsafeGuaranteedRef { $0 }, tag: Int(tag))
@@ -238,7 +238,7 @@ public final class StreamSocket {
     private func nothingReceived(_ count: Int) -> ReceiveResult {
         if count == 0 {
             // A closed peer answers a probe with a reset, after its end of stream.
-            if isProbed { return .ended }
+            if hasKeepAlive { return .ended }
             return failure.map { .failed($0.error) } ?? .ended
         }
         switch errno {
@@ -311,7 +311,7 @@ public final class StreamSocket {
         // Closing first is cheaper: epoll forgets the socket by itself.
         loop.system.close(descriptor)
         if handler != nil { loop.system.unwatch(watcher) }
-        if probeIndex >= 0 { readProbe.remove(self) }
+        if deferredReadIndex >= 0 { readProbe.remove(self) }
         handler = nil
         descriptor = -1
         readable = false

@@ -31,7 +31,7 @@ extension Link {
         if faults.isEmpty {
             guard !update.isEmpty || messageFault != nil else { return }
             faults = [
-                LinkFaults(
+                StageChain(
                     slots: [],
                     alterSlots: [],
                     messageFault: messageFault,
@@ -51,7 +51,7 @@ extension Link {
     }
 }
 
-extension LinkFaults {
+extension StageChain {
     var identities: [Int] { slots.map(\.fault) + alterSlots.map(\.fault) }
 
     /// Switches to the faults of another generation, with the stream at `position` in front of the first stage.

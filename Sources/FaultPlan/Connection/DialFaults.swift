@@ -40,7 +40,7 @@ extension Connect: PlannedFault {
         }
     }
 
-    func gateRole(isForEverybody: Bool) -> Gate.Role? {
+    func gateRole(isForEverybody: Bool) -> AdmissionFault.Role? {
         switch how {
         case .refuse where isForEverybody: .refuses
         case .hang where isForEverybody: .leavesUnanswered

@@ -4,7 +4,7 @@ extension Fault {
     var actsOnMessages: Bool { kind.isAboutMessages || condition.http != nil || kind.base != .connection }
 
     /// Whether the fault is on only within selected messages. Offsets counted in messages select by themselves.
-    var isGated: Bool { !kind.isAboutMessages && condition.http != nil && kind.base == .connection }
+    var hasAdmissionFault: Bool { !kind.isAboutMessages && condition.http != nil && kind.base == .connection }
 
     func acts(on direction: Direction) -> Bool {
         if let stream = kind.ownStream { return stream.includes(direction) }

@@ -39,7 +39,7 @@ struct DiscardStage: FaultStage {
 }
 
 /// Drops every byte while its fault is on.
-struct DiscardedBytes: AlteringStage {
+struct DiscardedBytes: StreamAlterer {
     static let drops = true
 
     /// The offset after the bytes that were spared.

@@ -35,7 +35,7 @@ struct HTTPStage: FaultStage {
 }
 
 /// Drops informational responses.
-struct DroppedResponses: AlteringStage {
+struct DroppedResponses: StreamAlterer {
     static let drops = true
 
     private let codes: StatusSelection

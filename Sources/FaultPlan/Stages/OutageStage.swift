@@ -85,5 +85,5 @@ extension Outage: PlannedFault {
     var terminator: ConnectionTerminators.Cause? { how == .silence ? nil : .outage }
 
     /// A refusal of all connections is made by not listening.
-    func gateRole(isForEverybody: Bool) -> Gate.Role? { isForEverybody && how == .refuse ? .refuses : nil }
+    func gateRole(isForEverybody: Bool) -> AdmissionFault.Role? { isForEverybody && how == .refuse ? .refuses : nil }
 }

@@ -14,7 +14,7 @@ protocol PlannedFault: Sendable {
     /// The receive buffer of the connection's sockets.
     var receiveWindow: ByteCount? { get }
     /// The role for every new connection; `nil` for a fault that acts on accepted connections.
-    func gateRole(isForEverybody: Bool) -> Gate.Role?
+    func gateRole(isForEverybody: Bool) -> AdmissionFault.Role?
     /// Adds the effects on a new connection, if the fault is on when it is accepted.
     func addDialFaults(to dial: inout DialFaults, in place: DialContext)
 }
@@ -26,7 +26,7 @@ extension PlannedFault {
     func reaches(_ direction: Direction, from fault: Fault) -> Bool { fault.acts(on: direction) }
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? { nil }
     func alterer(in place: StagePlace) -> Alterer? { nil }
-    func gateRole(isForEverybody: Bool) -> Gate.Role? { nil }
+    func gateRole(isForEverybody: Bool) -> AdmissionFault.Role? { nil }
     func addDialFaults(to dial: inout DialFaults, in place: DialContext) {}
 }
 

@@ -73,9 +73,9 @@ enum Stage {
 ///
 /// An enum for the same reason as `Stage`. Bytes are changed as they enter the link.
 enum Alterer {
-    case corrupt(CorruptStage)
-    case truncate(TruncateStage)
-    case insert(InsertStage)
+    case corrupt(CorruptAlterer)
+    case truncate(TruncateAlterer)
+    case insert(InsertAlterer)
     case drop(DroppedResponses)
     case discard(DiscardedBytes)
 

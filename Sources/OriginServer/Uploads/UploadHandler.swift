@@ -103,7 +103,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .missing: respond(.message(404, "There is no such upload."), context)
         case .refused(let reason): respond(.message(400, reason), context)
         case .resource(let resource):
-            let request = UploadRequest(
+            let request = UploadRequestHead(
                 resource: resource,
                 method: head.method,
                 fields: head.headerFields,

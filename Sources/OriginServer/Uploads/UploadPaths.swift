@@ -21,7 +21,7 @@ struct UploadPaths: Sendable {
         /// Not related to uploads.
         case other
         /// A target file or an upload resource.
-        case resource(UploadRequest.Resource)
+        case resource(UploadRequestHead.Resource)
         /// An invalid upload URL.
         case missing
         /// A file name that can't be uploaded, with the reason.

@@ -17,8 +17,8 @@ final class ConnectWatch: LoopHandler {
     }
 
     func add(_ connection: Connection) {
-        guard connection.connectPlace < 0 else { return }
-        connection.connectPlace = Int32(dialing.count)
+        guard connection.dialIndex < 0 else { return }
+        connection.dialIndex = Int32(dialing.count)
         dialing.append(connection)
         let timer = self.timer ?? LoopTimer(loop: loop, handler: self, tag: 0, isCoarse: true)
         self.timer = timer
@@ -27,13 +27,13 @@ final class ConnectWatch: LoopHandler {
 
     /// Removes a connection. Calling it twice is fine.
     func remove(_ connection: Connection) {
-        let place = Int(connection.connectPlace)
+        let place = Int(connection.dialIndex)
         guard place >= 0 else { return }
-        connection.connectPlace = -1
+        connection.dialIndex = -1
         let last = dialing.removeLast()
         guard last !== connection else { return }
         dialing[place] = last
-        last.connectPlace = Int32(place)
+        last.dialIndex = Int32(place)
     }
 
     override func timerFired(_ tag: Int) {

@@ -27,10 +27,10 @@ extension Connection {
     private var dialAddresses: [SocketAddress] { preamble?.addresses ?? shard.context.upstreamAddresses }
 
     private func connectServer(to address: SocketAddress) throws(SystemError) {
-        guard let trail, shard.context.duties.keepsFlows.load(ordering: .relaxed) else {
+        guard let forwardingPath, shard.context.loopDetection.keepsFlows.load(ordering: .relaxed) else {
             return try server.connect(to: address, receiveBuffer: serverWindow.map { Int($0) })
         }
-        try trail.follow { () throws(SystemError) in
+        try forwardingPath.follow { () throws(SystemError) in
             try server.connect(to: address, receiveBuffer: serverWindow.map { Int($0) })
             return server.localAddress.map { Flow(from: $0, to: address) }
         }

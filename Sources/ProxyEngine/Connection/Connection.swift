@@ -19,15 +19,15 @@ final class Connection: LoopHandler {
     // The small ones lie beside each other, here and at the end, to save memory.
 
     /// The index in the shard's list.
-    var position: Int32 = 0
+    var shardIndex: Int32 = 0
     /// The index among the connections that dial; −1 for others.
-    var connectPlace: Int32 = -1
+    var dialIndex: Int32 = -1
     let shard: Shard
     let loop: EventLoop
     let client: StreamSocket
     /// Closed until the upstream is dialed.
     let server: StreamSocket
-    /// The connection's number; 0 until the client of an explicit proxy has named its target.
+    /// The connection's number; 0 until the client of a forward proxy has named its target.
     private(set) var ordinal: UInt64
     let opened: Moment
     var state: ConnectionState
@@ -41,7 +41,7 @@ final class Connection: LoopHandler {
     /// The drain policy of a connection with an end that is gone; `nil` while both are there.
     var drain: DrainRecord?
     /// The proxies that the connection has come through, where one of them might accept its own; `nil` elsewhere.
-    var trail: Trail?
+    var forwardingPath: ForwardingPath?
     /// What the client says before its bytes flow; `nil` when they do, or where nothing asks for it.
     var preamble: Preamble?
     /// The host that the client has named in its handshake, if it has.
@@ -223,7 +223,7 @@ final class Connection: LoopHandler {
         closeLinks()
         setTimer(to: .distantFuture)
         shard.connectWatch.remove(self)
-        trail?.end()
+        forwardingPath?.end()
         shard.remove(self)
     }
 
@@ -334,7 +334,7 @@ final class Connection: LoopHandler {
         switch peer {
         case .client: client.isBroken()
         // A probe makes a server that has closed its socket answer by a reset.
-        case .server: server.isBroken() && !server.isProbed
+        case .server: server.isBroken() && !server.hasKeepAlive
         }
     }
 

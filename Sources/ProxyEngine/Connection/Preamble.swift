@@ -3,7 +3,7 @@ import OperatingSystem
 import StreamReading
 import Units
 
-/// What a client says before its bytes flow, in memory that exists until they do: the handshake with an explicit proxy, then
+/// What a client says before its bytes flow, in memory that exists until they do: the handshake with a forward proxy, then
 /// first bytes in which a name is looked for.
 final class Preamble {
     /// The longest wait for more bytes after some that have no name yet: 1 s.

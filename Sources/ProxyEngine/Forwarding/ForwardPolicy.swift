@@ -2,7 +2,7 @@ import EventLoop
 import FaultProfile
 import StreamReading
 
-/// Who may use an explicit proxy, and what it connects to.
+/// Who may use a forward proxy, and what it connects to.
 public struct ForwardPolicy: Hashable, Sendable {
     /// The addresses of the clients that may connect; empty for all.
     public var clients: [AddressRange]

@@ -191,7 +191,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
 
     /// The proxies of this process that a connection has come through; `nil` if this is one of them.
     private func path(of detached: DetachedSocket) -> [Int]? {
-        guard context.duties.asksForFlows.load(ordering: .relaxed), let peer = detached.peer, let local = detached.local
+        guard context.loopDetection.asksForFlows.load(ordering: .relaxed), let peer = detached.peer,
+            let local = detached.local
         else { return [] }
         let path = context.registry.path(of: Flow(from: peer, to: local))
         return path.contains(context.route.id) ? nil : path

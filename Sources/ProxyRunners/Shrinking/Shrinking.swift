@@ -12,12 +12,14 @@ import Units
 /// A search for the smallest list of faults with which a command fails.
 package struct Shrinking {
     let plan: ReplayPlan
-    let trial: Trial
+    let trial: CommandRun
     /// The maximum number of runs of the command.
     let runs: Int
 
     /// A search among the faults of `plan` with `runs` runs at most.
-    package init(plan: ReplayPlan, trial: Trial, runs: Int) { (self.plan, self.trial, self.runs) = (plan, trial, runs) }
+    package init(plan: ReplayPlan, trial: CommandRun, runs: Int) {
+        (self.plan, self.trial, self.runs) = (plan, trial, runs)
+    }
 
     /// Searches, reports each run on a terminal, and writes the result. Stops on a signal.
     package func run() async throws {

@@ -3,7 +3,7 @@ import HTTPTypes
 import TransferProtocol
 
 /// The head of a request, reduced to what uploads need.
-package struct UploadRequest: Hashable, Sendable {
+package struct UploadRequestHead: Hashable, Sendable {
     /// The resource that the request target identifies.
     package enum Resource: Hashable, Sendable {
         /// A file that can be uploaded.

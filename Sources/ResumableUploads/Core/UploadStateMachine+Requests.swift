@@ -3,7 +3,7 @@ import TransferProtocol
 
 extension UploadStateMachine {
     /// Responds to a request for the upload, or starts receiving its content. All received bytes are durable.
-    mutating func serve(_ id: UploadRequestID, _ request: UploadRequest, at now: UploadInstant) {
+    mutating func serve(_ id: UploadRequestID, _ request: UploadRequestHead, at now: UploadInstant) {
         let dialect = request.dialect ?? record.dialect ?? .newest
         let rules = dialect.rules
         switch request.method {
@@ -30,7 +30,7 @@ extension UploadStateMachine {
     }
 
     /// Whether a request is a valid DELETE in its dialect.
-    func removes(_ request: UploadRequest) -> Bool {
+    func removes(_ request: UploadRequestHead) -> Bool {
         let rules = (request.dialect ?? record.dialect ?? .newest).rules
         return request.method == .delete && !(rules.refusesFieldsOnHead && request.hasUploadFields)
     }
@@ -42,7 +42,7 @@ extension UploadStateMachine {
 
     private mutating func append(
         _ id: UploadRequestID,
-        _ request: UploadRequest,
+        _ request: UploadRequestHead,
         _ dialect: UploadDialect,
         at now: UploadInstant
     ) {
@@ -94,7 +94,7 @@ extension UploadStateMachine {
     /// The response that refuses an append because of its length. An append beyond the known length invalidates the
     /// upload.
     private mutating func refusal(
-        of request: UploadRequest,
+        of request: UploadRequestHead,
         _ completes: Bool,
         in dialect: UploadDialect,
         at now: UploadInstant
@@ -143,7 +143,7 @@ extension UploadStateMachine {
     /// The response to an append to a complete upload: the outcome again if the request is consistent with it.
     private func repeated(
         _ end: UploadEnd,
-        _ request: UploadRequest,
+        _ request: UploadRequestHead,
         _ offset: Int64,
         _ completes: Bool,
         in dialect: UploadDialect

@@ -109,5 +109,5 @@ extension UploadStateMachine {
     }
 
     /// The response for an upload that no longer exists.
-    func gone(_ dialect: UploadDialect?) -> UploadResponse { UploadCore.gone(dialect ?? record.dialect) }
+    func gone(_ dialect: UploadDialect?) -> UploadResponse { UploadRegistry.gone(dialect ?? record.dialect) }
 }

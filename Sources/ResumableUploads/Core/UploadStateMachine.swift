@@ -55,7 +55,7 @@ struct UploadStateMachine {
     /// Content of an ended request, not yet passed to the store.
     var remainingContent: [UInt8]?
     /// The newest request, while it waits for the store.
-    var nextRequest: (id: UploadRequestID, request: UploadRequest)?
+    var nextRequest: (id: UploadRequestID, request: UploadRequestHead)?
     /// Whether the store failed and must be restored first.
     var needsRestore = false
     /// Whether the store has the files open.
@@ -126,7 +126,7 @@ struct UploadStateMachine {
     // MARK: - Events
 
     /// A request for this upload arrived, other than its creation.
-    mutating func requestArrived(_ id: UploadRequestID, _ request: UploadRequest, at now: UploadInstant) {
+    mutating func requestArrived(_ id: UploadRequestID, _ request: UploadRequestHead, at now: UploadInstant) {
         lastUse = now
         if let old = transfer {
             actions.append(.close(old.id))

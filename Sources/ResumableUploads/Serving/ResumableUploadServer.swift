@@ -95,8 +95,8 @@ public final class ResumableUploadServer: Sendable {
     /// Whether a request is about an upload.
     func handles(_ head: HTTPRequest) -> Bool {
         if head.path?.utf8.starts(with: configuration.path.utf8) == true { return true }
-        let resource = UploadRequest.Resource.target(UploadTarget(name: "", location: ""))
-        let request = UploadRequest(
+        let resource = UploadRequestHead.Resource.target(UploadTarget(name: "", location: ""))
+        let request = UploadRequestHead(
             resource: resource,
             method: head.method,
             fields: head.headerFields,
@@ -128,7 +128,7 @@ public final class ResumableUploadServer: Sendable {
     ) -> (id: UploadRequestID, upload: UploadToken)? {
         let path = head.path ?? ""
         let isUpload = path.utf8.starts(with: configuration.path.utf8)
-        let resource: UploadRequest.Resource
+        let resource: UploadRequestHead.Resource
         var upload: UploadToken?
         if isUpload {
             guard let token = UploadToken(path.dropFirst(configuration.path.count)) else { return nil }
@@ -137,7 +137,7 @@ public final class ResumableUploadServer: Sendable {
         } else {
             resource = .target(UploadTarget(name: "", location: path))
         }
-        let request = UploadRequest(
+        let request = UploadRequestHead(
             resource: resource,
             method: head.method,
             fields: head.headerFields,

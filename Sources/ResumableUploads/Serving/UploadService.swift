@@ -5,7 +5,7 @@ import NIOPosix
 import Synchronization
 import SystemPackage
 
-/// Executes the actions of an `UploadCore`: store commands on a thread pool, the rest on the connections.
+/// Executes the actions of an `UploadRegistry`: store commands on a thread pool, the rest on the connections.
 ///
 /// Thread-safe. The actions of one request are delivered in order.
 package final class UploadService: Sendable {
@@ -13,7 +13,7 @@ package final class UploadService: Sendable {
     package typealias Connection = @Sendable (UploadServerAction) -> Void
 
     private struct State {
-        var core: UploadCore
+        var core: UploadRegistry
         var connections: [UploadRequestID: Connection] = [:]
         var lastRequest: UInt64 = 0
         var random = SystemRandomNumberGenerator()
@@ -74,7 +74,7 @@ package final class UploadService: Sendable {
     ) {
         self.store = store
         self.now = now
-        state = Mutex(State(core: UploadCore(policy: policy, recovered: recovered, now: now(), location: location)))
+        state = Mutex(State(core: UploadRegistry(policy: policy, recovered: recovered, now: now(), location: location)))
         let task = MultiThreadedEventLoopGroup.singleton.any().scheduleRepeatedTask(
             initialDelay: Self.sweepInterval,
             delay: Self.sweepInterval
@@ -86,13 +86,13 @@ package final class UploadService: Sendable {
     package var count: Int { state.withLock { $0.core.count } }
 
     /// Starts a request and returns its ID; `connection` receives its actions, possibly before this returns.
-    package func begin(_ request: UploadRequest, _ connection: @escaping Connection) -> UploadRequestID {
+    package func begin(_ request: UploadRequestHead, _ connection: @escaping Connection) -> UploadRequestID {
         begin(request, preparing: { _ in }, connection)
     }
 
     /// Like `begin(_:_:)`; calls `preparing` with the token first.
     func begin(
-        _ request: UploadRequest,
+        _ request: UploadRequestHead,
         preparing: (UploadToken) -> Void,
         _ connection: @escaping Connection
     ) -> UploadRequestID {
@@ -110,7 +110,7 @@ package final class UploadService: Sendable {
     }
 
     /// Handles an event.
-    package func handle(_ event: UploadCore.Event) {
+    package func handle(_ event: UploadRegistry.Event) {
         let now = now()
         state.withLock { state in
             if case .disconnected(let id) = event { state.connections[id] = nil }

@@ -113,7 +113,7 @@ struct GetCommand: AsyncParsableCommand {
             }
             // A digest decides where there is one.
             if skipComplete, sha256 == nil, let file, file.isComplete(at: destination) {
-                guard events == .text else { return EventFormat.writeJSON(TransferReport(skipped: file.length)) }
+                guard events == .text else { return EventFormat.writeJSON(TransferEventJSON(skipped: file.length)) }
                 return Console.print(lines: "\(destination.description.visibleLine) is complete; nothing was fetched")
             }
         }
@@ -123,7 +123,7 @@ struct GetCommand: AsyncParsableCommand {
             do throws(TransferError) {
                 let summary = try await client.download(request, to: destination) { event in
                     switch format {
-                    case .json: EventFormat.writeJSON(TransferReport(event))
+                    case .json: EventFormat.writeJSON(TransferEventJSON(event))
                     case .text: live.note(event)
                     }
                 }
@@ -186,7 +186,7 @@ struct GetCommand: AsyncParsableCommand {
                     """
             )
         case .failure(let error):
-            if events == .json { EventFormat.writeJSON(TransferReport(error)) }
+            if events == .json { EventFormat.writeJSON(TransferEventJSON(error)) }
             throw CommandFailure(code: ExitStatus(error.disposition), message: error.sentence)
         }
     }
@@ -221,7 +221,7 @@ struct GetCommand: AsyncParsableCommand {
             parsed = try TransferURL(url)
         } catch {
             let error = TransferError.invalidURL(url, error)
-            if events == .json { EventFormat.writeJSON(TransferReport(error)) }
+            if events == .json { EventFormat.writeJSON(TransferEventJSON(error)) }
             throw .wrongInput(error.sentence)
         }
         let last = parsed.path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""

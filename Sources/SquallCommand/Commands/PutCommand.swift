@@ -102,7 +102,7 @@ struct PutCommand: AsyncParsableCommand {
             do throws(TransferError) {
                 let summary = try await client.upload(client.content(of: path), request) { event in
                     switch format {
-                    case .json: EventFormat.writeJSON(TransferReport(event))
+                    case .json: EventFormat.writeJSON(TransferEventJSON(event))
                     case .text: live.note(event)
                     }
                 }
@@ -144,7 +144,7 @@ struct PutCommand: AsyncParsableCommand {
                     """
             )
         case .failure(let error):
-            if events == .json { EventFormat.writeJSON(TransferReport(error)) }
+            if events == .json { EventFormat.writeJSON(TransferEventJSON(error)) }
             throw CommandFailure(code: ExitStatus(error.disposition), message: error.sentence)
         }
     }

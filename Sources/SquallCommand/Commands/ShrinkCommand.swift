@@ -80,7 +80,7 @@ struct ShrinkCommand: AsyncParsableCommand {
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
         let files = ResultFiles(output)
         try files.check(reading: inputs)
-        let trial = Trial(
+        let trial = CommandRun(
             command: command,
             patience: patience,
             upstream: upstream,

@@ -99,7 +99,7 @@ extension ServeCommand {
         return (file, work)
     }
 
-    /// Starts the explicit proxy, if there is one; returns the lines that lead clients to it.
+    /// Starts the forward proxy, if there is one; returns the lines that lead clients to it.
     private func beginForward(
         _ proxies: ProxyManager,
         _ policy: ForwardPolicy?

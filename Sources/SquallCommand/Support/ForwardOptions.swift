@@ -8,7 +8,7 @@ import StreamReading
 import TerminalDisplay
 import Units
 
-/// The options of the explicit proxy of `run` and `serve`.
+/// The options of the forward proxy of `run` and `serve`.
 struct ForwardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -1,4 +1,4 @@
-/// The reason why the handshake with a client of an explicit proxy fails.
+/// The reason why the handshake with a client of a forward proxy fails.
 public enum HandshakeFailure: Hashable, Sendable, CaseIterable {
     /// The bytes are no request that a proxy understands.
     case malformed

@@ -1,4 +1,4 @@
-/// The handshake of one client of an explicit proxy, in which it names its target: HTTP or SOCKS5, by the first byte.
+/// The handshake of one client of a forward proxy, in which it names its target: HTTP or SOCKS5, by the first byte.
 ///
 /// A value that takes bytes and returns what they mean; it does no I/O. It holds at most `sizeLimit` bytes.
 ///

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The password that an explicit proxy asks for; any user name goes with it.
+/// The password that a forward proxy asks for; any user name goes with it.
 public struct ProxyPassword: Hashable, Sendable {
     /// The longest password: 255 bytes (RFC 1929, section 2).
     public static let sizeLimit = 255

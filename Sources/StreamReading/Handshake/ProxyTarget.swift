@@ -1,6 +1,6 @@
 import FaultProfile
 
-/// The host and port that a client of an explicit proxy asks for.
+/// The host and port that a client of a forward proxy asks for.
 public struct ProxyTarget: Hashable, Sendable, CustomStringConvertible {
     /// The longest name: 253 bytes (RFC 1035, section 3.1).
     private static let longestName = 253

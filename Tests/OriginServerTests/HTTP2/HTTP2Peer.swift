@@ -1,4 +1,4 @@
-import LocalAuthority
+import DevelopmentCA
 import NIOCore
 import NIOHPACK
 import NIOPosix
@@ -52,7 +52,7 @@ struct HTTP2Peer {
     /// - Parameter acknowledgesSettings: whether the server's settings, and so its limits, are acknowledged.
     static func with<Result: Sendable>(
         port: Int,
-        trusting authority: LocalAuthority,
+        trusting authority: DevelopmentCA,
         acknowledgesSettings: Bool = true,
         _ body: (inout HTTP2Peer) async throws -> Result
     ) async throws -> Result {

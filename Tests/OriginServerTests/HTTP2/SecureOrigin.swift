@@ -1,4 +1,4 @@
-import LocalAuthority
+import DevelopmentCA
 import OriginServer
 import TLSTransport
 
@@ -6,7 +6,7 @@ import TLSTransport
 enum SecureOrigin {
     /// One authority for all tests, since making one is slow.
     private static let shared = Result { () throws in
-        let authority = try LocalAuthority()
+        let authority = try DevelopmentCA()
         return (authority, try TLSServer(TLSIdentity(authority.identity(for: ["127.0.0.1"]))))
     }
 
@@ -15,7 +15,7 @@ enum SecureOrigin {
         _ files: [String: [UInt8]] = ["file.bin": TestOrigin.content],
         limits: OriginLimits = .patient,
         takesUploads: Bool = false,
-        _ body: (TestOrigin, LocalAuthority) async throws -> Result
+        _ body: (TestOrigin, DevelopmentCA) async throws -> Result
     ) async throws -> Result {
         let (authority, tls) = try shared.get()
         return try await TestOrigin.with(files, limits: limits, tls: tls, takesUploads: takesUploads) {

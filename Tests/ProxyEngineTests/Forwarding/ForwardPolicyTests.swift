@@ -5,7 +5,7 @@ import Testing
 
 @testable import ProxyEngine
 
-/// Who may use an explicit proxy, and which addresses it dials.
+/// Who may use a forward proxy, and which addresses it dials.
 @Suite struct ForwardPolicyTests {
     private func addresses(_ hosts: [String]) throws -> [SocketAddress] {
         try hosts.map { try #require(SocketAddress(numericHost: $0, port: 80)) }

@@ -106,7 +106,7 @@ struct Fixture: Sendable {
     }
 }
 
-/// Runs `body` with a proxy to `upstream`, or with an explicit proxy where there is a `policy`; afterwards the proxy and its loops are stopped.
+/// Runs `body` with a proxy to `upstream`, or with a forward proxy where there is a `policy`; afterwards the proxy and its loops are stopped.
 func withProxy<Result>(
     to upstream: SocketAddress,
     _ profile: Profile = Profile(name: "plain"),

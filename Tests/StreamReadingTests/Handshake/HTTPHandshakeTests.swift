@@ -1,7 +1,7 @@
 import StreamReading
 import Testing
 
-/// The handshake of an HTTP client with an explicit proxy.
+/// The handshake of an HTTP client with a forward proxy.
 @Suite struct HTTPHandshakeTests {
     @Test(
         arguments: [

@@ -3,7 +3,7 @@ import TransferProtocol
 import Units
 
 /// An event of a transfer as a JSON line.
-package struct TransferReport: Encodable {
+package struct TransferEventJSON: Encodable {
     var event: String
     var acknowledged: Int64?
     var bytes: Int64?
@@ -53,7 +53,7 @@ package struct TransferReport: Encodable {
         case .retrying(let wait, let cause, let rule):
             self.event = "retrying"
             self.rule = rule.code
-            seconds = TransferReport.seconds(wait)
+            seconds = TransferEventJSON.seconds(wait)
             code = cause.code
             reason = cause.description
         case .restarted(let reason):
@@ -77,7 +77,7 @@ package struct TransferReport: Encodable {
             connections = summary.connections
             restarts = summary.restarts
             resumptions = summary.resumptions
-            seconds = TransferReport.seconds(summary.duration)
+            seconds = TransferEventJSON.seconds(summary.duration)
             sha256 = summary.sha256.hexadecimal
             switch summary.details {
             case .download(let details):

@@ -4,7 +4,7 @@ import Units
 /// The faults of one link and their state.
 ///
 /// Everything is changed in place: asking a link copies, allocates and counts nothing.
-struct LinkFaults: Sendable {
+struct StageChain: Sendable {
     /// Where and how a fault ends the stream.
     struct Stop {
         let offset: Int64
@@ -155,7 +155,7 @@ struct LinkFaults: Sendable {
         }
         lostBytes = lostBytes.addingSaturated(context.lostBytes)
         let wasOpen = isOpen
-        let wanted = min(progress.availableEnd - progress.position, LinkFaults.largestReceive)
+        let wanted = min(progress.availableEnd - progress.position, StageChain.largestReceive)
         isOpen = hasRoom && readEnd - progress.position >= wanted
         if !wasOpen || !isOpen { openSince = now }
         closeDue = context.closeDue

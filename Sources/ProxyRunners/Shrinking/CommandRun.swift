@@ -12,7 +12,7 @@ import TerminalDisplay
 import Units
 
 /// Runs a command through a proxy and reports whether it fails.
-package struct Trial {
+package struct CommandRun {
     /// The command and its arguments; `{proxy}` in them is the proxy's address.
     let command: [String]
     /// The time limit.
@@ -110,13 +110,13 @@ package struct Trial {
         let patience = patience
         let watch = Task {
             guard (try? await Task.sleep(for: patience)) != nil else { return false }
-            Trial.stop(child)
+            CommandRun.stop(child)
             return true
         }
         let end = await withTaskCancellationHandler {
             await child.end()
         } onCancel: {
-            Trial.stop(child)
+            CommandRun.stop(child)
         }
         watch.cancel()
         let isLate = await watch.value

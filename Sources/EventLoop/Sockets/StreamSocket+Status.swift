@@ -32,8 +32,8 @@ extension StreamSocket {
     /// a Unix-domain socket use `hasPeerClosed`.
     public func probe(every seconds: Int, count: Int) {
         loop.preconditionOnLoop()
-        guard isOpen, !isProbed, !isUnix else { return }
-        isProbed = true
+        guard isOpen, !hasKeepAlive, !isUnix else { return }
+        hasKeepAlive = true
         loop.system.setKeepAlive(seconds: seconds, count: count, descriptor)
     }
 }

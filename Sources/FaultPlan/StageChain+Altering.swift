@@ -1,7 +1,7 @@
 import Units
 
 /// The changes that faults make to bytes.
-extension LinkFaults {
+extension StageChain {
     /// The next change to the `count` bytes after `arrived` others, see `Link.nextAlteration`.
     mutating func nextAlteration(
         of count: Int64,
@@ -17,7 +17,7 @@ extension LinkFaults {
             alterationsSought += 1 + alterSlots.count / 4
             let (chosen, offset) = firstAlterer()
             guard alterSlots[chosen].isReached(by: end) else {
-                for index in alterSlots.indices where alterSlots[index].isSparing {
+                for index in alterSlots.indices where alterSlots[index].isSuspended {
                     alterSlots[index].alterer.spare(before: end)
                 }
                 return nil
@@ -106,7 +106,7 @@ extension LinkFaults {
     private mutating func miss(_ index: Int, before offset: Int64) {
         if alterSlots[index].hasRate {
             alterSlots[index].alterer.spare(before: offset)
-            alterSlots[index].alterer.skipSpared()
+            alterSlots[index].alterer.skipSuspended()
         } else {
             alterSlots[index].alterer.miss()
         }

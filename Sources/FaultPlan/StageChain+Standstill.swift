@@ -5,7 +5,7 @@ import Units
 /// Bytes that came later would overtake those that the delay still holds; instead they would all leave with the last of
 /// them, faster than any rate in front of the delay. So the link stands still until they have left: bytes wait where their
 /// sender is, and then pass at the rate of the link (docs/decisions/0004-stage-order.md).
-extension LinkFaults {
+extension StageChain {
     func time(at now: Moment) -> LinkTime {
         LinkTime(
             age: now.nanoseconds.subtractingSaturated(opened.nanoseconds),

@@ -1,7 +1,7 @@
 import Units
 
 /// What a forecast asks of the faults of a link.
-extension LinkFaults {
+extension StageChain {
     mutating func simplify() {
         let paced = slots.count { $0.traits.isPaced }
         steadyAllowance = .max

@@ -2,7 +2,7 @@ import FaultProfile
 import Units
 
 /// Removes bytes from a stream at an offset.
-struct TruncateStage: AlteringStage {
+struct TruncateAlterer: StreamAlterer {
     static let drops = true
 
     private let bytes: Int64
@@ -64,5 +64,5 @@ struct TruncateStage: AlteringStage {
 }
 
 extension Truncate: PlannedFault {
-    func alterer(in place: StagePlace) -> Alterer? { .truncate(TruncateStage(self, place.filter)) }
+    func alterer(in place: StagePlace) -> Alterer? { .truncate(TruncateAlterer(self, place.filter)) }
 }

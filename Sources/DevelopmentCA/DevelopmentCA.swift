@@ -6,7 +6,7 @@ import SwiftASN1
 import X509
 
 /// A self-signed certificate authority for tests and demonstrations. Its key is never written to disk.
-public struct LocalAuthority: Sendable {
+public struct DevelopmentCA: Sendable {
     /// The certificate of the authority in PEM format (RFC 7468), for clients to trust.
     public let certificate: String
 

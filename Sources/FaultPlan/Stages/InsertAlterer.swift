@@ -2,7 +2,7 @@ import FaultProfile
 import Units
 
 /// Inserts bytes once: at an offset, or after the first pattern found while the fault is on.
-struct InsertStage: AlteringStage {
+struct InsertAlterer: StreamAlterer {
     static let inserts = true
 
     private enum State {
@@ -61,5 +61,5 @@ struct InsertStage: AlteringStage {
 }
 
 extension Insert: PlannedFault {
-    func alterer(in place: StagePlace) -> Alterer? { .insert(InsertStage(self, fault: place.fault)) }
+    func alterer(in place: StagePlace) -> Alterer? { .insert(InsertAlterer(self, fault: place.fault)) }
 }

@@ -2,7 +2,7 @@ import FaultProfile
 import Units
 
 /// Flips bits: which bytes and which bits depend on the seed and the offsets alone.
-struct CorruptStage: AlteringStage {
+struct CorruptAlterer: StreamAlterer {
     /// The most flips of a rate on one link that are reported to the journal.
     static let reportLimit = 1_000
 
@@ -59,7 +59,7 @@ struct CorruptStage: AlteringStage {
 
     mutating func spare(before offset: Int64) { sparedEnd = max(sparedEnd, offset) }
 
-    mutating func skipSpared() {
+    mutating func skipSuspended() {
         guard sparedEnd > nextOffset, nextOffset < .max else { return }
         rate?.skip(to: sparedEnd)
         nextOffset = rate?.next ?? .max
@@ -76,7 +76,7 @@ struct CorruptStage: AlteringStage {
             return Altered(alteration: .flip(index: index, mask: mask(at: target.offset)), reported: effect)
         }
         let mask = mask(at: nextOffset)
-        let isReported = reported < CorruptStage.reportLimit
+        let isReported = reported < CorruptAlterer.reportLimit
         if isReported { reported += 1 }
         findNext()
         let effect = isReported ? Altered.Effect(effect: .corrupts) : nil
@@ -85,12 +85,12 @@ struct CorruptStage: AlteringStage {
 
     /// Finds the next byte to corrupt.
     private mutating func findNext() {
-        let isLast = isSimplified && reported >= CorruptStage.reportLimit
+        let isLast = isSimplified && reported >= CorruptAlterer.reportLimit
         if !isLast { rate?.advance() }
         nextOffset = isLast ? .max : rate?.next ?? .max
     }
 
-    private func mask(at offset: Int64) -> UInt8 { 1 << UInt8(bit ?? CorruptStage.bit(at: offset, key)) }
+    private func mask(at offset: Int64) -> UInt8 { 1 << UInt8(bit ?? CorruptAlterer.bit(at: offset, key)) }
 
     /// The drawn bit of the byte at an offset, from 0, the lowest, to 7.
     static func bit(at offset: Int64, _ key: RandomKey) -> Int { Int(key.bits(at: offset) & 7) }
@@ -111,7 +111,7 @@ extension Corrupt {
         seed: UInt64
     ) -> Int {
         let key = RandomKey(seed: seed, proxy: proxy, connection: connection).adding(direction, fault)
-        return CorruptStage.bit(at: offset, key)
+        return CorruptAlterer.bit(at: offset, key)
     }
 }
 
@@ -135,5 +135,5 @@ extension Corrupt.Position {
 }
 
 extension Corrupt: PlannedFault {
-    func alterer(in place: StagePlace) -> Alterer? { .corrupt(CorruptStage(self, place.filter, key: place.key)) }
+    func alterer(in place: StagePlace) -> Alterer? { .corrupt(CorruptAlterer(self, place.filter, key: place.key)) }
 }

@@ -24,11 +24,11 @@ package struct RecoveredUpload: Hashable, Sendable {
 /// Supports the interop versions of `UploadDialect` (draft-ietf-httpbis-resumable-upload). A request without a
 /// supported version is a plain upload: its content is stored but can't be resumed. The executor performs the actions
 /// in order and feeds back the result of each store command.
-package struct UploadCore: Sendable {
+package struct UploadRegistry: Sendable {
     /// An event.
     package enum Event: Sendable {
         /// The head of a request arrived. `token` is a fresh one, for an upload that the request may create.
-        case request(UploadRequestID, UploadRequest, token: UploadToken)
+        case request(UploadRequestID, UploadRequestHead, token: UploadToken)
         /// Part of the content requested by `receive`.
         case content(UploadRequestID, [UInt8])
         /// The content of a request is complete.
@@ -128,7 +128,7 @@ package struct UploadCore: Sendable {
 
     private mutating func requestArrived(
         _ id: UploadRequestID,
-        _ request: UploadRequest,
+        _ request: UploadRequestHead,
         _ token: UploadToken,
         at now: UploadInstant
     ) -> [UploadServerAction] {
@@ -145,7 +145,7 @@ package struct UploadCore: Sendable {
 
     private mutating func create(
         _ id: UploadRequestID,
-        _ request: UploadRequest,
+        _ request: UploadRequestHead,
         _ target: UploadTarget,
         _ token: UploadToken,
         at now: UploadInstant
@@ -246,7 +246,7 @@ package struct UploadCore: Sendable {
     private static let busyWait: Int64 = 60
 
     /// The response that refuses a creation before its content is read; `nil` if it is accepted.
-    private func refusal(of request: UploadRequest, _ completes: Bool, _ length: Int64?) -> UploadResponse? {
+    private func refusal(of request: UploadRequestHead, _ completes: Bool, _ length: Int64?) -> UploadResponse? {
         let dialect = request.dialect
         func limited(_ status: Int, _ sentence: String) -> UploadResponse {
             let response = UploadResponse.message(status, sentence)
@@ -279,7 +279,7 @@ package struct UploadCore: Sendable {
     }
 
     /// The response to OPTIONS: 200, because some clients accept no other success.
-    private func options(_ request: UploadRequest, _ methods: String) -> UploadResponse {
+    private func options(_ request: UploadRequestHead, _ methods: String) -> UploadResponse {
         var dialect = UploadDialect.newest
         if let named = request.dialect { dialect = named }
         let limits = UploadFields(limits: policy.limits(age: 0))

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Whether a server has reset a stream with HTTP_1_1_REQUIRED (RFC 9113, section 7). Shared by the connections of one
 /// transfer: later ones don't offer HTTP/2.
-public final class HTTP1Requirement: Sendable {
+public final class ProtocolFallback: Sendable {
     private let isMade = Atomic<Bool>(false)
 
     /// Makes a value that requires nothing yet.
