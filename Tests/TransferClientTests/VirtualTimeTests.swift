@@ -15,7 +15,7 @@ import Units
 @Suite struct VirtualTimeTests {
     private static let get = HTTPRequest(method: .get, scheme: "http", authority: "host.example", path: "/")
 
-    /// A connection with limits of 10 s for a response, 5 s of less than 1 KiB/s, and its verdict.
+    /// A connection with limits of 10 s for a response, 5 s of less than 1 KiB/s, and its firstError.
     private func connection(
         _ change: (inout AttemptLimits) -> Void = { _ in }
     ) throws -> (EmbeddedChannel, FirstError) {
@@ -23,54 +23,54 @@ import Units
         stall.window = .seconds(5)
         var limits = AttemptLimits(response: .seconds(10), stall: stall)
         change(&limits)
-        let verdict = FirstError()
-        let channel = EmbeddedChannel(handler: AttemptTimeoutHandler(limits: limits, verdict: verdict))
+        let firstError = FirstError()
+        let channel = EmbeddedChannel(handler: AttemptTimeoutHandler(limits: limits, firstError: firstError))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        return (channel, verdict)
+        return (channel, firstError)
     }
 
     /// Advances the time second by second, until the connection is given up; returns the seconds.
-    private func secondsUntilEnd(_ channel: EmbeddedChannel, _ verdict: FirstError) -> Int? {
+    private func secondsUntilEnd(_ channel: EmbeddedChannel, _ firstError: FirstError) -> Int? {
         for second in 1...60 {
             channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-            if verdict.error != nil { return second }
+            if firstError.error != nil { return second }
         }
         return nil
     }
 
     @Test func `a response that doesn't come is given up after its time`() throws {
-        let (channel, verdict) = try connection()
+        let (channel, firstError) = try connection()
         try channel.writeOutbound(HTTPRequestPart.head(Self.get))
         try channel.writeOutbound(HTTPRequestPart.end(nil))
-        #expect(secondsUntilEnd(channel, verdict) == 10)
-        #expect(verdict.error?.cause == .firstByteTimedOut)
+        #expect(secondsUntilEnd(channel, firstError) == 10)
+        #expect(firstError.error?.cause == .firstByteTimedOut)
     }
 
     @Test(arguments: [false, true])
     func `an interim response gives an upload its time anew, and a download not`(isExtended: Bool) throws {
-        let (channel, verdict) = try connection { $0.isExtended = isExtended }
+        let (channel, firstError) = try connection { $0.isExtended = isExtended }
         try channel.writeOutbound(HTTPRequestPart.head(Self.get))
         try channel.writeOutbound(HTTPRequestPart.end(nil))
         channel.embeddedEventLoop.advanceTime(by: .seconds(8))
         try channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .init(code: 104))))
-        #expect(secondsUntilEnd(channel, verdict) == (isExtended ? 10 : 2))
+        #expect(secondsUntilEnd(channel, firstError) == (isExtended ? 10 : 2))
     }
 
     @Test func `a body that stalls while it is read is given up, and not while nobody reads`() throws {
-        let (channel, verdict) = try connection()
+        let (channel, firstError) = try connection()
         try channel.writeOutbound(HTTPRequestPart.head(Self.get))
         try channel.writeOutbound(HTTPRequestPart.end(nil))
         try channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
-        #expect(secondsUntilEnd(channel, verdict) == nil, "a read is complete, and none was asked for since")
+        #expect(secondsUntilEnd(channel, firstError) == nil, "a read is complete, and none was asked for since")
         channel.read()
-        #expect(secondsUntilEnd(channel, verdict).map { (5...7).contains($0) } == true)
-        #expect(verdict.error?.cause == .stalled)
+        #expect(secondsUntilEnd(channel, firstError).map { (5...7).contains($0) } == true)
+        #expect(firstError.error?.cause == .stalled)
     }
 
     @Test func `too many interim responses are no response`() throws {
-        let (channel, verdict) = try connection { $0.interimResponses = 2 }
+        let (channel, firstError) = try connection { $0.interimResponses = 2 }
         for _ in 0..<3 { _ = try? channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .init(code: 103)))) }
-        #expect(verdict.error?.cause == .malformedResponse("more than 2 interim responses"))
+        #expect(firstError.error?.cause == .malformedResponse("more than 2 interim responses"))
     }
 
     /// A server that accepts a request and never responds.

@@ -69,10 +69,8 @@ enum CommandWords {
         ),
         ("http static fileserver webserver files", "“squall origin FOLDER” serves files."),
         (
-            "exec wrap execute",
-            "None takes the connections of a program by itself yet. Most programs take HTTPS_PROXY: start "
-                + "“squall run PROFILE --forward-proxy :8888” for it. “squall test --profile PROFILE --upstream HOST:PORT "
-                + "-- COMMAND” tells a command the address of its proxy."
+            "wrap execute proxychains torsocks tsocks intercept",
+            "“squall exec PROFILE -- COMMAND” runs a program with every connection that it opens behind a profile."
         ),
         ("udp quic http3 datagrams", "\(ForeignWords.withoutDatagrams)."),
         (
