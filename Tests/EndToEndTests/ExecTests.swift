@@ -194,39 +194,24 @@ import Testing
         async throws
     {
         try await withFolder { folder in
-            let script = "(setsid sh -c 'echo $$ > left; while [ ! -e go ]; do sleep 0.05; done' &); exit 3"
+            let script = "(setsid sh -c 'echo left $$; while [ ! -e go ]; do sleep 0.05; done; echo gone' &); exit 3"
             let words = ["exec", "--latency", "1ms", "--", "sh", "-c", script]
-            let status = try await withChild(Programs.squall, words, folder: folder) { child in
-                try await ExecTests.wait(for: folder, "left")
-                try Data().write(to: folder.appendingPathComponent("go"))
-                return await child.finish().status
-            }
-            #expect(status == 3)
-            try FileManager.default.removeItem(at: folder.appendingPathComponent("left"))
-            try FileManager.default.removeItem(at: folder.appendingPathComponent("go"))
-            let left = try await withChild(Programs.squall, words, folder: folder) { child in
-                let process = try await ExecTests.wait(for: folder, "left")
+            let killed = try await withChild(Programs.squall, words, folder: folder) { child in
+                let line = try await child.line(with: "left ")
                 child.signal(SIGKILL)
-                _ = await child.finish()
-                return process
+                // Its outputs end with the last process that has them.
+                return (try #require(pid_t(line.dropFirst(5))), await child.finish())
             }
-            // The guard kills it as soon as it sees that the other one is gone.
-            for _ in 0..<1_000 where kill(left, 0) == 0 { try await Task.sleep(for: .milliseconds(10)) }
-            #expect(kill(left, 0) != 0)
-        }
-    }
-
-    /// Waits for the number that a process writes.
-    @discardableResult
-    private static func wait(for folder: URL, _ name: String) async throws -> pid_t {
-        for _ in 0..<3_000 {
-            let text = try? String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
-            if let number = text.flatMap({ pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) }) {
-                return number
+            #expect(kill(killed.0, 0) != 0)
+            #expect(!killed.1.output.contains("gone"))
+            let stayed = try await withChild(Programs.squall, words, folder: folder) { child in
+                _ = try await child.line(with: "left ")
+                try Data().write(to: folder.appendingPathComponent("go"))
+                return await child.finish()
             }
-            try await Task.sleep(for: .milliseconds(10))
+            #expect(stayed.status == 3)
+            #expect(stayed.output.contains("gone"))
         }
-        throw Complaint("nothing has written \(name)")
     }
 
     /// Has pidfd_getfd(2) fail with EPERM, as the usual filter of a container does, and runs the arguments.
