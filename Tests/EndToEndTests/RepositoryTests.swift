@@ -172,6 +172,7 @@ import Testing
     /// aren't stages.
     private static let decisions = [
         "outage": "Stages/OutageStage", "connect": "Connection/DialFaults", "connection-limit": "Plan+Admission",
+        "corrupt": "Stages/CorruptAlterer", "insert": "Stages/InsertAlterer", "truncate": "Stages/TruncateAlterer",
     ]
 
     @Test(arguments: Repository.files(in: "Sources/FaultProfile/Faults", ending: ".swift").filter { !$0.contains("+") })
