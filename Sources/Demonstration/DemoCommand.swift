@@ -4,6 +4,7 @@ import EventLoop
 import FaultProfile
 import OperatingSystem
 import ProxyRuntime
+import Synchronization
 import TerminalDisplay
 import Units
 
@@ -121,13 +122,15 @@ package struct DemoCommand: AsyncParsableCommand {
         }
     }
 
-    /// Makes the network of --page in a program that has the control server; `nil` in others.
-    @TaskLocal package static var makePage: (@Sendable (Profile, UInt64, EventLoopGroup) -> any DemoPageNetwork)?
+    /// Makes the network of --page.
+    package typealias PageMaker = @Sendable (Profile, UInt64, EventLoopGroup) -> any DemoPageNetwork
 
-    private static func madePage() throws(CommandFailure)
-        -> @Sendable (Profile, UInt64, EventLoopGroup) -> any DemoPageNetwork
-    {
-        guard let makePage else {
+    /// That of a program that has the control server, which sets it before the command runs; `nil` in others. No task-local
+    /// value: the optimizer of Swift 6.3 breaks one of a function within another one.
+    package static let pageMaker = Mutex<PageMaker?>(nil)
+
+    private static func madePage() throws(CommandFailure) -> PageMaker {
+        guard let makePage = pageMaker.withLock({ $0 }) else {
             throw .wrongInput(
                 "--page needs the whole command: run “make build”, then “.build/release/squall demo --page”"
             )

@@ -24,13 +24,10 @@ package struct CommandServices: Sendable {
     ///
     /// - Parameter arguments: The name of the program and its arguments.
     @MainActor package func run(_ arguments: [String]) async {
-        await CommandServices.$current.withValue(self) {
-            await DemoCommand.$makePage.withValue({
-                DemoPage(profile: $0, seed: $1, loops: $2, server: CommandServices.server)
-            }) {
-                await Squall.run(arguments)
-            }
+        DemoCommand.pageMaker.withLock { maker in
+            maker = { DemoPage(profile: $0, seed: $1, loops: $2, server: CommandServices.server) }
         }
+        await CommandServices.$current.withValue(self) { await Squall.run(arguments) }
     }
 
     /// The HTTP server of the control API.
