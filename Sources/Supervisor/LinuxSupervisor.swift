@@ -159,20 +159,25 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
     }
 
     func facts(of socket: Int32) -> SocketFacts {
+        let transport = option(SO_PROTOCOL, of: socket)
+        guard transport == Int32(IPPROTO_TCP) else {
+            return SocketFacts(cookie: 0, isTCP: false, isUDP: transport == Int32(IPPROTO_UDP), state: .other)
+        }
+        let isBlocking = fcntl(socket, F_GETFL) & O_NONBLOCK == 0
+        return SocketFacts(
+            cookie: squall_socket_cookie(socket),
+            state: state(of: socket),
+            isBlocking: isBlocking,
+            timeLimit: isBlocking ? timeLimit(of: socket) : nil
+        )
+    }
+
+    private func timeLimit(of socket: Int32) -> Duration? {
         var limit = timeval()
         var size = socklen_t(MemoryLayout<timeval>.size)
         getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, &size)
-        let isLimited = limit.tv_sec != 0 || limit.tv_usec != 0
-        let type = option(SO_TYPE, of: socket)
-        let transport = option(SO_PROTOCOL, of: socket)
-        return SocketFacts(
-            cookie: squall_socket_cookie(socket),
-            isTCP: type == Int32(SOCK_STREAM.rawValue) && transport == Int32(IPPROTO_TCP),
-            isUDP: type == Int32(SOCK_DGRAM.rawValue) && transport == Int32(IPPROTO_UDP),
-            state: state(of: socket),
-            isBlocking: fcntl(socket, F_GETFL) & O_NONBLOCK == 0,
-            timeLimit: isLimited ? .seconds(limit.tv_sec) + .microseconds(Int(limit.tv_usec)) : nil
-        )
+        guard limit.tv_sec != 0 || limit.tv_usec != 0 else { return nil }
+        return .seconds(limit.tv_sec) + .microseconds(Int(limit.tv_usec))
     }
 
     private func option(_ name: Int32, of socket: Int32) -> Int32 {

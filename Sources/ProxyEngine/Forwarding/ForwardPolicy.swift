@@ -33,9 +33,14 @@ public struct ForwardPolicy: Hashable, Sendable {
     /// The addresses of a target that may be dialed by a proxy that listens on `listen`.
     ///
     /// - Parameter ownHosts: the addresses of the machine, see `SocketAddress.ownHosts`.
-    func allowed(_ addresses: [SocketAddress], listen: [SocketAddress], ownHosts: Set<String>) -> [SocketAddress] {
+    func allowed(
+        _ addresses: [SocketAddress],
+        listen: [SocketAddress],
+        ownHosts: @autoclosure () -> Set<String>
+    ) -> [SocketAddress] {
         if allowsLocalTargets { return addresses }
         let isExposed = listen.contains { $0.isExposed }
+        let ownHosts = isExposed ? ownHosts() : []
         return addresses.filter { address in
             let destination = address.destination
             guard let number = IPAddress(destination.host) else { return false }

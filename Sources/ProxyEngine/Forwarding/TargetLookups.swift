@@ -20,8 +20,8 @@ final class TargetLookups: Sendable {
 
     private let running = Atomic<Int>(0)
 
-    /// Looks up `target` and calls `done` with at least one address on `loop`, unless the loop has stopped. In a simulation
-    /// the lookup takes no time.
+    /// Looks up `target` and calls `done` with at least one address on `loop`, unless the loop has stopped. An address is known
+    /// at once. In a simulation the lookup takes no time.
     func find(
         _ target: ProxyTarget,
         _ policy: ForwardPolicy,
@@ -41,6 +41,10 @@ final class TargetLookups: Sendable {
             loop.postBeyondLimit { done(result) }
         }
         if let lookUp = context.configuration.simulatedNames { return finish(lookUp(endpoint)) }
+        if let address = SocketAddress(numericHost: target.host, port: target.port) {
+            running.subtract(1, ordering: .relaxed)
+            return done(TargetLookups.allowed(.success([address]), policy, listen))
+        }
         Task {
             do throws(SystemError) {
                 finish(.success(try await context.configuration.resolve(endpoint)))
