@@ -256,7 +256,8 @@ let package = Package(
 extension [SwiftSetting] {
     /// The settings of every target.
     fileprivate static var strict: Self { stopsAtWarnings ? [.treatAllWarnings(as: .error)] : [] }
-    /// The same, and a proof that no unsafe construct is used: unsafe code has its place in `OperatingSystem` and `EventLoop`.
+    /// The same, and a proof that no unsafe construct is used: unsafe code has its place in `OperatingSystem`, `EventLoop`
+    /// and `Supervisor`.
     fileprivate static var safe: Self { strict + [.strictMemorySafety()] }
 }
 

@@ -49,7 +49,8 @@ public struct ProxyConfiguration: Sendable {
     public var clockStart: Moment?
 
     /// Gives another socket to a client whose target is connected, in place of a reply: the client is known by the address of
-    /// the socket that has named the target. `nil` has the client get its reply. Called on any loop; it must not block.
+    /// the socket that has named the target. One without another socket (`nil`) is reset. Called on any loop; it must not
+    /// block.
     package var handover: (@Sendable (SocketAddress) -> DetachedSocket?)?
 
     /// Called for every resumption of a transfer, on any loop; it must not block. By default `nil`: HTTP is read for faults

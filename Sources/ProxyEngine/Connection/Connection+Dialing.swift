@@ -44,8 +44,11 @@ extension Connection {
             return flow(at: loop.now)
         }
         // Bytes flow after the reply, or on another socket.
-        if let handover = shard.context.configuration.handover, let socket = client.peerAddress.flatMap(handover) {
-            guard client.replace(by: socket) else { return abandon(reset: true) }
+        if let handover = shard.context.configuration.handover {
+            // Nobody else may use the proxy.
+            guard let socket = client.peerAddress.flatMap(handover), client.replace(by: socket) else {
+                return abandon(reset: true)
+            }
             _ = preamble.handshake.takeReply()
             preamble.unsent = []
         } else {
