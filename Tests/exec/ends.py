@@ -84,7 +84,7 @@ def squall():
 
 def command():
     word = mark()
-    process = start("echo $$; sleep 1000", word)
+    process = start("sleep 1000 & echo $$; wait", word)
     os.kill(numbers(process, 1)[0], signal.SIGKILL)
     # What the command has started lives on, until it ends by itself or squall is ended.
     wait(lambda: len(living(word)) == 3, "the shell's child doesn't live on")
@@ -95,12 +95,9 @@ def command():
 
 def below():
     word = mark()
-    process = start("sh -c 'echo $$; sleep 1000 & wait' & wait; exit 5", word)
-    os.kill(numbers(process, 1)[0], signal.SIGKILL)
-    wait(lambda: len(living(word)) <= 3, "the killed process lives")
-    for one in living(word):
-        if b"sleep" in open(f"/proc/{one}/cmdline", "rb").read()[:5]:
-            os.kill(one, signal.SIGKILL)
+    process = start("sh -c 'sleep 1000 & echo $$; echo $!; wait' & wait; exit 5", word)
+    for one in numbers(process, 2):
+        os.kill(one, signal.SIGKILL)
     if process.wait(PATIENCE) != 5:
         raise Wrong(f"exit code {process.returncode}")
     nothing_left(word)

@@ -67,7 +67,7 @@ package final class ForegroundCommand: Sendable {
         }
     }
 
-    /// Sends a signal to the command; does nothing once it has ended.
+    /// Sends a signal to the command; once that has ended, everything below the guard is killed.
     package func send(_ signal: Int32) { try? GuardProtocol.write([UInt8(clamping: signal)], to: socket) }
 
     // MARK: The guard
@@ -119,7 +119,9 @@ package final class ForegroundCommand: Sendable {
             _ = poll(&sources, 2, -1)
             if sources[0].revents != 0 {
                 guard let byte = GuardProtocol.read(1, from: channel) else { return Descendants.killAll() }
-                if isRunning { _ = kill(process, Int32(byte[0])) }
+                // What the command has left has nobody else who would end it.
+                guard isRunning else { return Descendants.killAll() }
+                _ = kill(process, Int32(byte[0]))
             }
             guard sources[1].revents != 0 else { continue }
             squall_drain_child_signals(children)
