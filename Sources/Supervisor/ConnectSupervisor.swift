@@ -24,7 +24,7 @@ package final class ConnectSupervisor {
         let local: SocketAddress
         /// The program's socket, while its thread waits.
         var socket: Int32?
-        /// When the thread is told that the connect goes on without it.
+        /// When the call returns EINPROGRESS (SO_SNDTIMEO).
         var deadline: Moment
     }
 
@@ -169,7 +169,7 @@ package final class ConnectSupervisor {
             system.answer(call.id, .kernel)
             return false
         }
-        // Of two threads that wait for one socket, the first is told that the other does.
+        // Two threads wait for one socket: the first call fails with EALREADY.
         if let last = entry.call, system.isWaiting(last) { system.answer(last, .failure(EALREADY)) }
         if let old = entry.socket { system.close(old) }
         system.close(process)

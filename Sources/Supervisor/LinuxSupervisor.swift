@@ -7,7 +7,7 @@ import Units
 
 /// The supervisor's thread, and Linux as it sees it.
 final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
-    /// What a connect to `ForegroundCommand.testAddress` fails with where connections can be redirected: ESHUTDOWN.
+    /// The error of a connect to `ForegroundCommand.testAddress` if connections can be redirected: ESHUTDOWN.
     static let works = ESHUTDOWN
 
     private let supervisor: Int32

@@ -95,7 +95,7 @@ final class Rendezvous: Sendable {
     }
 }
 
-/// A listener whose queue is full for ever, so that the kernel drops the packets of everybody who connects.
+/// A listener whose accept queue stays full, so that the kernel drops every SYN.
 enum SilentListener {
     /// Opens one on a free port of `host`, and a socket that doesn't listen.
     static func open(

@@ -91,7 +91,6 @@ public final class SupervisedCommand: Sendable {
             )
             finished.open()
         }
-        self.command.withLock { $0 = command }
         defer {
             self.command.withLock { $0 = nil }
             supervisor.stop()
@@ -108,6 +107,8 @@ public final class SupervisedCommand: Sendable {
         }
         // The guard starts the command.
         command.send(0)
+        // Not before: the guard would take a signal for its start.
+        self.command.withLock { $0 = command }
         var end: ChildProcess.End?
         while let report = command.next() {
             switch report {

@@ -90,7 +90,7 @@ package final class ForegroundCommand: Sendable {
         }
     }
 
-    /// What a connect to the test's address fails with; 0 if it doesn't.
+    /// The errno value of a connect to the test address; 0 on success.
     private static func test() -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = Glibc.socket(AF_INET, type, 0)
@@ -119,7 +119,7 @@ package final class ForegroundCommand: Sendable {
             _ = poll(&sources, 2, -1)
             if sources[0].revents != 0 {
                 guard let byte = GuardProtocol.read(1, from: channel) else { return Descendants.killAll() }
-                // What the command has left has nobody else who would end it.
+                // The command has ended: the signal ends its descendants.
                 guard isRunning else { return Descendants.killAll() }
                 _ = kill(process, Int32(byte[0]))
             }
