@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help checks system demo build test built-tests readme forward exec clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
+.PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -29,7 +29,7 @@ help: ## list the targets that people type
 checks: ## list the targets that check and measure
 	@grep -hE '^[a-z-]+:.*#: ' $(MAKEFILE_LIST) | awk -F ':.*#: ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
-system: action-check readme forward exec clusters origins tools databases stage fuzz control-fuzz live page drawn terminal ## run the built command against real programs (about an hour)
+system: action-check readme acceptance forward exec captures trust tls-table clusters origins tools transfers queue databases stage live fuzz control-fuzz forecast-check page pictures drawn terminal ## run Tests/System: the built command against real programs (two hours)
 
 demo: ## walk out of Wi-Fi range and back with two transfers, and prove both
 	@scripts/install.sh build
@@ -55,7 +55,7 @@ simulate: ## run the proxy in 100,000 simulated worlds
 	@$(call timed,release build,$(BUILD) -c release --product simulate)
 	@.build/release/simulate --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1)
 
-planted: #: put 14 bugs into the engine, one after the other: does a simulation find each? (about 20 minutes)
+planted: #: put bugs into the engine, one after the other: does a simulation find each? (about 20 minutes)
 	@scripts/install.sh build
 	@python3 scripts/planted.py
 
@@ -93,6 +93,7 @@ docs: ## write the tables of pages and the reference of the libraries
 
 lint: ## check the format of every Swift file
 	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples
+	@find Sources Tests -name '*.swift' -not -path '*/.build*' -exec wc -l {} + | awk '$$1 > 400 && $$2 != "total" { print "== hint: " $$2 " has " $$1 " lines" }'
 	@echo "== lint: fine"
 
 format: ## format every Swift file
@@ -116,12 +117,12 @@ deb: static ## make a Debian package of the command
 
 packages: deb #: install, use and remove the command: by make install, and by its package in a fresh Debian (as root; 5 minutes)
 	@scripts/install.sh packages
-	@$(call timed,packages,python3 Tests/packages/packages.py $(STATIC)/release/squall .build-packages/squall_*.deb)
+	@$(call timed,packages,python3 Tests/System/packages/packages.py $(STATIC)/release/squall .build-packages/squall_*.deb)
 
 image: static ## build the image of docker/Dockerfile and use it (as root)
 	@scripts/install.sh image
-	@$(call timed,manifests,python3 Tests/packages/manifests.py)
-	@$(call timed,image,python3 Tests/packages/image.py --build)
+	@$(call timed,manifests,python3 Tests/System/packages/manifests.py)
+	@$(call timed,image,python3 Tests/System/packages/image.py --build)
 
 control: build #: measure the control server: stuck connections, 10,000 changes under load, its speed with the page open (half an hour)
 	@scripts/install.sh load page
@@ -129,85 +130,109 @@ control: build #: measure the control server: stuck connections, 10,000 changes 
 
 control-fuzz: build #: put 100,000 broken and generated requests to the control server: does it stay as it was? (6 minutes)
 	@scripts/install.sh control-fuzz
-	@python3 Benchmarks/control_fuzz.py
+	@python3 Tests/System/control_fuzz.py
 
 databases: build #: change faults while pgbench and redis-benchmark run: is the journal right? (a minute)
 	@scripts/install.sh databases
-	@python3 Benchmarks/databases.py
+	@python3 Tests/System/databases.py
 
 stage: build #: run `squall test` on PostgreSQL, Redis and gRPC, and kill it 50 times: is it right? (about 2 minutes)
 	@scripts/install.sh stage
-	@python3 Benchmarks/stage.py
+	@python3 Tests/System/stage.py
 
 page: #: visit the page of `squall serve` and the reports of a stage with a headless Chromium (two minutes)
 	@scripts/install.sh build page
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
-	@SQUALL=.build/debug/squall python3 Tests/page/run.py
-	@SQUALL=.build/debug/squall python3 Tests/page/demo.py
+	@SQUALL=.build/debug/squall python3 Tests/System/page/run.py
+	@SQUALL=.build/debug/squall python3 Tests/System/page/demo.py
 	@samples=$$(mktemp -d); trap 'rm -rf "$$samples"' EXIT; \
 		SQUALL_REPORT_SAMPLES=$$samples scripts/test.sh --skip-build $(CHECKED) --filter '[.]ReportSamples' >/dev/null; \
-		SQUALL=.build/debug/squall python3 Tests/page/reports.py "$$samples"
+		SQUALL=.build/debug/squall python3 Tests/System/page/reports.py "$$samples"
 
-readme: build #: paste the blocks of the README: does each reader reach the goal? (a minute) BUSY loops, TIMES each
+readme: build #: run every command of the documentation: does each do what its page says? (5 minutes) BUSY loops, TIMES each
 	@scripts/install.sh readme
-	@python3 Tests/readme/roles.py --busy $(or $(BUSY),0) --times $(or $(TIMES),1)
+	@python3 Tests/System/readme/roles.py --busy $(or $(BUSY),0) --times $(or $(TIMES),1)
+	@python3 Tests/System/readme/pages.py
 
 forward: build #: send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (half a minute)
 	@scripts/install.sh forward page
-	@SQUALL=$(RELEASE) python3 Tests/forward/clients.py
+	@SQUALL=$(RELEASE) python3 Tests/System/forward/clients.py
 
-exec: build #: run 26 programs by squall exec, behind four faults each, as the user nobody (four minutes)
+exec: build #: run 33 programs by squall exec, behind four faults each, and connects and ends of all kinds (six minutes)
 	@scripts/install.sh exec
-	@SQUALL=$(RELEASE) python3 Tests/exec/programs.py
-	@SQUALL=$(RELEASE) python3 Tests/exec/ends.py --times 50
+	@SQUALL=$(RELEASE) python3 Tests/System/exec/programs.py
+	@SQUALL=$(RELEASE) python3 Tests/System/exec/outcomes.py
+	@SQUALL=$(RELEASE) python3 Tests/System/exec/ends.py --times 50
+	@SQUALL=$(RELEASE) python3 Tests/System/exec/container.py
+
+captures: build #: read captures of every shipped profile, of TLS, of a full disk and after a kill with tshark (2 minutes)
+	@scripts/install.sh captures
+	@SQUALL=$(RELEASE) python3 Tests/System/captures.py
+	@SQUALL=$(RELEASE) python3 Tests/System/captures.py speed
+
+trust: build #: run programs by `squall test` with TLS on both sides: none needs a flag (a minute)
+	@scripts/install.sh trust
+	@SQUALL=$(RELEASE) python3 Tests/System/https/trust.py
+
+tls-table: build #: what curl, Python, Node, Java and Go say to each failure of TLS, twice (3 minutes)
+	@scripts/install.sh trust
+	@SQUALL=$(RELEASE) python3 Tests/System/https/table.py
 
 clusters: build #: lead clients of a Redis Cluster and of a scripted Kafka broker through proxies (half a minute)
 	@scripts/install.sh clusters
-	@SQUALL=$(RELEASE) python3 Tests/forward/clusters.py
+	@SQUALL=$(RELEASE) python3 Tests/System/forward/clusters.py
 
 origins: build #: download from Express and nginx through a proxy that cuts at 200 KiB (some seconds)
 	@scripts/install.sh origins
-	@SQUALL=$(RELEASE) python3 Tests/forward/origins.py
+	@SQUALL=$(RELEASE) python3 Tests/System/forward/origins.py
 
 pictures: #: compare the pictures of `squall plan` with runs of the same seed, and open them in a Chromium (4 minutes)
 	@scripts/install.sh build page
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
-	@SQUALL=.build/debug/squall python3 Tests/page/pictures.py
+	@SQUALL=.build/debug/squall python3 Tests/System/page/pictures.py
 
 drawn: #: draw every SVG by rsvg-convert, as slides and documents do: is it in color? (a minute)
 	@scripts/install.sh build drawn
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
-	@SQUALL=.build/debug/squall python3 Tests/page/drawn.py
+	@SQUALL=.build/debug/squall python3 Tests/System/page/drawn.py
 
 terminal: #: run the demo and the proxy in tmux at 60 to 200 columns: no wrapped line, no broken word (four minutes)
 	@scripts/install.sh build terminal
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
-	@SQUALL=.build/debug/squall python3 Tests/terminal/terminal.py
+	@SQUALL=.build/debug/squall python3 Tests/System/terminal/terminal.py
 
 images: build #: draw the pictures of the README and of docs/images from runs, without those of make loss-lab (3 minutes)
 	@scripts/install.sh page terminal
 	@SQUALL=$(RELEASE) python3 scripts/demo_picture.py
 	@$(RELEASE) plan elevator --size 24MiB --seed 7 --svg docs/images/plan-elevator.svg >/dev/null
-	@SQUALL=$(RELEASE) python3 Tests/page/demo.py --pictures docs/images
+	@SQUALL=$(RELEASE) python3 Tests/System/page/demo.py --pictures docs/images
 	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
-		SQUALL=$(RELEASE) python3 Tests/page/reports.py "$$runs" --pictures docs/images
+		SQUALL=$(RELEASE) python3 Tests/System/page/reports.py "$$runs" --pictures docs/images
 
 action-check: #: run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
-	@SQUALL=.build/debug/squall python3 Tests/action/action.py
+	@SQUALL=.build/debug/squall python3 Tests/System/action/action.py
 
 acceptance: build #: measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance
-	@python3 Benchmarks/acceptance
+	@python3 Tests/System/acceptance
 
-transfers: build #: measure downloads and uploads: cut everywhere, killed, their memory and speed (about 25 minutes)
+transfers: build #: cut downloads and uploads everywhere, and kill them at any moment (about 15 minutes)
 	@scripts/install.sh transfers
-	@python3 Benchmarks/transfers.py
+	@python3 Tests/System/transfers.py
+
+queue: build #: kill the queue's daemon 100 times, take from jobs what they need, and let it idle (about 8 minutes; as root)
+	@scripts/install.sh queue
+	@python3 Tests/System/queue/daemon.py
+
+transfer-rates: build #: measure the memory and speed of downloads and uploads (about 10 minutes)
+	@scripts/install.sh transfers
+	@python3 Benchmarks/transfer_rates.py
 
 tools: build #: put downloads of curl, wget, aria2, rclone and squall through the same faults (a minute)
 	@scripts/install.sh tools
-	@python3 Benchmarks/tools.py
+	@python3 Tests/System/tools.py
 
 bench: build ## measure beside HAProxy, nginx and socat (about 27 minutes)
 	@scripts/install.sh load bench
@@ -218,7 +243,7 @@ soak: build #: a million short connections, and minutes at full rate: flat? (abo
 	@scripts/install.sh load
 	@python3 Benchmarks/soak.py
 
-scale: build #: measure what a connection, a proxy and a fault cost, into docs/scale.md (about 6 minutes)
+scale: build #: measure what a connection, a proxy and a fault cost, into Benchmarks/SCALE.txt (about 6 minutes)
 	@scripts/install.sh load
 	@python3 Benchmarks/scale.py --write
 
@@ -227,10 +252,10 @@ allocations: build #: count allocations and references for each chunk, under cal
 	@python3 Benchmarks/allocations.py
 
 fuzz: build #: run valid profiles at extreme values under traffic: is everything bounded? (about 3 minutes)
-	@python3 Benchmarks/fuzz.py
+	@python3 Tests/System/fuzz.py
 
 live: build #: change profiles 10,000 times on 1,000 busy connections, and edit rates: no byte lost? (about 5 minutes)
-	@python3 Benchmarks/live.py
+	@python3 Tests/System/live.py
 
 loss-table: #: compare the loss fault with the literature and with real senders, in virtual time
 	@scripts/install.sh build
@@ -243,7 +268,7 @@ loss-lab: build #: measure the loss fault beside the kernel's TCP behind a link 
 	@python3 Benchmarks/loss_lab.py
 
 forecast-check: build #: compare the forecast with the run for 200 random profiles (about 5 minutes)
-	@python3 Benchmarks/forecast_check.py
+	@python3 Tests/System/forecast_check.py
 
 clean: ## remove what was built
 	@rm -rf .build

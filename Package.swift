@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Whether any warning stops the build, as it does for each change (.ci/run). A compiler or a library that is newer than
-/// this file may warn of what was fine, which shall stop nobody who only wants to use it.
+/// Whether any warning stops the build, as in .ci/run. A newer compiler may warn of what was fine, which stops no user.
 let stopsAtWarnings = Context.environment["SQUALL_STRICT"] == "1"
 
 /// Whether the documentation is to be made (`make docs`), which takes a plugin that nothing else needs.
@@ -27,12 +26,14 @@ let products = [
     "swift-system": ["SystemPackage"],
 ]
 
-// What clients and servers of HTTP use, and what commands that run proxies use.
+// What clients and servers of HTTP use, commands that run proxies, and modules that transfer files.
 let web = ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix"]
 let proxies = [
     "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProfileFiles", "ProxyEngine", "ProxyRuntime",
     "SystemPackage", "TerminalDisplay", "Units",
 ]
+let durable = web + ["Digests", "DurableFiles", "HTTPSemantics", "SystemPackage", "TransferProtocol", "Units"]
+let transfers = ["HTTPSemantics", "HTTPTransport", "OperatingSystem", "TransferClient", "TransferProtocol", "Units"]
 
 /// The modules of `Sources` that use the same in every build, with what each uses.
 let modules: KeyValuePairs<String, [String]> = [
@@ -57,22 +58,13 @@ let modules: KeyValuePairs<String, [String]> = [
     "HTTPSemantics": ["HTTPTypes", "RawStructuredFieldValues"],
     "TransferProtocol": ["HTTPSemantics", "HTTPTypes", "RawStructuredFieldValues", "Units"],
     "HTTPTransport": ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypesHTTP1", "NIOPosix"],
-    "DevelopmentCA": ["Crypto", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
-    "TransferClient": web + [
-        "CNetlink", "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "SystemPackage", "TransferProtocol",
-        "Units",
-    ],
-    "SquallTransfer": [
-        "HTTPTransport", "HTTPTypes", "SystemPackage", "TLSTransport", "TransferClient", "TransferProtocol",
-    ],
+    "DevelopmentCA": ["Crypto", "FaultProfile", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
+    "TransferClient": durable + ["CNetlink", "HTTPTransport"],
+    "SquallTransfer": transfers + ["HTTPTypes", "Logging", "SystemPackage", "TLSTransport", "TransferQueue"],
+    "TransferQueue": transfers + ["DurableFiles", "HTTPTypes", "NIOCore", "NIOPosix", "SystemPackage"],
     "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage", "Units"],
-    "ResumableUploads": web + [
-        "Digests", "DurableFiles", "HTTPSemantics", "SystemPackage", "TransferProtocol", "Units",
-    ],
-    "OriginServer": web + [
-        "Digests", "DurableFiles", "HTTPSemantics", "HTTPTransport", "ResumableUploads", "SystemPackage",
-        "TransferProtocol", "Units",
-    ],
+    "ResumableUploads": durable,
+    "OriginServer": durable + ["HTTPTransport", "ResumableUploads"],
     "ChaosStage": ["FaultPlan", "FaultProfile", "Units"],
     "TerminalDisplay": ["FaultProfile", "OperatingSystem", "SystemPackage", "Units"],
     "ProfileFiles": ["Digests", "FaultProfile", "OperatingSystem", "SystemPackage", "TerminalDisplay", "Units"],
@@ -80,10 +72,7 @@ let modules: KeyValuePairs<String, [String]> = [
         "EventLoop", "FaultPlan", "Journal", "OperatingSystem", "ProxyEngine", "SystemPackage", "TerminalDisplay",
         "Units",
     ],
-    "TransferReports": [
-        "Forecast", "HTTPTransport", "OperatingSystem", "TerminalDisplay", "TransferClient", "TransferProtocol",
-        "Units",
-    ],
+    "TransferReports": transfers + ["Forecast", "TerminalDisplay"],
     "CommandParsing": [
         "ArgumentParser", "EventLoop", "FaultProfile", "OperatingSystem", "ProfileFiles", "TerminalDisplay", "Units",
     ],
@@ -95,15 +84,21 @@ let modules: KeyValuePairs<String, [String]> = [
         "ChaosStage", "CommandParsing", "Digests", "Forecast", "Journal", "QRCode", "Supervisor",
     ],
     "ControlService": proxies + [
-        "CommandParsing", "ControlAPI", "Demonstration", "DurableFiles", "HTTPTransport", "NIOPosix",
+        "CommandParsing", "ControlAPI", "Demonstration", "DurableFiles", "NIOCore", "NIOHTTP1", "NIOPosix",
+    ],
+    "ControlCommands": proxies + ["ArgumentParser", "CommandParsing", "ControlService"],
+    "QueueService": transfers + [
+        "ArgumentParser", "CommandParsing", "Digests", "EventLoop", "FaultProfile", "NIOCore", "NIOPosix",
+        "OriginServer", "ProfileFiles", "ProxyEngine", "ProxyRuntime", "SystemPackage", "TerminalDisplay",
+        "TransferQueue",
     ],
     // The command but for TLS and the control server, which the executables give to it.
     "SquallCommand": proxies + [
-        "ArgumentParser", "ChaosStage", "CommandParsing", "ControlAPI", "ControlService", "Demonstration", "Forecast",
-        "HTTPSemantics", "HTTPTransport", "HTTPTypes", "Journal", "OriginServer", "ProxyRunners", "ResumableUploads",
-        "StreamReading", "TransferClient", "TransferProtocol", "TransferReports",
+        "ArgumentParser", "ChaosStage", "CommandParsing", "ControlAPI", "ControlCommands", "ControlService",
+        "Demonstration", "Forecast", "HTTPTransport", "HTTPTypes", "Journal", "OriginServer", "ProxyRunners",
+        "QueueService", "ResumableUploads", "SquallTransfer", "StreamReading", "TransferClient", "TransferProtocol",
+        "TransferReports",
     ],
-    // For `make docs` and the description of the control API.
     "ProfileDocuments": ["FaultProfile", "Units"],
 ]
 
@@ -111,9 +106,6 @@ let modules: KeyValuePairs<String, [String]> = [
 let suites: KeyValuePairs<String, [String]> = [
     "SimulationTests": ["FaultProfile", "SimulatedWorld"],
     "FaultProfileTests": ["ProfileDocuments"],
-    "FaultPlanTests": ["SimulatedLink"],
-    "ForecastTests": ["SimulatedLink"],
-    "JournalTests": ["SimulatedLink"],
     "StreamReadingTests": ["TestProtocols"],
     "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
     "SupervisorTests": ["EventLoop", "Supervisor", "Units"],
@@ -122,6 +114,7 @@ let suites: KeyValuePairs<String, [String]> = [
     "SquallProxyTests": ["TestSockets"],
     "SquallTestingTests": ["OperatingSystem", "OriginServer", "SquallTransfer", "TestSockets"],
     "ControlAPITests": ["TestSockets"],
+    "ControlServiceTests": ["TestSockets"],
     "HTTPTransportTests": ["DevelopmentCA", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport"],
     "TransferClientTests": [
         "DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers",
@@ -129,16 +122,17 @@ let suites: KeyValuePairs<String, [String]> = [
     ],
     "SquallTransferTests": [
         "EventLoop", "FaultPlan", "FaultProfile", "DevelopmentCA", "OriginServer", "ProxyEngine", "TestSockets",
-        "Units",
     ],
     "DurableFilesTests": ["SimulatedDisk"],
+    "TransferQueueTests": ["NIOHTTP1", "SimulatedDisk"],
     "ResumableUploadsTests": ["NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk"],
     "OriginServerTests": ["DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TLSTransport"],
+    "TLSSessionsTests": proxies + ["DevelopmentCA", "HTTPTransport", "TLSSessions", "TLSTransport", "TestSockets"],
     "TerminalDisplayTests": ["TestStreams"],
     "ProxyRuntimeTests": ["FaultProfile"],
     "EndToEndTests": [
         "Digests", "EventLoop", "FaultPlan", "FaultProfile", "squall", "SquallProxy", "TestProtocols", "TestSockets",
-        "TestStreams", "TestUploadServers", "TransferClient", "Units",
+        "TestStreams", "TestUploadServers", "TransferClient", "TransferQueue", "Units",
     ],
 ]
 
@@ -181,9 +175,13 @@ let package = Package(
         // SHA-256, by the same libcrypto as libevent's own.
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CPage", exclude: ["page.html"]),
-        .module("Supervisor", ["CSeccomp", "EventLoop", "OperatingSystem", "Units"], hasUnsafeCode: true),
-        .module("OperatingSystem", ["CProcess", "Units"], hasUnsafeCode: true),
-        .module("EventLoop", ["CLibevent", "OperatingSystem", "Units"], hasUnsafeCode: true),
+        .module(
+            "Supervisor",
+            ["CSeccomp", "EventLoop", "FaultProfile", "Journal", "OperatingSystem", "ProxyEngine", "Units"],
+            isUnsafe: true
+        ),
+        .module("OperatingSystem", ["CProcess", "Units"], isUnsafe: true),
+        .module("EventLoop", ["CLibevent", "OperatingSystem", "Units"], isUnsafe: true),
         // Profiles is a symbolic link, because resources lie in the folder of their target.
         .target(
             name: "ShippedProfiles",
@@ -203,6 +201,12 @@ let package = Package(
             ["HTTPTransport", "NIOCore"],
             with: ["TLS": ["NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS"]]
         ),
+        // TLS for ProxyEngine, apart for the same reason.
+        .module(
+            "TLSSessions",
+            ["EventLoop", "HTTPTransport", "ProxyEngine", "TLSTransport"],
+            with: ["TLS": ["NIOCore", "NIOEmbedded", "NIOSSL", "NIOTLS"]]
+        ),
         .module(
             "HummingbirdResumableUploads",
             ["HTTPTypes", "NIOCore", "ResumableUploads"],
@@ -210,20 +214,20 @@ let package = Package(
         ),
         .module(
             "squall",
-            ["HTTPTransport", "SquallCommand"],
-            with: ["Control": ["ControlServer"], "TLS": ["DevelopmentCA", "TLSTransport"]],
+            ["HTTPTransport", "ProxyEngine", "SquallCommand"],
+            with: ["Control": ["ControlServer"], "TLS": ["DevelopmentCA", "TLSSessions", "TLSTransport"]],
             isProgram: true
         ),
         .module("squall-demo", ["ArgumentParser", "CommandParsing", "Demonstration"], isProgram: true),
         .module("profile-documents", ["ProfileDocuments"], isProgram: true),
         // Not products: `make loss-table`, `make loss-lab`, `make simulate` and `make bench` run them.
         .systemLibrary(name: "CLossLink", path: "Benchmarks/CLossLink"),
-        .module("loss-link", ["CLossLink"], path: "Benchmarks/LossLink", hasUnsafeCode: true, isProgram: true),
+        .module("loss-link", ["CLossLink"], path: "Benchmarks/LossLink", isUnsafe: true, isProgram: true),
         .module(
             "simulate",
             ["ArgumentParser", "SimulatedWorld"],
             path: "Tests/Simulate",
-            hasUnsafeCode: true,
+            isUnsafe: true,
             isProgram: true
         ),
         .module("SimulatedLink", ["FaultPlan", "Units"], path: "Tests/SimulatedLink"),
@@ -247,8 +251,9 @@ let package = Package(
         ])
         + [
             "Digests", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol", "Demonstration",
-            "TransferReports", "ProfileFiles", "ControlService", "SquallCommand",
+            "TransferReports", "ProfileFiles", "ControlCommands", "SquallCommand",
         ].map { Target.suite("\($0)Tests", []) }
+        + ["FaultPlan", "Forecast", "Journal"].map { Target.suite("\($0)Tests", ["SimulatedLink"]) }
         + suites.map { Target.suite($0, $1) },
     swiftLanguageModes: [.v6]
 )
@@ -268,11 +273,11 @@ extension Target {
         _ uses: [String] = [],
         with traits: KeyValuePairs<String, [String]> = [:],
         path: String? = nil,
-        hasUnsafeCode: Bool = false,
+        isUnsafe: Bool = false,
         isProgram: Bool = false
     ) -> Target {
         let uses = uses.map { use($0) } + traits.flatMap { trait, uses in uses.map { use($0, with: trait) } }
-        let settings: [SwiftSetting] = hasUnsafeCode ? .strict : .safe
+        let settings: [SwiftSetting] = isUnsafe ? .strict : .safe
         return isProgram
             ? executableTarget(name: name, dependencies: uses, path: path, swiftSettings: settings)
             : target(name: name, dependencies: uses, path: path, swiftSettings: settings)

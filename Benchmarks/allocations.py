@@ -16,8 +16,9 @@ tells where the calls came from. The instructions are those of the process, the 
 """
 import argparse, collections, json, os, re, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
-from kit import machine, programs
-from kit.tables import number, padded
+from measuring import programs
+from measuring.tables import number, padded
+from kit import machine
 
 WARM_UP, CHUNKS = 2_000, 10_000
 MOST_ALLOCATIONS, MOST_COUNTS = 0.01, 0.05

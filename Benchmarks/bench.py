@@ -14,7 +14,8 @@ Benchmarks/README.md. A run that leaves something out, or is quick, writes its p
 """
 import argparse, datetime, json, os, signal, statistics, subprocess, sys, time
 
-from kit import accuracy, cases, heads, machine, network, peers, programs, promises, report, typical
+from measuring import accuracy, cases, heads, peers, programs, promises, report, typical
+from kit import machine, network
 
 GROUPS = {"typical": (), "conn": peers.CONNECTIONS, "bulk": peers.BULK, "rr": peers.ROUNDS, "idle": ("idle",), "loops": peers.LOOPS,
           "heads": (), "accuracy": ()}
@@ -268,7 +269,9 @@ def main():
     facts = run.facts(description)
     print("\n" + report.terminal(run.results, found, run.typical, held))
     with open(options.results, "w") as file:
-        file.write(report.page(facts, told, run.results, found, run.typical, held, run.notes))
+        file.write(report.page(facts, told, held, run.notes))
+    with open(os.path.join(os.path.dirname(options.results), "FIGURES.txt"), "w") as file:
+        file.write(report.figures(run.results, found, run.typical))
     print(f"\nwritten: {os.path.relpath(options.results)}")
     if options.json:
         with open(options.json, "w") as file:

@@ -17,14 +17,13 @@ speed    Bulk, round trips and new connections of a proxy whose server has its p
 
 Exits 1 if a limit is missed: 1 s to populate, 50 ms to list and for the p99 of each call, no byte lost, 97 % of the speed.
 """
-import argparse, contextlib, http.client, json, math, os, random, shutil, signal, socket, statistics, subprocess, sys, threading, time
+import argparse, contextlib, http.client, json, math, random, signal, socket, statistics, subprocess, sys, threading, time
 from types import SimpleNamespace
 
-from kit import busy, cases, machine, programs
-from kit.peers import Peer
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Tests/page"))
-from browser import Browser
+from measuring import busy, cases, programs
+from measuring.peers import Peer
+from kit import machine
+from kit.browser import Browser
 
 TOXICS = [
     {"type": "latency", "attributes": {"latency": 5, "jitter": 4}},
@@ -66,7 +65,7 @@ class Server:
         self.process = subprocess.Popen(
             [programs.SQUALL, "serve", "--port", "0", "--seed", "1"], stdout=subprocess.PIPE, text=True
         )
-        self.port = int(self.process.stdout.readline().split()[1].rsplit(":", 1)[1])
+        self.port = programs.ready_port(self.process)
         self.http = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def __enter__(self):
@@ -228,9 +227,6 @@ def ratio(pairs):
 
 
 def speed(options):
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not chromium:
-        sys.exit("chromium is missing: scripts/install.sh page installs it")
     words = "--threads 1 --seed 1"
     run = Peer("run", "", "{squall} run {folder}/none.json --listen 127.0.0.1:{listen} --upstream 127.0.0.1:{upstream} " + words,
                {"none.json": '{"name": "none"}'})
@@ -243,7 +239,7 @@ def speed(options):
         while starts < 3 or starts < options.starts and ratio(pairs)[1] > 0.01:
             starts += 1
             with (programs.Backend() as backend, programs.Proxy(run, backend.port) as alone,
-                  programs.Proxy(serve, backend.port) as served, contextlib.closing(Browser(chromium)) as browser):
+                  programs.Proxy(serve, backend.port) as served, contextlib.closing(Browser()) as browser):
                 browser.open(f"http://127.0.0.1:{served.control}/")
                 for turn in range(options.turns):
                     found = {}

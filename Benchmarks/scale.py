@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What one connection, one proxy and one fault cost Squall, from 10 of them to 10,000.
 
-    make scale                                       everything, about 6 minutes; puts its tables into docs/scale.md
+    make scale                                       everything, about 6 minutes; writes Benchmarks/SCALE.txt
     python3 Benchmarks/scale.py --quick              too short to trust, about 1 minute; only prints
     python3 Benchmarks/scale.py --parts proxies      only these: connections proxies faults kinds
     python3 Benchmarks/scale.py --sizes 1000,5000    other numbers
@@ -11,13 +11,20 @@ one loop, unless --threads says otherwise.
 """
 import argparse, datetime, json, os, re, shutil, signal, subprocess, sys, tempfile, threading, time
 
-from kit import machine, programs
-from kit.cases import wait_until
-from kit.programs import Failure, load
-from kit.tables import markdown, number
+from measuring import programs
+from measuring.cases import wait_until
+from measuring.programs import Failure, load
+from measuring.tables import number, padded
+from kit import machine
 
-PAGE = os.path.join(programs.ROOT, "docs", "scale.md")
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+PAGE = os.path.join(programs.ROOT, "Benchmarks", "SCALE.txt")
+READING = """\
+- kernel KiB each counts all four ends of a connection, two of which belong to the load generators.
+- beside them is measured on a separate connection while the others make 1,000 round trips a second in all;
+  busy µs a trip is the processor time of one of those.
+- on each link: every connection has all faults in both directions. on other links: the faults are for a connection
+  that never comes. They are on and never act.
+"""
 SIZES = (10, 100, 1_000, 10_000)
 # Round trips a second over all connections that are lightly busy, however many these are.
 LIGHT = 1_000
@@ -248,13 +255,8 @@ class Scale:
 
 
 def write(figures):
-    """Puts the figures between the two marks of the page."""
-    with open(PAGE) as file:
-        text = file.read()
-    head, rest = text.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
     with open(PAGE, "w") as file:
-        file.write(f"{head}{BEGIN}\n\n{figures}\n\n{END}{tail}")
+        file.write(f"{READING}\n{figures}\n")
 
 
 def parse():
@@ -263,7 +265,7 @@ def parse():
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
     parser.add_argument("--sizes", help=f"the numbers ({','.join(map(str, SIZES))})")
     parser.add_argument("--threads", type=int, default=1, help="loops of Squall (1)")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/scale.md")
+    parser.add_argument("--write", action="store_true", help="write Benchmarks/SCALE.txt")
     options = parser.parse_args()
     options.parts = options.parts.split(",")
     unknown = [part for part in options.parts if part not in PARTS]
@@ -292,7 +294,7 @@ def main():
     for part in options.parts:
         title, function = PARTS[part]
         rows, notes = function(Scale(options.quick), options)
-        texts.append(f"### {title}\n\n{markdown(rows)}" + "".join(f"\n\n{note}" for note in notes))
+        texts.append(f"{title}\n\n{padded(rows)}" + "".join(f"\n\n{note}" for note in notes))
         print("\n" + texts[-1], flush=True)
     if options.write:
         write("\n\n".join(texts))

@@ -17,9 +17,10 @@ Exits 1 if something isn't flat, or if descriptors are left at the end.
 """
 import argparse, dataclasses, json, os, shlex, signal, statistics, sys, time
 
-from kit import machine, peers, programs
-from kit.cases import wait_until
-from kit.tables import number, padded
+from measuring import peers, programs
+from measuring.cases import wait_until
+from measuring.tables import number, padded
+from kit import machine
 
 ADDRESSES, WORKERS, STREAMS, ROWS = 8, 16, 4, 20
 # What is compared, and what may be added to it, as a part and as a number of its own.

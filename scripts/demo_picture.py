@@ -14,9 +14,9 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(REPOSITORY / "Tests/terminal"))
+sys.path.insert(0, str(REPOSITORY / "Tests/System"))
 
-from pane import Pane  # noqa: E402
+from kit.pane import Pane  # noqa: E402
 
 SQUALL = Path(os.environ.get("SQUALL", REPOSITORY / ".build/release/squall")).resolve()
 COLUMNS, ROWS = 80, 26

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test peers readme forward exec clusters origins page drawn terminal action
-#                                   acceptance databases stage control-fuzz transfers tools load bench allocations install deb packages image
+#     scripts/install.sh PURPOSE...     the purposes: build test peers readme forward exec captures trust clusters origins page drawn terminal action
+#                                   acceptance databases stage control-fuzz transfers queue tools load bench allocations install deb packages image
 #                                   loss-lab
 #
 # Does nothing, and needs no network, when everything is there.
@@ -44,6 +44,12 @@ for purpose in "$@"; do
         need python3 has python3
         need python3-pip python3 -m pip --version
         wants_clients=yes
+        ;;
+    captures)
+        need python3 has python3
+        need curl has curl
+        need util-linux has unshare
+        need tshark has tshark
         ;;
     origins)
         need python3 has python3
@@ -108,6 +114,18 @@ for purpose in "$@"; do
         need curl has curl
         need openssl has openssl
         ;;
+    trust)
+        need python3 has python3
+        need curl has curl
+        need nodejs has node
+        need golang-go has go
+        need default-jdk-headless has javac
+        need git has git
+        need ruby has ruby
+        need python3-requests /usr/bin/python3 -c 'import requests'
+        need python3-aiohttp /usr/bin/python3 -c 'import aiohttp'
+        need python3-grpcio /usr/bin/python3 -c 'import grpc'
+        ;;
     exec)
         need python3 has python3
         need python3-pip python3 -m pip --version
@@ -130,6 +148,14 @@ for purpose in "$@"; do
         need python3-aiohttp /usr/bin/python3 -c 'import aiohttp'
         need python3-uvloop /usr/bin/python3 -c 'import uvloop'
         need python3-psycopg2 /usr/bin/python3 -c 'import psycopg2'
+        need python3-grpcio /usr/bin/python3 -c 'import grpc'
+        need libnetty-java test -e /usr/share/java/netty-transport.jar
+        need openssh-client has ssh
+        need openssh-server test -x /usr/sbin/sshd
+        need rsync has rsync
+        need mariadb-client has mariadb
+        need mariadb-server test -x /usr/sbin/mariadbd
+        need nginx-light test -x /usr/sbin/nginx
         ;;
     clusters)
         need python3 has python3
@@ -142,6 +168,9 @@ for purpose in "$@"; do
         need curl has curl
         need postgresql compgen -G '/usr/lib/postgresql/*/bin/initdb'
         need postgresql-client has psql
+        need python3-psycopg /usr/bin/python3 -c 'import psycopg'
+        need redis-server has redis-server
+        need python3-redis /usr/bin/python3 -c 'import redis'
         ;;
     control-fuzz)
         need python3 has python3
@@ -151,6 +180,11 @@ for purpose in "$@"; do
     transfers)
         need python3 has python3
         need curl has curl
+        ;;
+    queue)
+        need python3 has python3
+        need gcc has cc
+        need iproute2 has ip
         ;;
     tools)
         need python3 has python3

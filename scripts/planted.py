@@ -4,7 +4,11 @@
 A bug that none of the first 10,000 seeds finds is a hole in the simulation; the script ends with the exit code 1 then.
 `planted.py NAME...` plants those alone, and `planted.py --check` only looks whether each can be planted. Nothing of the
 checkout is changed.
+
+A bug has its place by the type and the function that have it, wherever the file is, and by the tokens of a statement in that
+function, however they are laid out.
 """
+import collections
 import re
 import shutil
 import subprocess
@@ -14,64 +18,128 @@ from pathlib import Path
 
 SEEDS = 10_000
 SOURCES = Path(__file__).resolve().parent.parent
+MODULES = ("EventLoop", "FaultPlan", "ProxyEngine")
 
-# Name, file, the text to replace, and what takes its place. The text must be there, and once.
+# Name, function, the tokens to replace, and what takes their place.
 BUGS = [
-    ("a short splice is taken for a full socket", "Sources/EventLoop/Sockets/StreamSocket.swift",
+    ("a short splice is taken for a full socket", "StreamSocket.send(from:length:)",
      "return count > 0 ? .sent(count) : sent(count, of: length)", "return sent(count, of: length)"),
-    ("a wake-up behind a blocked sink is lost", "Sources/EventLoop/Sockets/StreamSocket.swift",
-     "if what & EV_WRITE != 0 { writable = true }",
-     "if what & EV_WRITE != 0, what & EV_READ == 0 { writable = true }"),
-    ("a descriptor is closed twice", "Sources/EventLoop/Sockets/DetachedSocket.swift",
-     "        let descriptor = take()\n        guard descriptor >= 0 else { return }\n        system.setLingerZero",
-     "        let descriptor = descriptor.load(ordering: .acquiring)\n        guard descriptor >= 0 else { return }\n"
-     "        system.setLingerZero"),
-    ("a timer is forgotten when the last socket is let go", "Sources/ProxyEngine/Connection/Connection+Draining.swift",
-     "            setTimer(to: nextLook)\n            return nil", "            return nil"),
-    ("a queue isn't given back when its connection ends", "Sources/ProxyEngine/Connection/LinkPump.swift",
-     "        pipe.removeAll(of: loop)\n        queue.removeAll(of: loop)\n        link.close()",
-     "        pipe.removeAll(of: loop)\n        link.close()"),
-    ("a pipe isn't given back when its connection ends", "Sources/ProxyEngine/Connection/LinkPump.swift",
-     "        pipe.removeAll(of: loop)\n        queue.removeAll(of: loop)\n        link.close()",
-     "        queue.removeAll(of: loop)\n        link.close()"),
-    ("a turn has no end", "Sources/EventLoop/Sockets/StreamSocket.swift",
-     "        case EAGAIN:\n            readable = false\n            // An error",
-     "        case EAGAIN:\n            // An error"),
-    ("bytes that were sent are kept as well", "Sources/ProxyEngine/Connection/LinkPump.swift",
-     "queue.appendScratch(from: sent, length: chunk.count - sent, of: sink.loop)",
-     "queue.appendScratch(from: 0, length: chunk.count - sent, of: sink.loop)"),
-    ("a reset doesn't wait for the receiver", "Sources/FaultPlan/Connection/Linger.swift",
+    ("a wake-up behind a blocked sink is lost", "StreamSocket.fire(_:)",
+     "if what & EV_WRITE != 0 {", "if what & EV_WRITE != 0, what & EV_READ == 0 {"),
+    ("a descriptor is closed twice", "DetachedSocket.reset()",
+     "let descriptor = take()", "let descriptor = descriptor.load(ordering: .acquiring)"),
+    ("a timer is forgotten when the last socket is let go", "Connection.keepLingering(_:)", "setTimer(to: nextLook)", ""),
+    ("a queue isn't given back when its connection ends", "LinkPump.close(_:)", "queue.removeAll(of: loop)", ""),
+    ("a pipe isn't given back when its connection ends", "LinkPump.close(_:)", "pipe.removeAll(of: loop)", ""),
+    ("a turn has no end", "StreamSocket.nothingReceived(_:)", "readable = false", ""),
+    ("bytes that were sent are kept as well", "LinkPump.pass(_:available:to:now:)",
+     "queue.appendScratch(from: sent,", "queue.appendScratch(from: 0,"),
+    ("a reset doesn't wait for the receiver", "Linger.verdict(remaining:at:)",
      "return remaining == 0 ? .done : .wait", "return .done"),
-    ("an interrupted call isn't made again", "Sources/EventLoop/System/SystemCalls.swift",
+    ("an interrupted call isn't made again", "SystemCalls.retried(_:)",
      "if result >= 0 || errno != EINTR { return result }",
-     "if result < 0, errno == EINTR { errno = EAGAIN }\n            return result"),
-    ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listening/Listener.swift",
-     "            if !isRefusing { listenAgain(sockets) }\n", ""),
-    ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
-     "isOver && delivered == endOffset ? takeEnd()", "isOver ? takeEnd()"),
-    ("a sum overflows behind inserted bytes where no message is picked", "Sources/FaultPlan/StageChain+Altering.swift",
+     "if result < 0, errno == EINTR { errno = EAGAIN }\nreturn result"),
+    ("a listener without descriptors never accepts again", "Listener.timerFired(_:)",
+     "if !isRefusing { listenAgain(sockets) }", ""),
+    ("an end overtakes the last bytes", "Link.decide(available:now:)", "isOver && delivered == endOffset ?", "isOver ?"),
+    ("a sum overflows behind inserted bytes where no message is picked", "StageChain.nextAlteration(of:behind:now:_:)",
      "boundary.subtractingSaturated(marks.vanished)", "boundary - marks.vanished"),
-    ("a sum overflows behind inserted bytes where an offset is large", "Sources/FaultPlan/Stages/CorruptAlterer.swift",
+    ("a sum overflows behind inserted bytes where an offset is large", "CorruptAlterer.next(vanished:)",
      "$0.position.subtractingSaturated(vanished)", "$0.position - vanished"),
 ]
+
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\w+|[^\w\s]', re.DOTALL)
+
+
+def tokens(text):
+    """The tokens of Swift without comments, each with its place."""
+    return [match for match in TOKEN.finditer(text) if not match[0].startswith(("//", "/*"))]
+
+
+def functions(text):
+    """The functions of a file, as `Type.name(labels:)`, each with the range of its body."""
+    found, stack, header = [], [], []
+    for token in tokens(text):
+        if token[0] == "{":
+            words = [one[0] for one in header]
+            name = None
+            for keyword in ("struct", "class", "enum", "extension", "actor", "protocol"):
+                if keyword in words[:-1] and "func" not in words:
+                    name = ("type", words[words.index(keyword) + 1])
+            if "func" in words or "init" in words:
+                start = words.index("func") + 1 if "func" in words else words.index("init")
+                name = ("function", words[start] + labels(words[start + 1:]))
+            stack.append((name, token.end()))
+            header = []
+        elif token[0] == "}":
+            if not stack:
+                continue
+            name, start = stack.pop()
+            if name and name[0] == "function":
+                types = [outer[1] for outer, _ in stack if outer and outer[0] == "type"]
+                found.append((f"{types[-1] if types else ''}.{name[1]}", start, token.start()))
+            header = []
+        else:
+            header.append(token)
+            # What a declaration begins with; before it are other statements.
+            if token[0] in ("func", "init") and (len(header) < 2 or header[-2][0] != "."):
+                header = header[-1:]
+    return found
+
+
+def labels(words):
+    """The labels of the parameters behind a function's name."""
+    depth, names, is_first = 0, [], False
+    for index, word in enumerate(words):
+        if word in "([<":
+            depth += 1
+            is_first = is_first or (word == "(" and depth == 1)
+            if word == "(" and depth == 1 and words[index + 1] != ")":
+                names.append(words[index + 1])
+        elif word in ")]>" and words[index - 1] != "-":
+            depth -= 1
+            if depth == 0 and word == ")":
+                break
+        elif word == "," and depth == 1:
+            names.append(words[index + 1])
+    return "(" + "".join(name + ":" for name in names) + ")"
+
+
+def index(folder):
+    """The functions of the engine, each with its places."""
+    found = collections.defaultdict(list)
+    for module in MODULES:
+        for path in sorted((folder / "Sources" / module).rglob("*.swift")):
+            for name, start, end in functions(path.read_text()):
+                found[name].append((path, start, end))
+    return found
+
+
+def place(folder, function, old):
+    """The file of a bug, and the range to replace, or why there is none."""
+    wanted, hits = [token[0] for token in tokens(old)], []
+    places = index(folder)[function]
+    for path, start, end in places:
+        body = [token for token in tokens(path.read_text()) if start <= token.start() < end]
+        words = [token[0] for token in body]
+        hits += [(path, body[at].start(), body[at + len(wanted) - 1].end()) for at in range(len(words) - len(wanted) + 1)
+                 if words[at:at + len(wanted)] == wanted]
+    if not places:
+        return None, f"there is no function {function}"
+    return (hits[0], None) if len(hits) == 1 else (None, f"{function} has “{old}” {len(hits)} times")
 
 
 def run(*command, cwd):
     return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def obstacle(folder, file, old):
-    """Why a bug can't be planted, if it can't."""
-    count = (folder / file).read_text().count(old)
-    return None if count == 1 else f"the text to replace is in {file} {count} times"
-
-
-def plant(copy, name, file, old, new):
-    if failure := obstacle(copy, file, old):
+def plant(copy, name, function, old, new):
+    found, failure = place(copy, function, old)
+    if failure:
         return failure
-    path = copy / file
+    path, start, end = found
     text = path.read_text()
-    path.write_text(text.replace(old, new))
+    path.write_text(text[:start] + new + text[end:])
     try:
         build = run("swift", "build", "-c", "release", "--product", "simulate", cwd=copy)
         if build.returncode != 0:
@@ -88,8 +156,8 @@ def plant(copy, name, file, old, new):
 
 def main():
     if sys.argv[1:] == ["--check"]:
-        sys.exit("\n".join(f"{name}: {failure}" for name, file, old, _ in BUGS
-                           if (failure := obstacle(SOURCES, file, old))) or 0)
+        sys.exit("\n".join(f"{name}: {failure}" for name, function, old, _ in BUGS
+                           if (failure := place(SOURCES, function, old)[1])) or 0)
     wanted = sys.argv[1:]
     bugs = [bug for bug in BUGS if not wanted or bug[0] in wanted]
     if not bugs:

@@ -46,7 +46,8 @@ package enum ArgumentReading {
         try value(argument) { text throws(UnitError) in try HostPattern(parsing: text) }
     }
 
-    /// A host and port, "127.0.0.1:8080", a port on loopback, ":8080", or a Unix socket, "unix:/run/app.sock".
+    /// A host and port, "127.0.0.1:8080", a port on loopback, ":8080", the same with TLS, "tls::8443" or
+    /// "https://api.example.com", or a Unix socket, "unix:/run/app.sock".
     package static func endpoint(_ argument: String) throws -> Endpoint {
         if argument.hasPrefix("*:") {
             throw ValidationError("for all addresses write 0.0.0.0 or [::] in place of *")
@@ -55,10 +56,11 @@ package enum ArgumentReading {
             let name = try value(argument) { text throws(UnitError) in try UnixSocketName(parsing: text) }
             return Endpoint(unix: name)
         }
-        if let refusal = ForeignWords.refusal(ofAddress: argument) {
+        let address = try value(argument) { text throws(UnitError) in try SecureAddress.translated(text) }
+        if let refusal = ForeignWords.refusal(ofAddress: address) {
             throw ValidationError("\(refusal.problem): \(refusal.remedy)")
         }
-        guard let endpoint = Endpoint(LoopbackAddress.completing(argument)) else {
+        guard let endpoint = Endpoint(SecureAddress.completing(address)) else {
             throw ValidationError(
                 "write a host and a port up to 65535, such as 127.0.0.1:8080, localhost:80, [::1]:80 or :8080"
             )

@@ -68,16 +68,27 @@ enum OptionWords {
         Entry("run replay serve origin", "--daemon --daemonize --background --bg", "write --detach"),
         Entry("run replay serve", "-d", "write --detach"),
         Entry("run replay shrink test serve plan demo", "--udp --quic --http3 --datagrams --dtls", withoutDatagrams),
+        Entry("run exec serve", "--capture --tcpdump --dump", "write --pcap FILE"),
+        Entry("test", "--capture --tcpdump --dump", "write --pcap FOLDER"),
         Entry(
-            "run replay",
+            "replay shrink",
             "--pcap --capture --tcpdump --dump",
-            "write --journal FILE for the faults that act, and run tcpdump beside it for packets"
+            "captures are made by squall run, exec, test and serve"
         ),
-        Entry("shrink test serve", "--pcap --capture --tcpdump --dump", "run tcpdump beside it"),
+        Entry(
+            "run",
+            "--tls --https --ssl --mitm --cert",
+            "write tls: in front of the address, as in --listen tls::8443 and --upstream tls:api.example.com:443"
+        ),
+        Entry(
+            "replay shrink test",
+            "--tls --https --ssl --mitm --cert",
+            "write tls: in front of the address, as in --upstream tls:api.example.com:443"
+        ),
         Entry(
             "run replay shrink test",
-            "--tls --https --ssl --mitm --tls-cert --cert --insecure -k",
-            "delete it: TLS passes through as it is, and the client checks the server's certificate"
+            "--insecure -k",
+            "delete it: the upstream is always verified, and --ca-file names its authority"
         ),
         Entry(
             "serve",
@@ -118,7 +129,7 @@ enum OptionWords {
         Entry("test", "--assert --assertion --check", "write --expect 'exit == 0'"),
         Entry("test", "--report --junit-xml --xml", "write --junit FILE"),
         Entry("test", "--profiles", "write --profile NAME, once for each"),
-        Entry("test", "--command --exec --cmd", "write the command behind --"),
+        Entry("test", "--command --cmd", "write the command behind --"),
         Entry("test", "--verbose -v --debug", "write --show-output"),
         Entry("shrink", "--attempts --tries --repeat", "write --runs COUNT"),
         Entry("shrink", "--timeout --time-limit", "write --patience DURATION"),

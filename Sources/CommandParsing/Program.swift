@@ -10,6 +10,7 @@ package enum Program {
     package static func prepare() {
         ProcessLimits.ignoreBrokenPipes()
         ProcessLimits.occupyStandardDescriptors()
+        ProcessLimits.growDescriptorTable()
     }
 
     /// Runs a command of `root`. Exits if it fails or has only printed a text, such as its help. On the main thread, which

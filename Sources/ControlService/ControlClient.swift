@@ -1,7 +1,6 @@
 import CommandParsing
 import FaultProfile
 import FoundationEssentials
-import HTTPTransport
 import TerminalDisplay
 import Units
 

@@ -63,6 +63,14 @@ package struct DemoCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
+            Show the queue: 20 transfers of mixed sizes, through wifi-roam unless another profile is given, whose daemon \
+            is killed twice on the way. --size is that of the largest file.
+            """
+    )
+    var queue = false
+
+    @Flag(
+        help: """
             Show the demo on a page, where the network can be changed as well: it begins when the page is opened, and \
             starts again after each end, until Ctrl-C.
             """
@@ -77,16 +85,25 @@ package struct DemoCommand: AsyncParsableCommand {
     package func validate() throws {
         guard page || port == nil else { throw ValidationError("--port is the port of the page: give --page as well") }
         guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port is from 0 to 65535") }
+        if queue, page || keep != nil || direction != .both {
+            throw ValidationError("--queue goes without --page, --keep and --direction")
+        }
+        if queue, let size, size > .mebibytes(64) { throw ValidationError("--size with --queue is 64 MiB at most") }
         if let size, size.bytes <= 0 || size > .mebibytes(16 << 10) {
             throw ValidationError("--size is from 1 B to 16 GiB, such as 64MiB")
         }
     }
 
     package func run() async throws {
-        let whole = try faults.chosen(profile ?? (faults.faults.isEmpty ? "wifi-walkaway" : nil)).read()
+        let usual = queue ? "wifi-roam" : "wifi-walkaway"
+        let whole = try faults.chosen(profile ?? (faults.faults.isEmpty ? usual : nil)).read()
         if faults.printProfile { return faults.write(whole, seed: seed) }
         let profile = whole.narrowed(to: "demo")
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
+        if queue {
+            let run = try DemoCommand.queueDemo()
+            return try await withRuntime { try await run(profile, seed, size, events, $0, $1) }
+        }
         let direction = direction
         let page = try page ? DemoCommand.madePage() : nil
         try await withRuntime { loops, interrupt in
@@ -128,6 +145,22 @@ package struct DemoCommand: AsyncParsableCommand {
     /// That of a program that has the control server, which sets it before the command runs; `nil` in others. No task-local
     /// value: the optimizer of Swift 6.3 breaks one of a function within another one.
     package static let pageMaker = Mutex<PageMaker?>(nil)
+
+    /// Runs the demo of the queue: with the largest size, if one is given.
+    package typealias QueueRunner =
+        @Sendable (Profile, UInt64, ByteCount?, EventFormat, EventLoopGroup, Interrupt) async throws -> Void
+
+    /// That of a program that has the queue, which sets it before the command runs; `nil` in others.
+    package static let queueRunner = Mutex<QueueRunner?>(nil)
+
+    private static func queueDemo() throws(CommandFailure) -> QueueRunner {
+        guard let run = queueRunner.withLock({ $0 }) else {
+            throw .wrongInput(
+                "--queue needs the whole command: run “make build”, then “.build/release/squall demo --queue”"
+            )
+        }
+        return run
+    }
 
     private static func madePage() throws(CommandFailure) -> PageMaker {
         guard let makePage = pageMaker.withLock({ $0 }) else {

@@ -80,11 +80,16 @@ public struct DevelopmentCA: Sendable {
         return (try made.serializeAsPEM().pemString + "\n", own.pemRepresentation + "\n")
     }
 
-    private static func generalName(_ host: String) -> GeneralName {
-        guard let address = try? SocketAddress(ipAddress: host, port: 0), let text = address.ipAddress,
-            let bytes = bytes(ofAddress: text)
-        else { return .dnsName(host) }
-        return .ipAddress(.init(contentBytes: bytes[...]))
+    static func generalName(_ host: String) -> GeneralName {
+        bytes(of: host).map { .ipAddress(.init(contentBytes: $0[...])) } ?? .dnsName(host)
+    }
+
+    /// The bytes of a numeric address; `nil` for a name.
+    static func bytes(of host: String) -> [UInt8]? {
+        guard let address = try? SocketAddress(ipAddress: host, port: 0), let text = address.ipAddress else {
+            return nil
+        }
+        return bytes(ofAddress: text)
     }
 
     /// The 4 or 16 bytes of a numeric address in canonical form (RFC 5952); `nil` for an IPv4-mapped IPv6 address.

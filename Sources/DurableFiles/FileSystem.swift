@@ -21,6 +21,28 @@ public protocol FileSystem: Sendable {
     func synchronizeFolder(_ path: FilePath) throws(FileError)
 }
 
+extension FileSystem {
+    /// Creates a folder with permissions for its owner only, and those above it, all with durable names.
+    package func makeFolders(_ folder: FilePath) throws(FileError) {
+        func synchronize(_ name: FilePath) throws(FileError) {
+            let parent = name.removingLastComponent()
+            try synchronizeFolder(parent.isEmpty ? "." : parent)
+        }
+        var missing: [FilePath] = []
+        var path = folder
+        while !path.isEmpty, try kind(of: path) == nil {
+            missing.append(path)
+            path = path.removingLastComponent()
+        }
+        // A run that was killed may have made the folder, and not its name durable.
+        try? synchronize(path)
+        for path in missing.reversed() {
+            try makeFolder(path)
+            try synchronize(path)
+        }
+    }
+}
+
 /// The mode in which a file is opened.
 public enum FileOpening: Hashable, Sendable {
     /// For reading and writing; the file must not exist.

@@ -8,6 +8,7 @@ public struct Admitter: Sendable {
     /// The current generation of the plan.
     public private(set) var plan: Plan
     private var accepted: UInt64 = 0
+    private var targets = TargetCounts()
     /// The number of connections that each fault has met, by its index.
     private var turns: [Int]
     /// The rates shared by the connections of a client, if the plan doesn't store them.
@@ -20,22 +21,48 @@ public struct Admitter: Sendable {
     }
 
     /// The plan of the next connection, accepted at `now`. Its client's address is needed if `Plan.asksForClient`.
-    public mutating func accept(at now: Moment, _ facts: ConnectionFacts = ConnectionFacts()) -> ConnectionPlan {
+    ///
+    /// - Parameter isLayered: whether the client speaks TLS with the proxy. The plan is that of the wire then, and has that of
+    ///   the content.
+    public mutating func accept(
+        at now: Moment,
+        _ facts: ConnectionFacts = ConnectionFacts(),
+        isLayered: Bool = false
+    ) -> ConnectionPlan {
         accepted += 1
-        let (ordinal, key) = (accepted, plan.connectionKey(accepted))
-        let draft = draft(ordinal, opened: now, facts) { $0.isHit(ordinal: ordinal, facts, key: key) }
+        var facts = facts
+        facts.numberAtTarget = facts.target.map { targets.next($0) }
+        var result = plan(accepted, at: now, facts, on: isLayered ? .wire : nil)
+        if isLayered { result.content = ContentPlan(plan(accepted, at: now, facts, on: .content)) }
+        result.numberAtTarget = facts.numberAtTarget
+        return result
+    }
+
+    private mutating func plan(
+        _ ordinal: UInt64,
+        at now: Moment,
+        _ facts: ConnectionFacts,
+        on layer: FaultLayer? = nil
+    ) -> ConnectionPlan {
+        let key = plan.connectionKey(ordinal)
+        let draft = draft(ordinal, opened: now, facts) {
+            $0.isOn(layer) && $0.isHit(ordinal: ordinal, facts, key: key)
+        }
         return draft.plan(schedule: plan.schedule, holdLimit: plan.holdLimit)
     }
 
     /// The faults that the name in the client's first bytes brings to a live connection beside those that it has. They begin
-    /// at its current position. To be called once for each connection.
+    /// at its current position. To be called once for each connection, or for each layer of one.
     public mutating func update(
         ofConnection ordinal: UInt64,
         opened: Moment,
-        _ facts: ConnectionFacts
+        _ facts: ConnectionFacts,
+        on layer: FaultLayer? = nil
     ) -> ConnectionUpdate {
         let key = plan.connectionKey(ordinal)
-        let draft = draft(ordinal, opened: opened, facts) { $0.isNamed(ordinal: ordinal, facts, key: key) }
+        let draft = draft(ordinal, opened: opened, facts) {
+            $0.isOn(layer) && $0.isNamed(ordinal: ordinal, facts, key: key)
+        }
         return ConnectionUpdate(PlanChange(keeping: plan), draft)
     }
 
@@ -58,16 +85,16 @@ public struct Admitter: Sendable {
     ///
     /// - Parameter global: the rates shared with other proxies; without it they are the proxy's own.
     public mutating func apply(_ profile: Profile, global: GlobalBuckets? = nil) -> PlanChange {
-        follow(Plan(profile, plan.schedule.clock, global, after: plan))
+        adopt(Plan(profile, plan.schedule.clock, global, after: plan))
     }
 
     /// Sets the clock on which the phases, `when.clock` and duty cycles run. All faults keep their identities, and live
     /// connections their bytes. Ages of connections and rates that change over time don't follow the clock.
     public mutating func setClock(_ clock: PhaseClock) -> PlanChange {
-        follow(Plan(plan.profile, clock, nil, after: plan))
+        adopt(Plan(plan.profile, clock, nil, after: plan))
     }
 
-    private mutating func follow(_ next: Plan) -> PlanChange {
+    private mutating func adopt(_ next: Plan) -> PlanChange {
         let (last, met) = (plan, turns)
         turns = next.identities.map { last.index(of: $0).map { met[$0] } ?? 0 }
         rates.keep(next.identities.contains)
@@ -110,7 +137,14 @@ extension Plan {
     }
 
     /// Whether the name in the client's first bytes brings faults to a connection.
-    public func hasFaults(forNameOf ordinal: UInt64, _ facts: ConnectionFacts) -> Bool {
-        asksForHost && prepared.contains { $0.isNamed(ordinal: ordinal, facts, key: connectionKey(ordinal)) }
+    public func hasFaults(
+        forNameOf ordinal: UInt64,
+        _ facts: ConnectionFacts,
+        on layer: FaultLayer? = nil
+    ) -> Bool {
+        asksForHost
+            && prepared.contains {
+                $0.isOn(layer) && $0.isNamed(ordinal: ordinal, facts, key: connectionKey(ordinal))
+            }
     }
 }

@@ -49,6 +49,12 @@ public struct FaultEvent: Hashable, Sendable {
         case isNoHTTP(UnreadReason)
         /// A new connection isn't accepted.
         case hangs
+        /// A certificate with a flaw was presented.
+        case presents
+        /// An alert was sent in place of a ServerHello.
+        case alerts
+        /// A protocol or a version was agreed to that might have been another.
+        case negotiates
         /// The end of the stream is held back.
         case closesLate
     }

@@ -80,6 +80,9 @@ extension FaultEvent.Effect {
         case .isNoHTTP: FaultEvent.Effect.unreadWord
         case .hangs: "hangs"
         case .closesLate: "closes late"
+        case .presents: "presents"
+        case .alerts: "alerts"
+        case .negotiates: "negotiates"
         }
     }
 }

@@ -63,7 +63,7 @@ extension Link {
         }
 
         /// Takes the window of another generation.
-        mutating func follow(_ window: Window) {
+        mutating func apply(_ window: Window) {
             self.window = window
             isAlwaysOpen = window.isAlways
             isResting = false
@@ -124,7 +124,7 @@ extension Link {
         }
 
         /// Takes the window of another generation.
-        mutating func follow(_ window: Window) {
+        mutating func apply(_ window: Window) {
             self.window = window
             spares = hasRate && !(window.isAlways && gate == nil)
             if !spares, isSuspended {

@@ -112,7 +112,7 @@ public struct Link: Sendable {
         ]
     }
 
-    mutating func follow(_ traits: LinkTraits, hasStages: Bool, altersBytes: Bool, remembersPositions: Bool) {
+    mutating func apply(_ traits: LinkTraits, hasStages: Bool, altersBytes: Bool, remembersPositions: Bool) {
         self.remembersPositions = remembersPositions
         self.hasStages = hasStages
         self.altersBytes = altersBytes
@@ -220,8 +220,8 @@ public struct Link: Sendable {
         if !faults.isEmpty { faults[0].simplify() }
     }
 
-    /// How long `next` may be delayed on a simplified link without changing its result, in nanoseconds; with `isExact`, nor
-    /// its draws where bytes that are asked for together share one.
+    /// How long `decide` may be delayed on a simplified link without changing its result, in nanoseconds; with `isExact`,
+    /// nor its draws.
     public mutating func latenessAllowance(at now: Moment, drawingAsRuns isExact: Bool) -> Int64 {
         faults.isEmpty ? .max : faults[0].latenessAllowance(at: now, drawingAsRuns: isExact)
     }

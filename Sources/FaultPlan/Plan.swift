@@ -25,6 +25,8 @@ public final class Plan: Sendable {
     public let asksForClient: Bool
     /// Whether a fault is for some hosts only, which a client may name after it was accepted.
     public let asksForHost: Bool
+    /// Whether a fault depends on the client's program.
+    public let asksForProgram: Bool
 
     let identities: FaultIdentities
     let phaseOfFault: [Int?]
@@ -108,6 +110,7 @@ public final class Plan: Sendable {
         self.identities = identities
         asksForClient = faults.contains { $0.asksForClient }
         asksForHost = faults.contains { $0.condition.asks(for: .host) }
+        asksForProgram = faults.contains { $0.condition.asks(for: .program) }
         self.phaseOfFault = phaseOfFault
         self.prepared = prepared
         self.proxyKey = proxyKey

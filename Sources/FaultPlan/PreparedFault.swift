@@ -35,6 +35,9 @@ final class PreparedFault: Sendable {
         directions = Direction.allCases.filter { planned.reaches($0, from: fault) }
     }
 
+    /// Whether the fault acts on a layer; on `nil` all do.
+    func isOn(_ layer: FaultLayer?) -> Bool { layer.map { $0 == fault.kind.layer } ?? true }
+
     func isHit(ordinal: UInt64, _ facts: ConnectionFacts, key: RandomKey) -> Bool {
         if tests.isEmpty { return true }
         let draw = key.adding(fault.name).fraction(at: 0)

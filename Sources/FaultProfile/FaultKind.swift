@@ -21,13 +21,14 @@ public enum FaultKind: Hashable, Sendable {
     case slowClose(SlowClose)
     case halfOpen(HalfOpen)
     case discard(Discard)
+    case tls(TLSFault)
 
     /// Every kind, in the order in which pages and messages list them.
     static let definitions: [any FaultDefinition.Type] = [
         Latency.self, Bandwidth.self, Cut.self, Stall.self, Outage.self, Corrupt.self, Truncate.self, Insert.self,
         Trace.self,
         Slice.self, SlowReader.self, Loss.self, HTTPFault.self, Connect.self, ConnectionLimit.self, SlowClose.self,
-        HalfOpen.self, Discard.self,
+        HalfOpen.self, Discard.self, TLSFault.self,
     ]
 
     /// The data, by the interface of all kinds.
@@ -51,6 +52,7 @@ public enum FaultKind: Hashable, Sendable {
         case .slowClose(let close): close
         case .halfOpen(let halfOpen): halfOpen
         case .discard(let discard): discard
+        case .tls(let fault): fault
         }
     }
 }

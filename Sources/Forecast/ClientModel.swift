@@ -26,6 +26,10 @@ public struct ClientModel: Hashable, Sendable {
     /// The least bytes in a window; 15 KiB by default.
     public var stallBytes: Int64 = 15 << 10
 
+    /// The most received bytes that a download transfers again behind a broken connection, and at most half of the last
+    /// body; 0 by default.
+    public var overlapLimit: Int64 = 0
+
     /// Makes the default model, for an unknown client. `squall plan` takes the limits of `squall get` from the client.
     public init() {}
 }

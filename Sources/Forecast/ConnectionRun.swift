@@ -23,6 +23,8 @@ struct ConnectionRun {
     private let client: ClientModel
     private let transfer: Transfer
     private let held: Int64
+    /// The offset of the first byte that is transferred.
+    private let first: Int64
     /// The bytes that wait in front of each link.
     private var request: Int64
     private var answer: Int64 = 0
@@ -60,7 +62,7 @@ struct ConnectionRun {
 
     /// Measures the delay of the last byte that the link of the transfer has taken; `false` if there is no new one.
     mutating func measureDelay(at now: Moment) -> Bool {
-        probes.follow(transfer.direction == .upstream ? plan.upstream.arrived : plan.downstream.arrived, at: now)
+        probes.note(transfer.direction == .upstream ? plan.upstream.arrived : plan.downstream.arrived, at: now)
     }
 
     /// The delays of the measured bytes that the link has delivered since the last call.
@@ -79,13 +81,17 @@ struct ConnectionRun {
     /// The bytes passed, and when the last of them did.
     private var passed: (bytes: Int64, moment: Moment)
 
-    /// - Parameter faults: the faults of the whole plan.
+    /// - Parameters:
+    ///   - faults: the faults of the whole plan.
+    ///   - held: the bytes of the file that have arrived.
+    ///   - repeated: how many of them are transferred again.
     init(
         _ plan: consuming ConnectionPlan,
         of faults: [Fault],
         _ transfer: Transfer,
         _ client: ClientModel,
-        held: Int64
+        held: Int64,
+        repeated: Int64
     ) {
         plan.upstream.simplify()
         plan.downstream.simplify()
@@ -97,7 +103,8 @@ struct ConnectionRun {
         self.client = client
         self.transfer = transfer
         self.held = held
-        let rest = transfer.bytes.bytes - held
+        first = held - repeated
+        let rest = transfer.bytes.bytes - first
         requestTotal = client.requestBytes + (transfer.direction == .upstream ? rest : 0)
         answerTotal = client.headBytes + (transfer.direction == .downstream ? rest : 0)
         request = requestTotal
@@ -120,14 +127,17 @@ struct ConnectionRun {
     var fileBytes: Int64 {
         switch transfer.direction {
         case .downstream where substitute != nil: held
-        case .downstream: held + arrived(plan.downstream, behind: client.headBytes)
-        case .upstream: held + arrived(plan.upstream, behind: client.requestBytes)
+        case .downstream: max(held, first + arrived(plan.downstream, behind: client.headBytes))
+        case .upstream: first + arrived(plan.upstream, behind: client.requestBytes)
         }
     }
 
+    /// The bytes of the response's body that have arrived, including repeated ones.
+    var bodyBytes: Int64 { substitute == nil ? arrived(plan.downstream, behind: client.headBytes) : 0 }
+
     /// The bytes that the receiver counts to the file: no more than announced, whatever was inserted.
     private func arrived(_ link: Link, behind head: Int64) -> Int64 {
-        min(max(0, link.delivered - head), transfer.bytes.bytes - held)
+        min(max(0, link.delivered - head), transfer.bytes.bytes - first)
     }
 
     mutating func step(at now: Moment) -> Step {
@@ -200,8 +210,8 @@ struct ConnectionRun {
             request: 1,
             method: isDownload ? "GET" : "PUT",
             target: "/",
-            fields: isDownload && held > 0 ? [Message.Field(name: "Range", value: "bytes=\(held)-")] : [],
-            resourceStart: isDownload ? 0 : held
+            fields: isDownload && held > 0 ? [Message.Field(name: "Range", value: "bytes=\(first)-")] : [],
+            resourceStart: isDownload ? 0 : first
         )
     }
 
@@ -216,7 +226,7 @@ struct ConnectionRun {
         var message = message
         let isDownload = transfer.direction == .downstream
         message.status = isDownload && held > 0 ? 206 : 200
-        message.resourceStart = isDownload ? held : nil
+        message.resourceStart = isDownload ? first : nil
         plan.downstream.note(.message(message, at: 0))
         plan.downstream.note(.body(offset: 0, at: client.headBytes, count: answerTotal - client.headBytes))
         plan.downstream.note(.end(at: answerTotal))

@@ -18,7 +18,7 @@ struct DelayProbes {
     private var passed: Int64 = 0
 
     /// Follows the last of `arrived` bytes, which the link took at `now`; returns whether it does.
-    mutating func follow(_ arrived: Int64, at now: Moment) -> Bool {
+    mutating func note(_ arrived: Int64, at now: Moment) -> Bool {
         let known = max(passed, probes.last?.offset ?? 0)
         guard arrived > known, probes.count < DelayProbes.limit else { return false }
         probes.append(Probe(first: known + 1, offset: arrived, taken: now))

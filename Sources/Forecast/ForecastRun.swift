@@ -40,6 +40,10 @@ struct ForecastRun {
     /// The calls to links after which their cost is counted: 32, because looking for it has a cost of its own.
     private static let uncountedQuestions = 32
     private var opened = Moment.zero
+    /// The bytes of the last body that began, including repeated ones.
+    private var lastBodyBytes: Int64 = 0
+    /// Whether the last body that began repeated the received bytes and ended there: the next one starts behind them.
+    private var endIsRepeated = false
     private var lastArrival: Moment
     /// When the links were due; bytes that a late call finds have arrived since.
     private var due: Moment
@@ -100,6 +104,7 @@ struct ForecastRun {
         guard isAdmitted() else { return }
         refusing = nil
         let held = forecast.bytes
+        let repeated = endIsRepeated ? 0 : min(held, client.overlapLimit, lastBodyBytes / 2)
         opened = now
         due = now
         steps += cost.acceptance
@@ -108,12 +113,21 @@ struct ForecastRun {
             of: plan.faults,
             transfer,
             client,
-            held: held
+            held: held,
+            repeated: repeated
         )
         lead = min(ForecastRun.longestLead, run.delaySpread)
         let ordinal = run.ordinal
         forecast.note(.opened(connection: ordinal, offset: held), at: now)
-        let loss = follow(&run)
+        let loss = advance(&run)
+        if transfer.direction == .downstream, run.bodyBytes > 0 {
+            lastBodyBytes = run.bodyBytes
+            if forecast.bytes > held {
+                endIsRepeated = false
+            } else if run.bodyBytes == repeated {
+                endIsRepeated = true
+            }
+        }
         run.close()
         if let loss { forecast.note(.lost(connection: ordinal, offset: forecast.bytes, loss), at: now) }
     }
@@ -153,7 +167,7 @@ struct ForecastRun {
     }
 
     /// Runs a connection until it is lost; `nil` if the file is complete or the time is over.
-    private mutating func follow(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
+    private mutating func advance(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
         var change = plan.nextChange(after: now)
         var counted = (questions: 0, work: 0)
         defer { count(&run, &counted) }

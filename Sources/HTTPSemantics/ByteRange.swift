@@ -18,18 +18,7 @@ public struct ByteRangeRequest: Hashable, Sendable {
     public init?(_ headerValue: String) {
         var scanner = FieldScanner(headerValue)
         guard scanner.skipIgnoringCase("bytes=") else { return nil }
-        var specifiers: [ByteRangeSpecifier] = []
-        scanner.skipWhitespace()
-        while !scanner.isAtEnd {
-            if !scanner.skip(",") {
-                guard let specifier = ByteRangeSpecifier(&scanner) else { return nil }
-                specifiers.append(specifier)
-                scanner.skipWhitespace()
-                guard scanner.isAtEnd || scanner.skip(",") else { return nil }
-            }
-            scanner.skipWhitespace()
-        }
-        guard !specifiers.isEmpty else { return nil }
+        guard let specifiers = scanner.list(of: { ByteRangeSpecifier(&$0) }) else { return nil }
         self.specifiers = specifiers
     }
 

@@ -11,7 +11,7 @@ public enum ContentLength {
         guard let first = bytes.firstIndex(where: { !isSpace($0) }), let last = bytes.lastIndex(where: { !isSpace($0) })
         else { return nil }
         let digits = value[first...last]
-        guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        guard digits.utf8.allSatisfy(\.isDigit) else { return nil }
         return Int64(digits)
     }
 }

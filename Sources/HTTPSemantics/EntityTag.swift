@@ -73,17 +73,7 @@ public enum EntityTagCondition: Hashable, Sendable {
             self = .any
             return
         }
-        var tags: [EntityTag] = []
-        while !scanner.isAtEnd {
-            if !scanner.skip(",") {
-                guard let tag = EntityTag(&scanner) else { return nil }
-                tags.append(tag)
-                scanner.skipWhitespace()
-                guard scanner.isAtEnd || scanner.skip(",") else { return nil }
-            }
-            scanner.skipWhitespace()
-        }
-        guard !tags.isEmpty else { return nil }
+        guard let tags = scanner.list(of: { EntityTag(&$0) }) else { return nil }
         self = .oneOf(tags)
     }
 }

@@ -47,10 +47,26 @@ package struct FieldScanner {
 
     /// Consumes at least one digit as a number that saturates at `Int64.max`.
     package mutating func saturatingNumber() -> Int64? {
-        let prefix = rest.prefix { (48...57).contains($0) }
+        let prefix = rest.prefix(while: \.isDigit)
         guard !prefix.isEmpty else { return nil }
         rest = rest.dropFirst(prefix.count)
         return Int64(asciiDigits: prefix) ?? .max
+    }
+
+    /// Consumes a list to the end and returns its elements, at least one. Skips empty ones (RFC 9110, section 5.6.1.2).
+    mutating func list<Element>(of element: (inout FieldScanner) -> Element?) -> [Element]? {
+        var elements: [Element] = []
+        skipWhitespace()
+        while !isAtEnd {
+            if !skip(",") {
+                guard let next = element(&self) else { return nil }
+                elements.append(next)
+                skipWhitespace()
+                guard isAtEnd || skip(",") else { return nil }
+            }
+            skipWhitespace()
+        }
+        return elements.isEmpty ? nil : elements
     }
 
     /// Consumes bytes while `matches` holds, possibly none.
@@ -64,15 +80,7 @@ package struct FieldScanner {
 extension Int64 {
     /// Parses ASCII digits. `nil` for a non-digit, an empty collection, or a value above `Int64.max`.
     fileprivate init?(asciiDigits digits: some Collection<UInt8>) {
-        guard !digits.isEmpty else { return nil }
-        var value: Int64 = 0
-        for digit in digits {
-            guard (48...57).contains(digit) else { return nil }
-            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overflowed) = product.addingReportingOverflow(Int64(digit - 48))
-            guard !overflow, !overflowed else { return nil }
-            value = sum
-        }
-        self = value
+        guard digits.allSatisfy(\.isDigit) else { return nil }
+        self.init(String(decoding: digits, as: UTF8.self))
     }
 }

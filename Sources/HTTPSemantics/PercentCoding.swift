@@ -15,6 +15,17 @@ public enum PercentCoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
+    /// Percent-encodes every byte but ASCII letters, digits and those in `kept`.
+    package static func encoded(_ text: some StringProtocol, keeping kept: String) -> String {
+        text.utf8.reduce(into: "") { encoded, byte in
+            if byte.isLetter || byte.isDigit || kept.utf8.contains(byte) {
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+    }
+
     private static func digit(_ byte: UInt8?) -> UInt8? {
         switch byte {
         case .some(let byte) where (0x30...0x39).contains(byte): byte - 0x30

@@ -5,7 +5,7 @@ public enum RetryAfter {
     /// Returns `nil` when the value is neither. A past date is a delay of zero; a number too large for `Int64`
     /// saturates.
     public static func delay(_ headerValue: String, now: Int64) -> Duration? {
-        if !headerValue.isEmpty, headerValue.utf8.allSatisfy({ (48...57).contains($0) }) {
+        if !headerValue.isEmpty, headerValue.utf8.allSatisfy(\.isDigit) {
             return .seconds(Int64(headerValue) ?? .max)
         }
         guard let date = HTTPDate(headerValue) else { return nil }

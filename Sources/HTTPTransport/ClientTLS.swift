@@ -17,14 +17,16 @@ public protocol ClientTLS: Sendable {
         offersHTTP2: Bool
     ) throws -> EventLoopFuture<HTTPProtocol>
 
-    /// Starts HTTP/2 (RFC 9113) on a connection that negotiated it, and opens a stream. Called on the connection's loop as
-    /// soon as the handshake is complete.
+    /// Opens a stream on a connection that negotiated HTTP/2 (RFC 9113), on its loop: the first as soon as the handshake is
+    /// complete, others once the one before has closed.
     ///
-    /// - Parameter initialize: adds handlers to the stream, after one that converts to `HTTPRequestPart` and
-    ///   `HTTPResponsePart`.
-    /// - Returns: the stream. The connection closes with it.
+    /// - Parameters:
+    ///   - isLast: Whether the connection closes with the stream.
+    ///   - initialize: adds handlers to the stream, after one that converts to `HTTPRequestPart` and `HTTPResponsePart`.
+    /// - Returns: the stream.
     func openStream(
         on connection: any Channel,
+        isLast: Bool,
         _ initialize: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<any Channel>
 }

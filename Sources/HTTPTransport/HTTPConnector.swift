@@ -37,8 +37,8 @@ public struct HTTPConnector: Sendable {
         self.readLength = readLength
     }
 
-    /// Connects to a server, by a name or an address without brackets, and adds the handler from `makeHandler` at the end of the request's channel. Nothing
-    /// of a response is read before the handler calls `read`. Cancellation doesn't wait for the timeout.
+    /// Connects to a server, by a name or an address without brackets, and adds the handlers from `makeHandlers` at the end of the request's channel. Nothing
+    /// of a response is read before a handler calls `read`. Cancellation doesn't wait for the timeout.
     ///
     /// - Throws: a `TLSFailure`, an `HTTPProxyFailure`, an error of NIO, a `TLSSettingsProblem`, or
     ///   `CancellationError`.
@@ -47,7 +47,8 @@ public struct HTTPConnector: Sendable {
         port: Int,
         isSecure: Bool,
         through proxy: HTTPProxy? = nil,
-        _ makeHandler: @escaping @Sendable () -> any ChannelHandler
+        keeps: Bool = false,
+        _ makeHandlers: @escaping @Sendable () -> [any ChannelHandler]
     ) async throws -> HTTPConnection {
         let deadline = NIODeadline.now() + timeout
         let connecting = ClientBootstrap(group: group)
@@ -57,7 +58,7 @@ public struct HTTPConnector: Sendable {
             .channelOption(.maxMessagesPerRead, value: readsPerEvent)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if !isSecure { try configureHTTP1(on: channel, makeHandler()) }
+                    if !isSecure { try configureHTTP1(on: channel, makeHandlers()) }
                 }
             }
             .connect(host: proxy?.host ?? host, port: proxy?.port ?? port)
@@ -66,7 +67,7 @@ public struct HTTPConnector: Sendable {
                     let connection = HTTPConnection(channel: channel, negotiated: .http1, forwardingProxy: proxy)
                     return channel.eventLoop.makeSucceededFuture(connection)
                 }
-                return secure(channel, host, port, through: proxy, until: deadline, makeHandler)
+                return secure(channel, host, port, through: proxy, until: deadline, keeps, makeHandlers)
             }
         let promise = connecting.eventLoop.makePromise(of: HTTPConnection.self)
         connecting.cascade(to: promise)
@@ -80,13 +81,14 @@ public struct HTTPConnector: Sendable {
 
     /// Opens a tunnel if there is a proxy and performs the TLS handshake on a connected channel. Closes the channel on
     /// failure.
-    private func secure(
+    func secure(
         _ channel: any Channel,
         _ host: String,
         _ port: Int,
         through proxy: HTTPProxy?,
         until deadline: NIODeadline,
-        _ makeHandler: @escaping @Sendable () -> any ChannelHandler
+        _ keeps: Bool,
+        _ makeHandlers: @escaping @Sendable () -> [any ChannelHandler]
     ) -> EventLoopFuture<HTTPConnection> {
         channel.eventLoop.flatSubmit {
             let timer = channel.eventLoop.scheduleTask(deadline: deadline) {
@@ -109,16 +111,16 @@ public struct HTTPConnector: Sendable {
                 switch agreed {
                 case .http1:
                     return channel.eventLoop.makeCompletedFuture {
-                        try configureHTTP1(on: channel, makeHandler())
+                        try configureHTTP1(on: channel, makeHandlers())
                         return HTTPConnection(channel: channel, negotiated: .http1)
                     }
                 case .http2:
                     readAtLength(on: channel)
                     guard let tls else { preconditionFailure("TLS negotiated HTTP/2") }
-                    return tls.openStream(on: channel) { stream in
-                        try stream.pipeline.syncOperations.addHandler(makeHandler())
+                    return tls.openStream(on: channel, isLast: !keeps) { stream in
+                        try stream.pipeline.syncOperations.addHandlers(makeHandlers())
                     }
-                    .map { HTTPConnection(channel: $0, negotiated: .http2) }
+                    .map { HTTPConnection(channel: $0, negotiated: .http2, tls: tls) }
                 }
             }
             negotiated.whenComplete { result in
@@ -130,12 +132,12 @@ public struct HTTPConnector: Sendable {
     }
 
     /// Adds the HTTP/1.1 codec to a connection.
-    private func configureHTTP1(on channel: any Channel, _ handler: any ChannelHandler) throws {
+    private func configureHTTP1(on channel: any Channel, _ handlers: [any ChannelHandler]) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(HTTPRequestEncoder())
         try pipeline.addHandler(ByteToMessageHandler(Self.makeDecoder()))
         try pipeline.addHandler(HTTP1ToHTTPClientCodec())
-        try pipeline.addHandler(handler)
+        try pipeline.addHandlers(handlers)
     }
 
     /// A decoder that takes a field line of 16 KiB at most, and 128 of them in a header or trailer section of 64 KiB.

@@ -14,13 +14,16 @@ public struct JournalHeader: Sendable {
         /// The proxy's clock when the journal began, in milliseconds; negative before the clock's start, `nil` if the
         /// clock starts with the proxy.
         public var clock: Int64?
+        /// Whether its clients speak TLS.
+        public var clientsUseTLS: Bool
 
         /// Makes an entry.
-        public init(name: String, seed: UInt64, upstream: String, clock: Int64? = nil) {
+        public init(name: String, seed: UInt64, upstream: String, clock: Int64? = nil, clientsUseTLS: Bool = false) {
             self.name = name
             self.seed = seed
             self.upstream = upstream
             self.clock = clock
+            self.clientsUseTLS = clientsUseTLS
         }
 
         /// The clock start that puts a proxy at this entry's time `now`; `nil` if the clock starts with the proxy.
@@ -80,8 +83,9 @@ public struct JournalHeader: Sendable {
         let proxies = proxies.map { proxy in
             JSONText.object(
                 (proxy.clock.map { [("clock", .signed($0))] } ?? []) + [
-                    ("name", .text(proxy.name)), ("seed", .number(proxy.seed)), ("upstream", .text(proxy.upstream)),
-                ]
+                    ("name", .text(proxy.name)), ("seed", .number(proxy.seed)),
+                ] + (proxy.clientsUseTLS ? [("tls", .text("clients"))] : [])
+                    + [("upstream", .text(proxy.upstream))]
             )
         }
         let traces = traces.map { JSONText.object([("digest", .text($0.digest)), ("file", .text($0.file))]) }

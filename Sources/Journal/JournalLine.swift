@@ -11,6 +11,11 @@ package enum JournalLine: Sendable {
     indirect case profile(Profile, digest: String, generation: Int, Moment)
     /// Lines that came faster than they could be written.
     case lost(Int, Moment)
+    /// The TLS of a client, without a fault.
+    case tls(proxy: String, connection: UInt64, what: String, why: String, Moment)
+
+    /// A connect of a supervised program.
+    case connect(ConnectRecord)
 
     /// The line as JSON, without its end; its keys are in alphabetical order. `time` says the time of a moment in UTC.
     package func text(_ time: (Moment) -> String) -> String {
@@ -32,6 +37,20 @@ package enum JournalLine: Sendable {
                 [
                     ("event", .text("omitted")), ("lines", .signed(Int64(count))),
                     ("time", .text(time(moment))),
+                ]
+            case .tls(let proxy, let connection, let what, let why, let moment):
+                [
+                    ("connection", .number(connection)), ("event", .text("tls")), ("proxy", .text(proxy)),
+                    ("side", .text("client")), ("time", .text(time(moment))), ("what", .text(what)),
+                    ("why", .text(why)),
+                ]
+            case .connect(let record):
+                [
+                    ("blocks", .flag(record.blocks)), ("connection", record.connection.map(JSONText.number)),
+                    ("event", .text("connect")), ("number", record.number.map(JSONText.number)),
+                    ("outcome", .text(record.outcome)), ("pid", .signed(Int64(record.process))),
+                    ("program", record.program.map(JSONText.text)), ("proxy", .text(record.proxy)),
+                    ("target", .text(record.target)), ("time", .text(time(record.moment))),
                 ]
             }
         return JSONText.object(members.compactMap { key, value in value.map { (key, $0) } }).compact.visibleJSON

@@ -23,6 +23,10 @@ struct JournalLineReader {
         case event(RecordedFaultEvent, time: String?)
         /// So many lines were left out here.
         case omitted(Int64)
+        /// The target of a connection.
+        case target(RecordedTarget, proxy: String, connection: UInt64)
+        /// Something without a fault.
+        case notice
     }
 
     /// What the object of a line says.
@@ -34,6 +38,10 @@ struct JournalLineReader {
                     + "struck again",
                 remedy: "take the journal of a run whose profile stays the same"
             )
+        case "tls":
+            return .notice
+        case "connect":
+            return try target(node)
         case "omitted":
             if let count = try node.integer("lines"), count > 0 { return .omitted(count) }
         default: break
@@ -54,6 +62,21 @@ struct JournalLineReader {
         }
         try check(event)
         return .event(event, time: try node.text("time"))
+    }
+
+    private func target(_ node: JSONNode) throws(JournalProblem) -> Meaning {
+        let (proxy, text) = (try node.required("proxy"), try node.required("target"))
+        // A connect that wasn't accepted has no numbers, and no faults of its own.
+        guard let connection = try node.integer("connection"), let number = try node.integer("number") else {
+            return .notice
+        }
+        guard connection > 0, number > 0, number <= ProfileLimits.connectionNumber else {
+            throw JournalProblem(what: "connections count from 1")
+        }
+        guard let host = try? HostPattern(parsing: text) else {
+            throw JournalProblem(what: "\(text.quoted) is no target: an address with a port")
+        }
+        return .target(RecordedTarget(host: host, number: UInt64(number)), proxy: proxy, connection: UInt64(connection))
     }
 
     private func check(_ event: RecordedFaultEvent) throws(JournalProblem) {

@@ -38,7 +38,7 @@ public struct JournalQuota: Sendable {
     public init() {}
 
     /// Whether an entry is taken, and what was dropped in the previous second if that is over.
-    public mutating func take(_ entry: JournalEntry) -> (isTaken: Bool, omissions: [Omission]) {
+    public mutating func admit(_ entry: JournalEntry) -> (isTaken: Bool, omissions: [Omission]) {
         var ended: [Omission] = []
         let second = entry.moment.nanoseconds / 1_000_000_000
         // A late entry of the previous second counts in the current one.

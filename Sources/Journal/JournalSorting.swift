@@ -6,7 +6,7 @@ package struct JournalSorting {
     /// A line after the header.
     private struct Entry {
         let text: String
-        /// The fault that acted; `nil` for lines that count omitted ones.
+        /// The fault that acted; `nil` for lines without one.
         let event: RecordedFaultEvent?
     }
 
@@ -19,7 +19,7 @@ package struct JournalSorting {
     }
 
     /// The lines of a journal, and the number of a torn last line that is left out. Sorted, those between two lines about a
-    /// profile stay between them, and lines that count omitted ones follow the others.
+    /// profile stay between them, and lines without a fault follow the others.
     package func lines(of journal: JournalText) throws(JournalProblem) -> (lines: [String], torn: Int?) {
         var result = [text(journal.header, try journal.header.object())]
         var entries: [Entry] = []

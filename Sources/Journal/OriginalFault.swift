@@ -27,7 +27,7 @@ struct OriginalFault: Sendable {
         let (name, proxy) = (fault.name, event.proxy)
         let position = ReplayedPosition(
             at: ByteCount(offset),
-            base: event.base,
+            base: fault.kind.base == .wire ? .wire : event.base,
             longestInterval: longestInterval,
             drawnBit: {
                 Corrupt.drawnBit(

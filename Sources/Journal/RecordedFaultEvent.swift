@@ -19,6 +19,8 @@ public struct RecordedFaultEvent: Hashable, Sendable {
     public var request: Int64?
     /// The effect.
     public var what: String
+    /// The connection as one to its target; `nil` if a journal doesn't say it.
+    var target: RecordedTarget?
 
     /// Makes an event.
     public init(
@@ -42,13 +44,22 @@ public struct RecordedFaultEvent: Hashable, Sendable {
     }
 }
 
+/// A connection by its target, which a journal tells of supervised programs: the order of their connections differs from run to
+/// run.
+struct RecordedTarget: Hashable, Sendable {
+    /// The target's address, with its port.
+    let host: HostPattern
+    /// The number among the connections to it, from 1.
+    let number: UInt64
+}
+
 extension RecordedFaultEvent {
     /// All words of effects.
     public static let words = Set(
         ([
             .delays, .limits, .cuts(.close), .cuts(.reset), .cuts(.silence), .stalls, .loses, .connectsLate, .silences,
             .resets, .refuses, .corrupts, .truncates, .inserts, .slices, .answers, .drops, .isNoHTTP(.notHTTP), .hangs,
-            .closesLate, .discards,
+            .closesLate, .discards, .presents, .alerts, .negotiates,
         ] as [FaultEvent.Effect]).map(\.word)
     )
 }

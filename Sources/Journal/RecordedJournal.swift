@@ -45,6 +45,7 @@ package struct RecordedJournal {
             let reader = JournalLineReader(header)
             let (nodes, torn) = try text.objects()
             var (events, times, omitted) = ([RecordedFaultEvent](), [String?](), Int64(0))
+            var targets: [String: [UInt64: RecordedTarget]] = [:]
             for (line, node) in nodes {
                 do throws(JournalProblem) {
                     switch try reader.meaning(of: node) {
@@ -52,10 +53,17 @@ package struct RecordedJournal {
                         events.append(event)
                         times.append(time)
                     case .omitted(let count): omitted = omitted.addingReportingOverflow(count).partialValue
+                    case .target(let target, let proxy, let connection):
+                        targets[proxy, default: [:]][connection] = target
+                    case .notice: break
                     }
                 } catch {
                     throw error.at(line.number)
                 }
+            }
+            // The line about a connect may come behind those of its faults.
+            for index in events.indices {
+                events[index].target = events[index].connection.flatMap { targets[events[index].proxy]?[$0] }
             }
             (self.events, self.times, self.torn, self.omitted) = (events, times, torn, omitted)
         } catch {
@@ -103,8 +111,10 @@ package struct RecordedJournal {
                 throw JournalProblem(what: "a proxy of the header has no “seed”", remedy: again)
             }
             let (name, upstream) = (try node.required("name"), try node.required("upstream"))
-            let clock = try node.integer("clock")
-            proxies.append(JournalHeader.ProxyEntry(name: name, seed: seed, upstream: upstream, clock: clock))
+            var proxy = JournalHeader.ProxyEntry(name: name, seed: seed, upstream: upstream)
+            proxy.clock = try node.integer("clock")
+            proxy.clientsUseTLS = try node.text("tls") != nil
+            proxies.append(proxy)
         }
         guard !proxies.isEmpty else {
             throw JournalProblem(what: "the header has no proxy (“proxies” is empty)", remedy: again)

@@ -96,13 +96,15 @@ public struct ReplayPlan: Sendable {
                 let kind = origin.kind(of: event, seed: seed), let connection = event.connection,
                 let direction = event.direction
             else { return nil }
+            var condition = Condition(connections: .range(connection...connection), http: origin.messages(of: event))
+            if let target = event.target {
+                condition.connections = .perTarget(.range(target.number...target.number))
+                condition.hosts = [target.host]
+            }
             return Fault(
                 name: event.fault,
                 stream: direction == .upstream ? .upstream : .downstream,
-                condition: Condition(
-                    connections: .range(connection...connection),
-                    http: origin.messages(of: event)
-                ),
+                condition: condition,
                 kind: kind
             )
         }
@@ -114,11 +116,18 @@ public struct ReplayPlan: Sendable {
     private static func namedApart(_ faults: [Fault], from taken: Set<String>) -> [Fault] {
         var taken = taken
         return faults.map { fault in
-            guard case .range(let range) = fault.condition.connections else { return fault }
+            let place: String
+            switch fault.condition.connections {
+            case .range(let range): place = "\(range.lowerBound)"
+            case .perTarget(.range(let range)):
+                place = "\(range.lowerBound) to \(fault.condition.hosts.map(\.text).joined())"
+            case .all, .every, .perTarget: return fault
+            }
             var fault = fault
+            let length = max(0, ProfileLimits.nameLength - 40 - place.count)
             // Names have a limit in scalars; the number keeps shortened ones apart.
-            var stem = String(String.UnicodeScalarView(fault.name.unicodeScalars.prefix(ProfileLimits.nameLength - 40)))
-            stem += " of connection \(range.lowerBound)"
+            var stem = String(String.UnicodeScalarView(fault.name.unicodeScalars.prefix(length)))
+            stem += " of connection \(place)"
             var name = stem
             var number = 1
             while !taken.insert(name).inserted {

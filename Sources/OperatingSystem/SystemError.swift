@@ -25,8 +25,11 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package static func last(_ call: String) -> SystemError { SystemError(call: call, code: errno) }
 
-    /// For example "Address already in use (bind, errno 98)"; the codes of getaddrinfo(3), below 0, are no errno.
-    public var description: String { "\(reason) (\(call), \(code < 0 ? "error" : "errno") \(code))" }
+    /// For example "Address already in use (bind, errno 98)"; the codes of getaddrinfo(3), below 0, are no errno, and a
+    /// library without codes has 0.
+    public var description: String {
+        code == 0 ? "\(reason) (\(call))" : "\(reason) (\(call), \(code < 0 ? "error" : "errno") \(code))"
+    }
 
     /// The code of a time-out (ETIMEDOUT).
     public static let timedOut = ETIMEDOUT
@@ -36,6 +39,12 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The code for too many open files (EMFILE).
     public static let outOfDescriptors = EMFILE
+
+    /// The code of a connection that the peer has reset.
+    public static let connectionReset = ECONNRESET
+
+    /// The code of a send to a peer that is gone.
+    public static let brokenPipe = EPIPE
 
     /// Whether the event loop has been stopped.
     public var isStopped: Bool { code == ECANCELED }

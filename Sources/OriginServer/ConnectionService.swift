@@ -1,6 +1,7 @@
 import HTTPTransport
 import NIOCore
 import NIOHTTP1
+import ResumableUploads
 
 /// Serves the requests of one connection.
 struct ConnectionService: Sendable {
@@ -51,9 +52,8 @@ struct ConnectionService: Sendable {
     private func serve(on channel: any Channel, _ progress: RequestProgress) throws {
         let pipeline = channel.pipeline.syncOperations
         if let uploads {
-            let configuration = responder.configuration
-            let handler = UploadHandler(uploads, configuration, progress)
-            try pipeline.addHandler(handler)
+            let host = OriginUploads(uploads: uploads, server: responder.configuration, progress: progress)
+            try pipeline.addHandler(ResumableUploadHandler(host: host))
         }
         try pipeline.addHandler(
             RequestHandler(

@@ -109,8 +109,6 @@ final class HTTP1Adapter: ChannelDuplexHandler {
 }
 
 extension HTTPField.Name {
-    /// `Expect` (RFC 9110, section 10.1.1).
-    static let expect = registered("Expect")
     /// `Host` (RFC 9110, section 7.2).
     static let host = registered("Host")
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPSemantics
 import HTTPTransport
 import NIOCore
@@ -49,7 +50,7 @@ public struct OriginConfiguration: Sendable {
         host: String = "127.0.0.1",
         port: Int = 0,
         limits: OriginLimits = OriginLimits(),
-        now: @escaping @Sendable () -> HTTPDate = SystemClock.now,
+        now: @escaping @Sendable () -> HTTPDate = { HTTPDate(secondsSinceEpoch: Int64(Date().timeIntervalSince1970)) },
         onRequest: (@Sendable (RequestRecord) -> Void)? = nil,
         uploads: Uploads? = nil
     ) {

@@ -2,6 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
+import ResumableUploads
 
 /// Fires an event for arriving bytes before they are decoded.
 final class ByteArrivalHandler: ChannelInboundHandler {
@@ -97,7 +98,7 @@ final class RequestHandler: ChannelDuplexHandler {
         if event is ByteArrivalHandler.Event {
             state.bytesArrived(at: context.eventLoop.now)
             perform(.nothing, context)
-        } else if let event = event as? UploadHandler.Delegation {
+        } else if let event = event as? UploadHandlerEvent {
             switch event {
             case .delegated: state.requestDelegated()
             case .received: _ = state.requestEnded(at: context.eventLoop.now)

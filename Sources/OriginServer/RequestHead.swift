@@ -1,4 +1,6 @@
+import HTTPSemantics
 import HTTPTypes
+import ResumableUploads
 
 /// A parsed and validated request head.
 struct RequestHead: Sendable {
@@ -67,7 +69,9 @@ struct RequestHead: Sendable {
         guard Set(hosts).count == 1 || hosts.isEmpty && traits.isHTTP10 else {
             return .invalid("A request needs exactly one host.")
         }
-        guard hosts.allSatisfy({ $0.utf8.allSatisfy(isAllowedInHost) }) else {
+        // The characters of `uri-host [ ":" port ]` (RFC 3986, section 3.2.2).
+        let punctuation = "-._~%!$&'()*+,;=[]:".utf8
+        guard hosts.allSatisfy({ $0.utf8.allSatisfy { $0.isLetter || $0.isDigit || punctuation.contains($0) } }) else {
             return .invalid("The Host field is not a host.")
         }
         guard RequestLine.registeredMethods.contains(request.method.rawValue) else { return .notImplemented }
@@ -81,33 +85,5 @@ struct RequestHead: Sendable {
         default:
             return .notAllowed
         }
-    }
-
-    /// The characters of `uri-host [ ":" port ]` (RFC 3986, section 3.2.2).
-    private static func isAllowedInHost(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default:
-            "-._~%!$&'()*+,;=[]:".utf8.contains(byte)
-        }
-    }
-}
-
-extension HTTPRequest {
-    /// Whether the client waits for a 100 response before it sends content (RFC 9110, section 10.1.1).
-    var awaitsContinue: Bool {
-        headerFields[values: .expect].contains { value in
-            value.split(separator: ",").contains { $0.trimmingWhitespace.lowercased() == "100-continue" }
-        }
-    }
-}
-
-extension Substring {
-    fileprivate var trimmingWhitespace: Substring {
-        var text = drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
     }
 }

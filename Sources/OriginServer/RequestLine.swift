@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// A parser of the request line (RFC 9112, section 3), which runs before the HTTP decoder.
 ///
 /// The decoder reports the same error for an overlong target, an unknown method and an unknown version. This server
@@ -40,7 +42,7 @@ struct RequestLine {
     }
 
     /// Consumes the next byte.
-    mutating func take(_ byte: UInt8) -> Verdict {
+    mutating func receive(_ byte: UInt8) -> Verdict {
         if byte == UInt8(ascii: "\n") {
             if method.isEmpty {
                 // Empty lines before a request are ignored (section 2.2).
@@ -56,25 +58,25 @@ struct RequestLine {
             return .incomplete
         }
         switch part {
-        case .method: return takeOfMethod(byte)
-        case .target: return takeOfTarget(byte)
+        case .method: return receiveMethod(byte)
+        case .target: return receiveTarget(byte)
         case .version:
             version.append(byte)
             return version.count > Self.versionPrefix.count + 3 ? .rejected(.malformed) : .incomplete
         }
     }
 
-    private mutating func takeOfMethod(_ byte: UInt8) -> Verdict {
+    private mutating func receiveMethod(_ byte: UInt8) -> Verdict {
         if byte == UInt8(ascii: " "), !method.isEmpty {
             part = .target
             return .incomplete
         }
-        guard Self.isTokenByte(byte) else { return .rejected(.malformed) }
+        guard byte.isOfToken else { return .rejected(.malformed) }
         method.append(byte)
         return method.count > Self.maximumMethodLength ? .rejected(.methodUnknown) : .incomplete
     }
 
-    private mutating func takeOfTarget(_ byte: UInt8) -> Verdict {
+    private mutating func receiveTarget(_ byte: UInt8) -> Verdict {
         if byte == UInt8(ascii: " ") {
             // Several spaces count as one (section 3).
             if !target.isEmpty { part = .version }
@@ -88,28 +90,14 @@ struct RequestLine {
     /// The verdict on the line without its end.
     private func complete() -> Verdict {
         guard version.count == Self.versionPrefix.count + 3, version.starts(with: Self.versionPrefix),
-            let major = Self.digit(version[5]), version[6] == UInt8(ascii: "."), let minor = Self.digit(version[7])
+            version[5].isDigit, version[6] == UInt8(ascii: "."), version[7].isDigit
         else { return .rejected(.malformed) }
-        guard major == 1 else { return .rejected(.versionNotSupported) }
+        guard version[5] == UInt8(ascii: "1") else { return .rejected(.versionNotSupported) }
         let method = String(decoding: self.method, as: UTF8.self)
         let decoded = Self.decodedMethods.contains(method) ? method : "POST"
         // A later minor version is handled as the latest known one (RFC 9110, section 2.5).
-        let line = Array("\(decoded) ".utf8) + target + Array(" HTTP/1.\(min(minor, 1))\r\n".utf8)
+        let line =
+            Array("\(decoded) ".utf8) + target + Array(" HTTP/1.\(version[7] == UInt8(ascii: "0") ? 0 : 1)\r\n".utf8)
         return .complete(method: method, decoded: line)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) ? byte - UInt8(ascii: "0") : nil
-    }
-
-    /// Whether a byte may stand in a token (RFC 9110, section 5.6.2).
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default:
-            "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 }

@@ -62,7 +62,7 @@ final class RequestLineHandler: ChannelInboundHandler {
 
     private func read(_ line: inout RequestLine, _ bytes: inout ByteBuffer, _ context: ChannelHandlerContext) {
         while let byte: UInt8 = bytes.readInteger() {
-            switch line.take(byte) {
+            switch line.receive(byte) {
             case .incomplete: continue
             case .complete(let method, let decoded):
                 progress.method = method

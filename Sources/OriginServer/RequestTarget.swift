@@ -20,19 +20,11 @@ enum RequestTarget: Hashable {
     /// Unservable, after decoding: an empty component, `.` and `..`, a slash or backslash within a component, and
     /// hidden names (`isHidden`). Malformed: a NUL, invalid percent-encoding, and bytes that aren't UTF-8.
     init(_ target: String) {
-        guard target.utf8.count <= Self.maximumLength, !target.utf8.contains(UInt8(ascii: "#")) else {
-            self = .malformed
+        guard target.utf8.count <= Self.maximumLength, !target.utf8.contains(UInt8(ascii: "#")), target != "*" else {
+            self = target == "*" ? .server : .malformed
             return
         }
-        if target == "*" {
-            self = .server
-            return
-        }
-        guard let path = Self.path(of: target) else {
-            self = .malformed
-            return
-        }
-        self = Self.components(of: path)
+        self = Self.path(of: target).map { Self.components(of: $0) } ?? .malformed
     }
 
     /// Whether a name is never served: hidden files, which start with a dot, and partial files of the transfer client.
@@ -44,8 +36,8 @@ enum RequestTarget: Hashable {
     ///
     /// It has no scheme or host. No component is empty, so it can't start with two slashes, which would name a host.
     static func folderReference(_ components: [String], query: String?) -> String {
-        let path = components.map { "/" + $0.percentEncoded("-._~!$&'()*+,;=:@") }.joined() + "/"
-        return path + (query.map { "?" + $0.percentEncoded("-._~!$&'()*+,;=:@/?%") } ?? "")
+        let path = components.map { "/" + PercentCoding.encoded($0, keeping: "-._~!$&'()*+,;=:@") }.joined() + "/"
+        return path + (query.map { "?" + PercentCoding.encoded($0, keeping: "-._~!$&'()*+,;=:@/?%") } ?? "")
     }
 
     /// The path of an origin-form or absolute-form target, as sent; `nil` for other forms.
@@ -73,21 +65,5 @@ enum RequestTarget: Hashable {
                 && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         }
         return servable ? .path(components: components, endsWithSlash: endsWithSlash) : .unservable
-    }
-}
-
-extension String {
-    /// Percent-encodes every byte except ASCII letters, digits and those in `kept`.
-    fileprivate func percentEncoded(_ kept: String) -> String {
-        var encoded = ""
-        for byte in utf8 {
-            let scalar = Unicode.Scalar(byte)
-            if scalar.isASCII, scalar.properties.isAlphabetic || (48...57).contains(byte) || kept.utf8.contains(byte) {
-                encoded.unicodeScalars.append(scalar)
-            } else {
-                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return encoded
     }
 }

@@ -81,8 +81,7 @@ struct ResponsePlan: Hashable, Sendable {
         case .unsatisfiable:
             let range = ContentRange.unsatisfied(total: file.size)
             var plan = message(.rangeNotSatisfiable, "The file has \(file.size) bytes.", now: now)
-            plan.fields[.contentRange] = range.headerValue
-            plan.fields[.acceptRanges] = "bytes"
+                .with(.contentRange, range.headerValue).with(.acceptRanges, "bytes")
             plan.range = range
             return plan
         }
@@ -104,9 +103,7 @@ struct ResponsePlan: Hashable, Sendable {
 
     /// The response to a method that isn't allowed (RFC 9110, section 15.5.6).
     static func methodNotAllowed(now: HTTPDate) -> ResponsePlan {
-        var plan = message(.methodNotAllowed, "Files can be read only.", now: now)
-        plan.fields[.allow] = allowedMethods
-        return plan
+        message(.methodNotAllowed, "Files can be read only.", now: now).with(.allow, allowedMethods)
     }
 
     /// The response to an unknown method (RFC 9110, section 9.1).
@@ -116,9 +113,7 @@ struct ResponsePlan: Hashable, Sendable {
 
     /// The redirect from a folder without a trailing slash (RFC 9110, section 15.4.2).
     static func redirection(to location: String, now: HTTPDate) -> ResponsePlan {
-        var plan = message(.movedPermanently, "The folder is at \(location)", now: now)
-        plan.fields[.location] = location
-        return plan
+        message(.movedPermanently, "The folder is at \(location)", now: now).with(.location, location)
     }
 
     /// The response to OPTIONS (RFC 9110, section 9.3.7).
@@ -129,8 +124,12 @@ struct ResponsePlan: Hashable, Sendable {
 
     /// The response to a connection beyond the limit.
     static func tooManyConnections(now: HTTPDate) -> ResponsePlan {
-        var plan = message(.serviceUnavailable, "Too many connections; try again later.", now: now)
-        plan.fields[.retryAfter] = "1"
+        message(.serviceUnavailable, "Too many connections; try again later.", now: now).with(.retryAfter, "1")
+    }
+
+    private func with(_ name: HTTPField.Name, _ value: String) -> ResponsePlan {
+        var plan = self
+        plan.fields[name] = value
         return plan
     }
 }

@@ -7,8 +7,12 @@ final class ServedFolder: Sendable {
 
     /// Opens a folder. Blocks.
     init(path: String) throws(OriginError) {
+        descriptor = try Self.openFolder(path)
+    }
+
+    static func openFolder(_ path: String) throws(OriginError) -> FileDescriptor {
         do {
-            descriptor = try FileDescriptor.open(FilePath(path), .readOnly, options: [.directory, .closeOnExec])
+            return try FileDescriptor.open(FilePath(path), .readOnly, options: [.directory, .closeOnExec])
         } catch {
             throw OriginError(openingFolder: path, error as? Errno ?? .ioError)
         }

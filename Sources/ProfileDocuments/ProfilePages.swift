@@ -1,6 +1,6 @@
 import FaultProfile
 
-/// The parts of pages that are made from the code: tables between two comments, and what is missing of kinds and profiles.
+/// The parts of pages that are made from the code: tables between two comments, and missing pages of kinds and rows of profiles.
 ///
 /// A part begins with a line `<!-- made by make docs: NAME -->` and ends with a line `<!-- end -->`.
 public enum ProfilePages {
@@ -16,14 +16,29 @@ public enum ProfilePages {
         }
     }
 
-    /// The page of profiles with its tables of keys and its list of limits as they are in the code, a section for every kind
-    /// and a row for every shipped profile.
+    /// The page of profiles with its tables of keys and its list of limits as they are in the code, and a row for every
+    /// shipped profile.
     public static func profiles(_ page: String, shipped: [ShippedProfile]) -> String {
-        var page = page
-        for kind in FaultKind.Name.allCases where !page.contains("\n### Kind `\(kind.rawValue)`\n") {
-            page = page.replacing("\n## Extending a profile\n", with: section(of: kind) + "\n## Extending a profile\n")
+        withRows(filled(page, tables), shipped)
+    }
+
+    /// The page that lists the kinds of faults.
+    public static func faults(_ page: String) -> String {
+        let rows = FaultKind.Name.allCases.map { kind in
+            "| [`\(kind.rawValue)`](faults/\(kind.rawValue).md) | \(kind.shape.summary) |"
         }
-        return withRows(filled(page, tables), shipped)
+        return filled(page, ["kinds of faults": (["| kind | |", "|---|---|"] + rows).joined(separator: "\n")])
+    }
+
+    /// The kinds of faults; each has a page of its name.
+    public static var kinds: [String] { FaultKind.Name.allCases.map(\.rawValue) }
+
+    /// The page of a kind, with its table of keys as it is in the code; a new page for a person to go on with where there is none.
+    public static func fault(_ kind: String, _ page: String?) -> String {
+        guard let kind = FaultKind.Name(rawValue: kind) else { return page ?? "" }
+        // A table links the page of profiles from a folder below it.
+        let parts = tables.mapValues { $0.replacing("](#", with: "](../profiles.md#") }
+        return filled(page ?? newPage(of: kind), parts)
     }
 
     /// The page with a row for each shipped profile; rows that are there stay as they are.
@@ -43,20 +58,22 @@ public enum ProfilePages {
         return lines.joined(separator: "\n")
     }
 
-    /// A section of a kind, for a person to go on with.
-    private static func section(of kind: FaultKind.Name) -> String {
+    private static func newPage(of kind: FaultKind.Name) -> String {
         """
-
-        ### Kind `\(kind.rawValue)`
+        # \(kind.rawValue.prefix(1).uppercased())\(kind.rawValue.dropFirst().replacing("-", with: " "))
 
         \(kind.shape.summary)
-
-        \(begin("keys of \(kind.rawValue)"))
-        \(end)
 
         ```json
         { "name": "\(kind.rawValue)", "faults": [ \(kind.example) ] }
         ```
+
+        ## Keys
+
+        \(begin("keys of \(kind.rawValue)"))
+        \(end)
+
+        ## On the wire
 
         """
     }

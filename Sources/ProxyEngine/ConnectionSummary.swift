@@ -57,7 +57,7 @@ extension Shard {
     /// The open connections with the lowest numbers, `limit` at most, in any order.
     func summaries(limit: Int) -> [ConnectionSummary] {
         let now = loop.now
-        let numbered = connections.filter { $0.ordinal > 0 }
+        let numbered = connections.filter { $0.ordinal > 0 && $0.layer != .content }
         guard numbered.count > limit else { return numbered.map { $0.summary(at: now) } }
         let first = numbered.sorted { $0.ordinal < $1.ordinal }.prefix(limit)
         return first.map { $0.summary(at: now) }

@@ -63,7 +63,7 @@ extension Proxy {
             if !isPosted { continuation.resume(returning: .failure(.stopped)) }
         }
         let change = try result.get()
-        follow(change)
+        apply(change)
         return change
     }
 

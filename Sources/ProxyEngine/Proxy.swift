@@ -9,7 +9,8 @@ import Units
 public final class Proxy: Sendable {
     /// The configuration that it was started with.
     public let configuration: ProxyConfiguration
-    /// The addresses that it listens on, at least one, with the port that was chosen for port 0: every address of the name.
+    /// The addresses that it listens on, with the port that was chosen for port 0: every address of the name. A private one
+    /// has none.
     public let addresses: [SocketAddress]
     /// The moment at which its clock, and with it the first phase, began or begins at first; see `clock` for its time now.
     public let started: Moment
@@ -51,7 +52,9 @@ public final class Proxy: Sendable {
         journal: @escaping @Sendable (JournalEntry) -> Void = { _ in },
         report: @escaping @Sendable (ProxyEvent) -> Void = { _ in }
     ) async throws(ProxyError) -> Proxy {
-        let listenAddresses = try await resolve(configuration.listen, for: configuration)
+        try checkTLS(of: configuration)
+        let listenAddresses =
+            configuration.isPrivate ? [] : try await resolve(configuration.listen, for: configuration)
         var upstreamAddresses: [SocketAddress] = []
         var failure: SystemError?
         switch configuration.destination {
@@ -89,6 +92,7 @@ public final class Proxy: Sendable {
             report(.upstreamUnresolved(endpoint, failure))
             context.awaitAddress()
         }
+        proxy.tellOfTLS(plan.faults.map(\.self))
         return proxy
     }
 
@@ -113,12 +117,21 @@ public final class Proxy: Sendable {
             if !isPosted { continuation.resume(returning: nil) }
         }
         guard let change else { throw .stopped }
-        follow(change)
+        apply(change)
+        let added = Set(change.added)
+        tellOfTLS(change.plan.faults.filter { added.contains($0.name) })
         return change
     }
 
+    /// Reports those of `faults` that want clients with TLS where they have none.
+    private func tellOfTLS(_ faults: [Fault]) {
+        guard !configuration.listen.usesTLS else { return }
+        let names = faults.filter { if case .tls = $0.kind { true } else { false } }.map(\.name)
+        if !names.isEmpty { context.tell(.clientsWithoutTLS(faults: names)) }
+    }
+
     /// Notes the plan that all loops follow now.
-    func follow(_ change: PlanChange) {
+    func apply(_ change: PlanChange) {
         current.withLock { if change.plan.generation > $0.generation { $0 = change.plan } }
     }
 
@@ -195,6 +208,16 @@ public final class Proxy: Sendable {
     /// The phase that runs at `moment`, if any.
     public func phase(at moment: Moment) -> Phase? {
         current.withLock { plan in plan.schedule.interval(at: moment).phase.map { plan.profile.phases[$0] } }
+    }
+
+    private static func checkTLS(of configuration: ProxyConfiguration) throws(ProxyError) {
+        let (listen, tls) = (configuration.listen, configuration.tls)
+        if listen.usesTLS {
+            if configuration.destination.policy != nil { throw .noTLSHere(listen) }
+            if tls.acceptor == nil { throw .withoutTLS(listen) }
+        }
+        guard let upstream = configuration.destination.upstream, upstream.usesTLS else { return }
+        if tls.connector == nil { throw .withoutTLS(upstream) }
     }
 
     private static func resolve(

@@ -48,10 +48,16 @@ public struct ProxyConfiguration: Sendable {
     /// off. By default `nil`: the start of the proxy.
     public var clockStart: Moment?
 
-    /// Gives another socket to a client whose target is connected, in place of a reply: the client is known by the address of
-    /// the socket that has named the target. One without another socket (`nil`) is reset. Called on any loop; it must not
-    /// block.
-    package var handover: (@Sendable (SocketAddress) -> DetachedSocket?)?
+    /// Whether it listens on no address, and admits clients of this process only.
+    package var isPrivate = false
+
+    /// The TLS of the sides that have it, see `Endpoint.usesTLS`.
+    public var tls = ProxyTLS()
+
+    /// Captures what passes; by default `nil`. Bytes are not spliced meanwhile.
+    public var capture: Capture?
+    /// Captures connections that begin while it has a capture, if `capture` is `nil`; by default `nil`.
+    public var captureSwitch: CaptureSwitch?
 
     /// Called for every resumption of a transfer, on any loop; it must not block. By default `nil`: HTTP is read for faults
     /// only.

@@ -11,6 +11,10 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     case cannotListen(Endpoint, SystemError)
     /// Connections would return to the first of these proxies, through the others in order.
     case forwardsToItself([String])
+    /// The address has TLS, and the configuration has none for it, see `ProxyConfiguration.tls`.
+    case withoutTLS(Endpoint)
+    /// Clients that name their targets, or a Unix-domain socket, can't have TLS.
+    case noTLSHere(Endpoint)
     /// The profile has no phase of the name, or never reaches it.
     case unknownPhase(String)
     /// The event loops or the proxy have been stopped.
@@ -36,6 +40,10 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
         case .forwardsToItself(let names):
             "the proxies \(names.map { "“\($0)”" }.joined(separator: ", ")) would forward to each other in a ring; "
                 + "give one of them the address of the server"
+        case .withoutTLS(let endpoint):
+            "\(endpoint): TLS isn't spoken here; leave “tls:” out, and it passes through as it is"
+        case .noTLSHere(let endpoint):
+            "\(endpoint): a forward proxy doesn't listen with TLS; leave “tls:” out"
         case .unknownPhase(let name):
             "the profile doesn't come to a phase “\(name)”; take the name of one of its phases"
         case .stopped:

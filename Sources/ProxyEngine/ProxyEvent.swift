@@ -31,6 +31,10 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     case cannotListenAgain(SystemError)
     /// A stream isn't HTTP/1, so faults of HTTP messages can't act on it. Reported once for each reason.
     case streamUnread(UnreadReason)
+    /// Faults of TLS can't act, because clients don't speak it with the proxy. Reported at the start, and when such come.
+    case clientsWithoutTLS(faults: [String])
+    /// Something has happened in the handshake of a client.
+    case tls(connection: UInt64, TLSEvent)
     /// The machine was too busy: a fault acted this late, by `Statistics.noticedLateness` or more.
     case late(Duration)
 
@@ -65,6 +69,10 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
             "can't listen again after the outage: \(error); trying again every 100 ms"
         case .streamUnread(let reason):
             reason.sentence
+        case .clientsWithoutTLS(let faults):
+            "faults of TLS can't act on clients without it (\(faults.joined(separator: ", "))): write --listen tls:HOST:PORT"
+        case .tls(let connection, let event):
+            "connection \(connection): \(event.sentence)"
         case .late(let lateness):
             "the machine is too busy to keep the times of the profile: \(lateness.nanoseconds / 1_000_000) ms late"
         }

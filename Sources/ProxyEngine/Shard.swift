@@ -14,6 +14,8 @@ final class Shard: LoopShutdownHandler {
     private(set) var connections: [Connection] = []
     /// The connections that an outage resets once the listener refuses clients; some may have ended since.
     private var awaitsRefusal: [Connection] = []
+    /// How many of the connections are those of the content of others.
+    private var contents = 0
     private var past = Statistics()
     /// The time of the last late run: whatever was due before it was late for the same reason.
     private var lastLate = Moment(nanoseconds: .min)
@@ -43,10 +45,13 @@ final class Shard: LoopShutdownHandler {
         watchesTransfers ? interest.withResumptions : interest
     }
 
-    /// Starts a connection for an accepted socket. `path` lists the proxies of this process that it has come through.
-    func adopt(_ detached: DetachedSocket, plan: ConnectionPlan, path: [Int]) {
-        guard !isClosed, let client = StreamSocket(detached, on: loop) else {
+    /// Starts a connection for an accepted socket, of another process or of a `local` client. `path` lists the proxies of this
+    /// process that it has come through.
+    func adopt(_ detached: DetachedSocket, of local: LocalClient? = nil, plan: ConnectionPlan, path: [Int]) {
+        let client = local == nil ? StreamSocket(detached, on: loop) : StreamSocket(closedOn: loop)
+        guard !isClosed, let client else {
             context.connectionEnded()
+            local?.end(.ended(reset: true))
             return
         }
         past.accepted += 1
@@ -54,15 +59,29 @@ final class Shard: LoopShutdownHandler {
             isRegistered = true
             loop.add(self)
         }
-        let connection = Connection(client, plan: plan, shard: self)
-        connection.shardIndex = Int32(connections.count)
+        let layer: FaultLayer? = plan.content.map { _ in .wire }
+        let connection = Connection(client, of: local, plan: plan, shard: self, layer: layer)
         if !path.isEmpty || context.loopDetection.keepsFlows.load(ordering: .relaxed) {
             connection.forwardingPath = ForwardingPath(path, to: context.route.id, in: context.registry)
         }
-        connections.append(connection)
+        let configuration = context.configuration
+        if let capture = configuration.capture ?? configuration.captureSwitch?.capture, capture.has(plan.ordinal) {
+            let own = ConnectionCapture(capture, self)
+            connection.capture = own
+            // That of a local client comes later.
+            if local == nil { own.accepted(client) }
+        }
+        add(connection)
         context.counters.noteChange()
         drainWatch.start()
         connection.start()
+    }
+
+    /// Adds a connection to the list.
+    func add(_ connection: Connection) {
+        connection.shardIndex = Int32(connections.count)
+        connections.append(connection)
+        if connection.layer == .content { contents += 1 }
     }
 
     /// Moves every connection to another generation of the plan, at its current position.
@@ -111,14 +130,14 @@ final class Shard: LoopShutdownHandler {
     func remove(_ connection: Connection) {
         // First, because the caller may hold no reference, see `LoopHandler`.
         loop.deferRelease(connection)
-        connection.addBytes(to: &past)
+        if connection.layer != .wire { connection.addBytes(to: &past) }
         let last = connections.removeLast()
         if last !== connection {
             connections[Int(connection.shardIndex)] = last
             last.shardIndex = connection.shardIndex
         }
         if connections.isEmpty { loop.giveBackPipes() }
-        context.connectionEnded()
+        if connection.layer == .content { contents -= 1 } else { context.connectionEnded() }
         context.counters.noteChange()
     }
 
@@ -181,9 +200,9 @@ final class Shard: LoopShutdownHandler {
 
     var statistics: Statistics {
         var total = past
-        total.open = connections.count
+        total.open = connections.count - contents
         for connection in connections {
-            connection.addBytes(to: &total)
+            if connection.layer != .wire { connection.addBytes(to: &total) }
             total.heldBytes += connection.heldBytes
             switch connection.reader.messages {
             case .awaited: total.joining += 1

@@ -20,7 +20,8 @@ extension JournalHeader {
                     name: configuration.name,
                     seed: configuration.seed,
                     upstream: "\(configuration.destination)",
-                    clock: configuration.clockStart.map { (now - $0).nanoseconds / 1_000_000 }
+                    clock: configuration.clockStart.map { (now - $0).nanoseconds / 1_000_000 },
+                    clientsUseTLS: configuration.listen.usesTLS
                 )
             },
             time: JournalClock.shared.time(of: now)

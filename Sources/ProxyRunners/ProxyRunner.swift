@@ -23,6 +23,14 @@ package struct ProxyRunner {
     package var reloader: ProfileReloader?
     /// Whether file changes trigger a reload, in addition to SIGHUP.
     package var watches = false
+    /// The authority that clients have to trust.
+    package var trust: TrustFile?
+    /// Captures what passes the proxies, if set.
+    package var capture: CaptureFile?
+    /// The names of the proxies that it captures; `nil` for all.
+    package var capturedProxies: Set<String>?
+    /// Whether standard output has the journal or the capture alone.
+    private var takesOutput: Bool { journal == "-" || capture?.isStandardOutput ?? false }
 
     /// A runner with `threads` event loops; 0 for one per processor.
     package init(
@@ -43,7 +51,7 @@ package struct ProxyRunner {
             JournalWriter($0, header: JournalHeader(of: configurations, recorded: recorded, at: MonotonicClock.now))
         }
         // The journal on the terminal is for reading, without a line that moves.
-        let live = LiveLine(isOn: Console.isTerminal && !(self.journal == "-" && Terminal.isShared))
+        let live = LiveLine(isOn: Console.isTerminal && !(takesOutput && Terminal.isShared))
         Console.share(with: live)
         defer { Console.share(with: nil) }
         let narrator = Console.isTerminal ? Narrator(clockStart: configurations.first?.clockStart) : nil
@@ -55,7 +63,9 @@ package struct ProxyRunner {
         let requestReload = reloader.map { _ -> @Sendable () -> Void in { reload.yield(.requested) } }
         let lateness = try await withRuntime(threads: threads, reload: requestReload) { loops, interrupt in
             var proxies: [Proxy] = []
-            for configuration in configurations {
+            for var configuration in configurations {
+                let name = configuration.name
+                if capturedProxies?.contains(name) ?? true { configuration.capture = capture?.capture }
                 do throws(ProxyError) {
                     let proxy = try await Proxy.start(
                         configuration,
@@ -64,7 +74,10 @@ package struct ProxyRunner {
                             journal?.record(entry)
                             narrator?.narrate(entry)
                         },
-                        report: { event in warnings.report(event) }
+                        report: { event in
+                            warnings.report(event)
+                            journal?.note(event, proxy: name)
+                        }
                     )
                     proxies.append(proxy)
                 } catch {
@@ -73,7 +86,9 @@ package struct ProxyRunner {
                 }
             }
             output?.release()
+            capture?.capture.begin()
             for proxy in proxies { announce(proxy) }
+            for line in trust?.lines ?? [] { Console.print(fields: [line], onErrors: takesOutput) }
             DetachedProgram.tellReady()
             let reloading = reloading(proxies, journal, reasons)
             await show(proxies, on: live, reload, until: interrupt)
@@ -84,7 +99,9 @@ package struct ProxyRunner {
         narrator?.finish()
         warnings.finish()
         for line in lateness { Console.warn(line) }
+        let captured = Result { () throws(CommandFailure) in try capture?.finish() }
         try finish(journal, output)
+        try captured.get()
     }
 
     /// Draws the status of the proxies and polls the profile's files, as far as that is asked for, until a signal.
@@ -139,7 +156,7 @@ package struct ProxyRunner {
         _ reasons: AsyncStream<ProfileReloader.Reason>
     ) -> Task<Void, Never>? {
         guard let reloader else { return nil }
-        let report = self.journal == "-" ? Console.warn(lines:) : Console.note
+        let report = takesOutput ? Console.warn(lines:) : Console.note
         return Task { await reloader.run(reasons, proxies: proxies, journal: journal, report: report) }
     }
 
@@ -160,14 +177,15 @@ package struct ProxyRunner {
                 "seed \(configuration.seed)",
                 clock(of: proxy),
             ].compactMap(\.self) + others(of: proxy)
-        let ready = ["ready: \(proxy.address)", "-> \(configuration.destination)"]
+        let prefix = configuration.listen.usesTLS ? Endpoint.tlsPrefix : ""
+        let ready = ["ready: \(prefix)\(proxy.address)", "-> \(configuration.destination)"]
         let fields = facts.enumerated().map { index, fact in
             (index == 0 ? "(" : "") + fact + (index + 1 == facts.count ? ")" : ",")
         }
-        let hasCode = journal != "-" && Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
+        let hasCode = !takesOutput && Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
         let whole = ForwardAnnouncement.lines(for: proxy.address, configuration.destination.policy, hasCode: hasCode)
         for fields in [ready + fields] + whole.map({ [$0] }) {
-            Console.print(fields: fields, onErrors: journal == "-")
+            Console.print(fields: fields, onErrors: takesOutput)
         }
     }
 

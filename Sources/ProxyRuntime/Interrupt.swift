@@ -15,7 +15,7 @@ package final class Interrupt: Sendable {
         /// Whether SIGINT or SIGTERM was received.
         var wasRequested = false
         var waiters: [CheckedContinuation<Void, Never>] = []
-        var sources: LoopBound<[SignalSource]>?
+        var sources: LoopBound<[EventSource]>?
     }
 
     private let state = Mutex(State())
@@ -37,7 +37,7 @@ package final class Interrupt: Sendable {
         let interrupt = Interrupt(reload: reload)
         let sources = try await loop.run {
             let watched = Interrupt.signals.map { number in
-                SignalSource(number, on: loop) { interrupt.arrive(number) }
+                EventSource(signal: number, on: loop) { interrupt.arrive(number) }
             }
             return LoopBound(watched, on: loop)
         }

@@ -20,7 +20,7 @@ package final class Narrator: Sendable {
     /// Prints a fault. That a stream isn't HTTP is no fault; `Warnings` has it.
     package func narrate(_ entry: JournalEntry) {
         if entry.effect.reason != nil { return }
-        let (isTaken, omissions) = quota.withLock { $0.take(entry) }
+        let (isTaken, omissions) = quota.withLock { $0.admit(entry) }
         let seconds = Formatting.signedSeconds(entry.moment - started)
         for omission in omissions {
             lines.write("\(seconds)  \(omission.proxy): \(omission.fault) acted \(omission.count) times more")
@@ -116,6 +116,8 @@ extension ProxyEvent {
         case .unacknowledgedAtReset: "reset"
         case .cannotListenAgain: "listen"
         case .streamUnread(let reason): "unread \(reason.rawValue)"
+        case .clientsWithoutTLS: "without TLS"
+        case .tls(_, let event): "tls \(event.sentence)"
         case .late: "late"
         }
     }

@@ -2,6 +2,9 @@ import ControlAPI
 import ControlService
 import Demonstration
 import HTTPTransport
+import ProxyEngine
+import QueueService
+import SquallTransfer
 import TerminalDisplay
 
 /// What the command takes from libraries that not every program with it links.
@@ -27,6 +30,10 @@ package struct CommandServices: Sendable {
         DemoCommand.pageMaker.withLock { maker in
             maker = { DemoPage(profile: $0, seed: $1, loops: $2, server: CommandServices.server) }
         }
+        DemoCommand.queueRunner.withLock { runner in
+            runner = { try await QueueDemo.run($0, seed: $1, largest: $2, $3, $4, until: $5) }
+        }
+        QueueCommand.tls.withLock { $0 = { TransferTLS().client } }
         await CommandServices.$current.withValue(self) { await Squall.run(arguments) }
     }
 
@@ -41,18 +48,48 @@ package struct CommandServices: Sendable {
     }
 }
 
-/// TLS for the command's clients and servers.
+/// TLS for the command's servers.
 package protocol CommandTLS: Sendable {
-    /// The client side.
-    ///
-    /// - Parameters:
-    ///   - authorities: The certificates of the trusted authorities in PEM format; `nil` for those of the system.
-    ///   - identity: The client certificate, if any.
-    func client(authorities: [UInt8]?, identity: PEMIdentity?) throws(TLSSettingsProblem) -> any ClientTLS
-
     /// The server side with a certificate.
     func server(_ identity: PEMIdentity) throws(TLSSettingsProblem) -> any ServerTLS
 
     /// The server side with a certificate for `names` of a new authority, and the authority's certificate in PEM format.
     func authority(for names: [String]) throws -> (server: any ServerTLS, certificate: String)
+
+    /// The text of an authority for `names`, with its key, and its certificate for clients, in PEM format.
+    func lastingAuthority(for names: [String], days: Int) throws -> (text: String, certificate: String)
+
+    /// Checks the text of an authority.
+    func check(authority text: String) throws(TLSSettingsProblem)
+
+    /// The TLS of proxies, and the certificate of their authority in PEM format if they have one.
+    ///
+    /// - Parameters:
+    ///   - settings: the certificates and names.
+    ///   - listens: whether clients have TLS.
+    ///   - connects: whether an upstream has it.
+    func proxy(
+        _ settings: ProxyTLSSettings,
+        listens: Bool,
+        connects: Bool
+    ) throws(TLSSettingsProblem) -> (tls: ProxyTLS, certificate: String?)
+}
+
+/// The certificates and names for the TLS of proxies.
+package struct ProxyTLSSettings: Sendable {
+    /// The authorities that sign for upstreams, in PEM format; `nil` for those of the system.
+    package var authorities: [UInt8]?
+    /// The certificate for upstreams that ask for one.
+    package var clientIdentity: PEMIdentity?
+    /// The certificate for clients; without it an authority makes one for each name.
+    package var identity: PEMIdentity?
+    /// The text of a lasting authority; without it one is made.
+    package var authority: String?
+    /// The names that an authority signs for that is made.
+    package var names: [String] = []
+    /// Takes lines with the secrets of sessions.
+    package var keyLog: (@Sendable ([UInt8]) -> Void)?
+
+    /// Makes empty settings.
+    package init() {}
 }

@@ -1,6 +1,9 @@
 import ArgumentParser
 import CommandParsing
+import ControlCommands
 import Demonstration
+import OperatingSystem
+import QueueService
 
 /// The `squall` command: its subcommands and their common exit codes.
 struct Squall: AsyncParsableCommand {
@@ -17,7 +20,7 @@ struct Squall: AsyncParsableCommand {
             ReplayCommand.self, ShrinkCommand.self, JournalCommand.self, PlanCommand.self, CheckCommand.self,
             ProfilesCommand.self,
             OriginCommand.self,
-            GetCommand.self, PutCommand.self, GuardCommand.self,
+            GetCommand.self, PutCommand.self, QueueCommand.self, AuthorityCommand.self, GuardCommand.self,
         ]
     )
 
@@ -29,6 +32,8 @@ struct Squall: AsyncParsableCommand {
         switch CommandTranslation.translate(program: given.first ?? "", Array(given.dropFirst())) {
         case .text(let text): Program.exit(printing: text)
         case .arguments(let arguments):
+            // A daemon without work doesn't wake up.
+            if arguments.starts(with: ["queue", "serve"]) { TaskThreads.install() }
             await Program.run(Squall.self, arguments, openFiles: OpenFiles.least) { arguments in
                 try checkHelp(arguments[...])
                 try CommandWords.check(arguments)

@@ -32,7 +32,7 @@ public struct FaultEvent: Hashable, Sendable, CustomStringConvertible {
         /// The connection was reset (RST).
         public static let resets = Effect(rawValue: "resets")
         /// Nothing passes from here on, by a cut.
-        public static let fallsSilent = Effect(rawValue: "falls silent")
+        public static let blackholes = Effect(rawValue: "falls silent")
         /// Nothing passes, by an outage.
         public static let silences = Effect(rawValue: "silences")
         /// The next byte waits.

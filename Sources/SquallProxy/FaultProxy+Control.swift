@@ -11,10 +11,48 @@ extension FaultProxy {
     ///
     /// - Throws: A `FaultProxyError`; nothing has changed then.
     public func apply(_ profile: NetworkProfile) async throws {
-        let next = try profile.read().narrowed(to: name)
+        try await apply(profile.read().narrowed(to: name), profile.description)
+    }
+
+    /// Adds a fault that is always on, or replaces the one of the same name; the others keep their state. Calls for one proxy
+    /// follow each other.
+    ///
+    /// - Throws: A `FaultProxyError`; nothing has changed then.
+    public func set(_ fault: NetworkFault) async throws {
+        guard let new = try NetworkProfile.faults([fault]).read().faults.first else { return }
+        try await change { faults in
+            if let index = faults.firstIndex(where: { $0.name == new.name }) {
+                faults[index] = new
+            } else {
+                faults.append(new)
+            }
+        }
+    }
+
+    /// Removes the fault of this name from those that are always on; the others keep their state. Without `named(_:)` it is
+    /// the kind, such as "latency".
+    ///
+    /// - Returns: `false` if there is none.
+    /// - Throws: A `FaultProxyError`; nothing has changed then.
+    @discardableResult
+    public func remove(fault name: String) async throws -> Bool {
+        guard following.withLock({ $0.current.faults.contains { $0.name == name } }) else { return false }
+        try await change { faults in faults.removeAll { $0.name == name } }
+        return true
+    }
+
+    private func change(_ body: (inout [Fault]) -> Void) async throws {
+        var (next, description) = following.withLock { ($0.current, $0.profile) }
+        body(&next.faults)
+        if !description.hasSuffix(", changed") { description += ", changed" }
+        try await apply(next, description)
+    }
+
+    private func apply(_ next: Profile, _ description: String) async throws {
         let generation = following.withLock { following in
             following.generation += 1
-            following.profile = profile.description
+            following.profile = description
+            following.current = next
             following.hasHadFaults = following.hasHadFaults || !next.allFaults.isEmpty
             return following.generation
         }

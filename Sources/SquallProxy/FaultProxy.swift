@@ -44,6 +44,8 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
     struct Following {
         /// The description of the current one.
         var profile: String
+        /// The current one.
+        var current: Profile
         /// Its number, from 1.
         var generation = 1
         var hasHadFaults: Bool
@@ -61,7 +63,9 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
         (address, host, port) = ("\(proxy.address)", proxy.address.host, Int(proxy.address.port))
         (self.proxy, self.header, self.recorder, noticeList) = (proxy, header, recorder, notices)
         let hasFaults = !configuration.profile.allFaults.isEmpty
-        following = Mutex(Following(profile: profile.description, hasHadFaults: hasFaults))
+        following = Mutex(
+            Following(profile: profile.description, current: configuration.profile, hasHadFaults: hasFaults)
+        )
     }
 
     deinit {

@@ -10,8 +10,9 @@ internal import Units
 /// ])
 /// ```
 ///
-/// It holds what an element of `faults` in a profile holds, and is checked like one when the profile is read. `json(_:)`
-/// has every kind and key.
+/// It holds what an element of `faults` in a profile holds, and is checked like one when the profile is read. Every kind has
+/// a function here (docs/profiles.md says what each takes) but `tls`, which needs a proxy that speaks TLS; `json(_:)` has
+/// every key.
 public struct NetworkFault: Sendable {
     /// The end of a connection that a fault cuts.
     public enum Ending: String, Sendable {
@@ -23,8 +24,18 @@ public struct NetworkFault: Sendable {
         case silence
     }
 
+    /// A connect that doesn't succeed.
+    public enum Refusal: String, Sendable {
+        /// It isn't answered.
+        case hang
+        /// It is refused, by RST.
+        case refuse
+        /// Its connection is closed at once.
+        case close
+    }
+
     /// A network that is gone.
-    public enum Absence: String, Sendable {
+    public enum OutageMode: String, Sendable {
         /// Live connections are reset, and new ones refused.
         case refuse
         /// Live connections are reset; new ones are refused or reset.
@@ -33,23 +44,20 @@ public struct NetworkFault: Sendable {
         case silence
     }
 
-    private enum Content {
-        case members([(key: String, value: JSONText)], condition: [(key: String, value: JSONText)])
-        case text(String)
-    }
-
-    private var content: Content
+    /// The element that members are added to; `nil` for an empty one.
+    private let text: String?
+    private var members: [(key: String, value: JSONText)]
+    private var condition: [(key: String, value: JSONText)] = []
 
     private init(_ kind: String, _ members: (key: String, value: JSONText)...) {
-        content = .members([("kind", .text(kind))] + members, condition: [])
+        text = nil
+        self.members = [("kind", .text(kind))] + members
     }
 
-    /// A fault as JSON: an element of `faults` in a profile.
-    public static func json(_ text: String) -> NetworkFault {
-        var fault = NetworkFault("json")
-        fault.content = .text(text)
-        return fault
-    }
+    private init(text: String) { (self.text, members) = (text, []) }
+
+    /// A fault as JSON: an element of `faults` in a profile. `on`, `named` and the like add to it what it doesn't have.
+    public static func json(_ text: String) -> NetworkFault { NetworkFault(text: text) }
 
     /// A delay of each byte, drawn evenly from `delay` − `jitter` to `delay` + `jitter`.
     public static func latency(_ delay: Duration, jitter: Duration = .zero) -> NetworkFault {
@@ -96,8 +104,86 @@ public struct NetworkFault: Sendable {
         )
     }
 
+    /// A bit that is flipped in the byte at `offset`.
+    public static func corrupt(at offset: Int) -> NetworkFault { NetworkFault("corrupt", ("at", size(offset))) }
+
+    /// Bytes with a flipped bit, each with a chance in percent, above 0.
+    public static func corrupt(percent: Double) -> NetworkFault {
+        NetworkFault("corrupt", ("rate", .text("\(percent) %")))
+    }
+
+    /// `count` bytes that are left out, 1 or more, after `offset` bytes.
+    public static func truncate(at offset: Int = 0, bytes count: Int) -> NetworkFault {
+        NetworkFault("truncate", ("at", size(offset)), ("bytes", size(count)))
+    }
+
+    /// Bytes, from 1 to 4,096, that are inserted after `offset` bytes.
+    public static func insert(_ bytes: [UInt8], at offset: Int) -> NetworkFault {
+        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return NetworkFault("insert", ("at", size(offset)), ("bytes", .object([("hex", .text(digits))])))
+    }
+
+    /// The rate of a recorded link: a file with a time in milliseconds on each line, at which 1,500 bytes pass.
+    public static func trace(file: String) -> NetworkFault { NetworkFault("trace", ("file", .text(file))) }
+
+    /// Writes of at most `bytes`, 1 or more, with a pause after each.
+    public static func slice(_ bytes: Int, pause: Duration = .zero) -> NetworkFault {
+        NetworkFault("slice", ("size", size(bytes)), ("pause", .text(pause.text)))
+    }
+
+    /// A receiver that reads so many bytes a second, 1 or more, with a small window.
+    public static func slowReader(_ bytesPerSecond: Int) -> NetworkFault {
+        NetworkFault("slow-reader", ("rate", .text("\(bytesPerSecond) B/s")))
+    }
+
+    /// A response of the proxy's own to each HTTP/1 request, with a status from 200 to 599.
+    public static func answer(_ status: Int, fields: [(String, String)] = [], body: String = "") -> NetworkFault {
+        let fields = fields.map { (key: $0.0, value: JSONText.text($0.1)) }
+        let answer: [(key: String, value: JSONText)] = [
+            ("status", .signed(Int64(status))), ("header", .object(fields)), ("body", .text(body)),
+        ]
+        return NetworkFault("http", ("answer", .object(answer)))
+    }
+
+    /// Interim responses with these statuses, within 100 to 199, that are left out.
+    public static func dropInterim(_ statuses: ClosedRange<Int> = 100...199) -> NetworkFault {
+        NetworkFault("http", ("drop", .text("\(statuses.lowerBound)..\(statuses.upperBound)")))
+    }
+
+    /// A connect that is answered late, by a time above zero.
+    public static func connect(delayedBy time: Duration) -> NetworkFault {
+        NetworkFault("connect", ("how", .text("delay")), ("for", .text(time.text)))
+    }
+
+    /// A connect that isn't answered, is refused, or whose connection is closed at once.
+    public static func connect(_ how: Refusal) -> NetworkFault { NetworkFault("connect", ("how", .text(how.rawValue))) }
+
+    /// A server with room for so many connections, 0 or more; others are refused, or not answered.
+    public static func connectionLimit(_ count: Int, isSilent: Bool = false) -> NetworkFault {
+        NetworkFault("connection-limit", ("limit", .signed(Int64(count))), ("how", .text(isSilent ? "hang" : "refuse")))
+    }
+
+    /// The end of a stream, by FIN, that comes late by a time above zero.
+    public static func slowClose(by time: Duration) -> NetworkFault {
+        NetworkFault("slow-close", ("by", .text(time.text)))
+    }
+
+    /// A direction that ends after `offset` bytes, while the other goes on. It needs `on(_:)`.
+    public static func halfOpen(at offset: Int) -> NetworkFault { NetworkFault("half-open", ("at", size(offset))) }
+
+    /// Bytes that are taken and never sent; with a time, the connection is closed after it.
+    public static func discard(closingAfter time: Duration? = nil) -> NetworkFault {
+        var fault = NetworkFault("discard")
+        if let time { fault.members.append(("close-after", .text(time.text))) }
+        return fault
+    }
+
+    private static func size(_ bytes: Int) -> JSONText { .text("\(bytes) B") }
+
     /// A network that is gone.
-    public static func outage(_ how: Absence) -> NetworkFault { NetworkFault("outage", ("how", .text(how.rawValue))) }
+    public static func outage(_ how: OutageMode) -> NetworkFault {
+        NetworkFault("outage", ("how", .text(how.rawValue)))
+    }
 
     /// The fault in one direction only.
     public func on(_ direction: FaultEvent.Direction) -> NetworkFault {
@@ -115,26 +201,54 @@ public struct NetworkFault: Sendable {
     /// The fault on a connection with a chance in percent, above 0 and at most 100, drawn from the seed.
     public func chance(percent: Double) -> NetworkFault { adding(condition: ("chance", .text("\(percent) %"))) }
 
-    /// A fault given as JSON stays as it is.
+    /// The fault for clients that name one of these hosts only, such as `api.example.com` or `*.example.com`.
+    public func hosts(_ names: [String]) -> NetworkFault {
+        adding(condition: ("host", .array(names.map { .text($0) })))
+    }
+
     private func adding(
         member: (key: String, value: JSONText)? = nil,
         condition: (key: String, value: JSONText)? = nil
     ) -> NetworkFault {
-        guard case .members(let members, let conditions) = content else { return self }
         var fault = self
-        fault.content = .members(
-            members + (member.map { [$0] } ?? []),
-            condition: conditions + (condition.map { [$0] } ?? [])
-        )
+        if let member { fault.members.append(member) }
+        if let condition { fault.condition.append(condition) }
         return fault
     }
 
     /// The fault as an element of a profile's list.
     var json: JSONText {
-        switch content {
-        case .text(let text): .literal(text)
-        case .members(let members, let conditions):
-            .object(members + (conditions.isEmpty ? [] : [(key: "when", value: .object(conditions))]))
-        }
+        let all = members + (condition.isEmpty ? [] : [(key: "when", value: .object(condition))])
+        guard let text else { return .object(all) }
+        // What is no object is a problem, which the reader of profiles tells.
+        guard !all.isEmpty, let end = text.lastIndex(of: "}") else { return .literal(text) }
+        let isEmpty = text[..<end].last { !$0.isWhitespace } == "{"
+        let added = JSONText.object(all).compact.dropFirst().dropLast()
+        return .literal(text[..<end] + (isEmpty ? "" : ", ") + added + text[end...])
+    }
+}
+
+/// A phase made in Swift, for `NetworkProfile.phases(_:always:repeats:)`.
+public struct NetworkPhase: Sendable {
+    /// The name, which `FaultProxy.enter(phase:)` takes.
+    public let name: String
+    /// How long it lasts; `nil` for ever.
+    public let duration: Duration?
+    /// The faults that are on in it.
+    public let faults: [NetworkFault]
+
+    /// Makes a phase.
+    ///
+    /// - Parameters:
+    ///   - name: The name, unique in the profile.
+    ///   - duration: How long it lasts, above zero; `nil` only for the last, which lasts for ever.
+    ///   - faults: The faults that are on in it; by default none.
+    public init(_ name: String, for duration: Duration? = nil, _ faults: [NetworkFault] = []) {
+        (self.name, self.duration, self.faults) = (name, duration, faults)
+    }
+
+    var json: JSONText {
+        let length = duration.map { [(key: "for", value: JSONText.text($0.text))] } ?? []
+        return .object([("name", .text(name))] + length + [("faults", .array(faults.map(\.json)))])
     }
 }

@@ -53,6 +53,24 @@ public struct NetworkProfile: Sendable, CustomStringConvertible {
         return NetworkProfile(.text(text, file: "faults"), "faults")
     }
 
+    /// A profile of phases, which follow each other on the clock of the proxy.
+    ///
+    /// - Parameters:
+    ///   - phases: The phases, in order.
+    ///   - faults: The faults that are always on.
+    ///   - repeats: Whether the first phase follows the last.
+    public static func phases(
+        _ phases: [NetworkPhase],
+        always faults: [NetworkFault] = [],
+        repeats: Bool = false
+    ) -> NetworkProfile {
+        let members: [(key: String, value: JSONText)] = [
+            ("name", .text("phases")), ("faults", .array(faults.map(\.json))),
+            ("phases", .array(phases.map(\.json))), ("repeat", .flag(repeats)),
+        ]
+        return NetworkProfile(.text(JSONText.object(members).compact, file: "phases"), "phases")
+    }
+
     /// Reads the profile, and everything that it names.
     ///
     /// - Throws: A `FaultProxyError` with the code `.invalidProfile` and all problems.

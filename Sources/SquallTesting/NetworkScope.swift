@@ -7,7 +7,7 @@ final class NetworkScope: Sendable {
     @TaskLocal static var current: NetworkScope?
 
     private struct State {
-        var networks: [Network] = []
+        var networks: [TestNetwork] = []
         var names: Set<String> = []
     }
 
@@ -19,10 +19,10 @@ final class NetworkScope: Sendable {
     init(_ profile: NetworkProfile, seed: UInt64?) { (self.profile, self.seed) = (profile, seed) }
 
     /// The networks in the order of their connection.
-    var networks: [Network] { state.withLock { $0.networks } }
+    var networks: [TestNetwork] { state.withLock { $0.networks } }
 
     /// Starts a network. A name that is taken gets a number.
-    func connect(to upstream: String, named name: String = "network") async throws -> Network {
+    func connect(to upstream: String, named name: String = "network") async throws -> TestNetwork {
         let unique = state.withLock { state in
             var unique = name
             var number = 1
@@ -32,7 +32,7 @@ final class NetworkScope: Sendable {
             }
             return unique
         }
-        let network = try await Network.start(profile, to: upstream, name: unique, seed: seed)
+        let network = try await TestNetwork.start(profile, to: upstream, name: unique, seed: seed)
         state.withLock { $0.networks.append(network) }
         return network
     }
@@ -44,7 +44,7 @@ final class NetworkScope: Sendable {
         guard expectation != .nothing else { return }
         let networks = networks
         guard let first = networks.first else {
-            throw NetworkError(.vacuous, "the test has connected no network: call Network.connect(to:)")
+            throw NetworkError(.vacuous, "the test has connected no network: call TestNetwork.connect(to:)")
         }
         var (connections, bytes, faults) = (0, Int64(0), 0)
         for network in networks {

@@ -63,12 +63,12 @@ public struct NetworkTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == NetworkTrait {
-    /// Runs the test behind a network: a proxy on a free port of 127.0.0.1, which `Network.current` names.
+    /// Runs the test behind a network: a proxy on a free port of 127.0.0.1, which `TestNetwork.current` names.
     ///
     /// ```swift
     /// @Test(.network(.profile("first-two-fail"), upstream: "127.0.0.1:8080"))
     /// func `a download survives two cuts`() async throws {
-    ///     let network = try Network.current
+    ///     let network = try TestNetwork.current
     ///     let file = try await download(network.url("/file"))
     ///     #expect(file == expected)
     ///     #expect(await network.faults.count == 2)
@@ -82,7 +82,7 @@ extension Trait where Self == NetworkTrait {
     /// - Parameters:
     ///   - profile: The faults. A profile with problems fails the test, with the line and column of each.
     ///   - upstream: The server: `host:port`, `[::1]:port` or `unix:PATH`. Without one, the test calls
-    ///     `Network.connect(to:)`.
+    ///     `TestNetwork.connect(to:)`.
     ///   - seed: The seed of every draw. The default is the profile's seed, or 1. The environment variable `SQUALL_SEED`
     ///     replaces it.
     ///   - expectation: What must have happened, else a passed test fails as vacuous.
@@ -101,7 +101,7 @@ extension Trait where Self == NetworkTrait {
     ///
     /// - Parameters:
     ///   - profile: The faults.
-    ///   - upstream: The server; without one, the test calls `Network.connect(to:)`.
+    ///   - upstream: The server; without one, the test calls `TestNetwork.connect(to:)`.
     ///   - seeds: The seeds, from 1 to 1,000 of them, each from 0 to 2⁶⁴ − 1. The environment variable `SQUALL_SEED` replaces them all.
     ///   - expectation: What must have happened with each seed, else a passed test fails as vacuous.
     public static func network(

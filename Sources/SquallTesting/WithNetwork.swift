@@ -25,7 +25,7 @@ internal import Testing
 ///     replaces it.
 ///   - expectation: What must have happened when `body` returns.
 ///   - isolation: The actor of `body`, which is that of the caller.
-///   - body: Is given the network, which `Network.current` names as well.
+///   - body: Is given the network, which `TestNetwork.current` names as well.
 /// - Returns: What `body` returns.
 /// - Throws: What `body` throws, a `FaultProxyError`, or a `NetworkError` if the expectation isn't met.
 public func withNetwork<Result>(
@@ -34,7 +34,7 @@ public func withNetwork<Result>(
     seed: UInt64? = nil,
     expecting expectation: NetworkExpectation = .faults,
     isolation: isolated (any Actor)? = #isolation,
-    _ body: (Network) async throws -> Result
+    _ body: (TestNetwork) async throws -> Result
 ) async throws -> Result {
     let scope = NetworkScope(profile, seed: try NetworkEnvironment.seed() ?? seed)
     let network = try await scope.connect(to: upstream)

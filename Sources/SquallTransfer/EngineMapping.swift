@@ -1,13 +1,6 @@
-internal import HTTPTypes
+internal import Logging
 internal import TransferClient
 internal import TransferProtocol
-
-extension TransferRequest {
-    /// Whether `text` is a valid field value.
-    static func isValue(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-    }
-}
 
 /// The engine's errors.
 typealias EngineError = TransferClient.TransferError
@@ -18,6 +11,8 @@ extension StatusFeed {
     /// - Parameter withoutResource: The resumability of an upload while the server names no upload resource; `nil` for a
     ///   download.
     func note(_ event: TransferEvent, withoutResource: Resumability? = nil) {
+        event.log(to: logger)
+        onEvent?(event)
         switch event {
         case .started(let completed, let total, let isContinued):
             update { status in
@@ -78,60 +73,11 @@ extension TransferStatus {
     }
 }
 
-extension DownloadResult {
-    init(_ summary: TransferSummary, file: String) {
-        guard let details = summary.download else { preconditionFailure("A download ends as a download") }
-        var unverifiedReason: String?
-        if case .none(let reason) = details.proof { unverifiedReason = reason.description }
-        self.init(
-            file: file,
-            bytes: summary.bytes,
-            sha256: summary.sha256,
-            isVerified: !details.verified.isEmpty,
-            unverifiedReason: unverifiedReason,
-            url: details.finalURL,
-            connections: summary.connections,
-            resumptions: summary.resumptions,
-            restarts: summary.restarts,
-            bytesRecovered: summary.bytesRecovered,
-            bytesRepeated: summary.bytesRepeated,
-            duration: summary.duration
-        )
-    }
-}
-
-extension UploadResult {
-    init(_ summary: TransferSummary) {
-        guard let details = summary.upload else { preconditionFailure("An upload ends as an upload") }
-        self.init(
-            bytes: summary.bytes,
-            sha256: summary.sha256,
-            proof: Proof(rawValue: details.proof.rawValue),
-            response: details.response.map { Response($0) },
-            dialect: details.dialect,
-            connections: summary.connections,
-            resumptions: summary.resumptions,
-            restarts: summary.restarts,
-            bytesRepeated: summary.bytesRepeated,
-            duration: summary.duration
-        )
-    }
-}
-
-extension UploadResult.Response {
-    init(_ response: UploadedResponse) {
-        self.init(
-            status: response.status,
-            headers: response.fields.map { TransferHeader($0.name.rawName, $0.value) },
-            body: response.body
-        )
-    }
-}
-
 extension TransferError {
     /// Converts an error; `progress` is what the last status says about resuming.
     init(_ error: EngineError, _ token: ResumptionToken?, _ progress: Resumability = .unknown) {
         self.init(Code(error.code), error.description, status: error.status)
+        cause = error
         if case .fileSystem(_, _, let errno) = error { systemError = errno.rawValue }
         self.token = error.isResumable ? token : nil
         obstacle =
@@ -153,4 +99,30 @@ extension TransferError {
 
 extension TransferError.Code {
     init(_ code: TransferFailureCode) { self.init(rawValue: code.rawValue) }
+}
+
+extension TransferEvent {
+    /// Logs everything but progress.
+    fileprivate func log(to logger: Logger?) {
+        guard let logger else { return }
+        switch self {
+        case .started(let completed, let total, _):
+            logger.info("transfer started", metadata: ["completed": "\(completed)", "total": "\(total ?? -1)"])
+        case .resumable(let dialect): logger.debug("upload resource created", metadata: ["dialect": "\(dialect)"])
+        case .progress: break
+        case .resumed(let offset): logger.info("transfer resumed", metadata: ["offset": "\(offset)"])
+        case .retrying(let delay, let cause, let rule):
+            logger.notice(
+                "attempt failed",
+                metadata: ["code": "\(cause.code)", "reason": "\(cause)", "delay": "\(delay)", "rule": "\(rule.code)"]
+            )
+        case .restarted(let reason):
+            logger.warning("transfer restarted", metadata: ["code": "\(reason.code)", "reason": "\(reason)"])
+        case .redirected(let url): logger.debug("redirected", metadata: ["url": "\(url)"])
+        case .interimResponse(let status, _): logger.debug("interim response", metadata: ["status": "\(status)"])
+        case .waitingForNetwork: logger.notice("waiting for a network")
+        case .verified(let source): logger.debug("digest verified", metadata: ["source": "\(source.rawValue)"])
+        case .finished(let summary): logger.info("transfer finished", metadata: ["bytes": "\(summary.bytes)"])
+        }
+    }
 }

@@ -1,14 +1,11 @@
-internal import HTTPTypes
-
 /// An interim response (RFC 9110, section 15.2).
 public struct InterimResponse: Hashable, Sendable {
     /// The status, such as 102, 103 (RFC 8297) or 104.
     public var status: Int
     /// The header fields, in order.
-    public var headers: [TransferHeader]
+    public var headers: HTTPFields
 
     init(_ status: Int, _ fields: HTTPFields) {
-        self.status = status
-        headers = fields.map { TransferHeader($0.name.rawName, $0.value) }
+        (self.status, headers) = (status, fields)
     }
 }

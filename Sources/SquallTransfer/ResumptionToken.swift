@@ -1,4 +1,6 @@
 internal import FoundationEssentials
+internal import HTTPTypes
+public import TransferQueue
 
 /// A transfer that isn't started: a value that can be stored, and started in any process by `resumeDownload` or
 /// `resumeUpload`.
@@ -11,12 +13,7 @@ public typealias TransferJob = ResumptionToken
 /// signed.
 public struct ResumptionToken: Hashable, Sendable, Codable {
     /// The direction of a transfer.
-    public enum Direction: String, Hashable, Sendable, Codable {
-        /// From the server to the file.
-        case download
-        /// From the file to the server.
-        case upload
-    }
+    public typealias Direction = QueuedTransfer.Direction
 
     /// The direction of the transfer.
     public var direction: Direction
@@ -45,7 +42,7 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         sha256 = request.sha256
         self.stateFolder = stateFolder
         if direction == .upload {
-            method = request.method
+            method = request.method?.rawValue
             contentType = request.contentType
             if request.isRepeatable { isRepeatable = true }
         } else if request.requiresProof {
@@ -93,7 +90,7 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
     /// The request to resume, without headers and credentials.
     var request: TransferRequest {
         var request = TransferRequest(url)
-        request.method = method
+        request.method = method.flatMap { HTTPRequest.Method(rawValue: $0) }
         request.sha256 = sha256
         request.requiresProof = requiresProof ?? false
         request.isRepeatable = isRepeatable ?? false

@@ -1,4 +1,6 @@
+internal import Logging
 internal import Synchronization
+internal import TransferClient
 
 /// Delivers the latest status of a transfer to its readers: an unread status is replaced by the next, and the last one
 /// is always delivered.
@@ -13,14 +15,28 @@ final class StatusFeed: Sendable {
     }
 
     private let state = Mutex(State())
+    private let isPaused = Atomic<Bool>(false)
     private let observer: (@Sendable (TransferStatus) -> Void)?
+    /// Receives the engine's events.
+    let onEvent: (@Sendable (TransferEvent) -> Void)?
+    let logger: Logger?
 
-    init(observer: (@Sendable (TransferStatus) -> Void)?) {
-        self.observer = observer
+    init(
+        observer: (@Sendable (TransferStatus) -> Void)?,
+        onEvent: (@Sendable (TransferEvent) -> Void)? = nil,
+        logger: Logger? = nil
+    ) {
+        (self.observer, self.onEvent, self.logger) = (observer, onEvent, logger)
     }
 
     /// The newest status.
     var status: TransferStatus { state.withLock { $0.status } }
+
+    /// A cancelled transfer counts as paused.
+    func pause() { isPaused.store(true, ordering: .relaxed) }
+
+    /// The phase of a cancelled transfer.
+    var cancelledPhase: TransferStatus.Phase { isPaused.load(ordering: .relaxed) ? .paused : .cancelled }
 
     /// Updates the status. Ignored after the last one.
     func update(failure: TransferError? = nil, _ change: (inout TransferStatus) -> Void) {

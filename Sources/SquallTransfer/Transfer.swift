@@ -11,21 +11,24 @@ public typealias UploadTransfer = Transfer<UploadResult>
 public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
     /// The type of the statuses.
     public typealias Element = TransferStatus
-    /// The error type: always a `TransferError`.
-    public typealias Failure = any Error
 
     private let task: Task<Swift.Result<Result, TransferError>, Never>
     private let feed: StatusFeed
+    private let removeState: @Sendable () async throws(TransferError) -> Void
 
-    init(_ feed: StatusFeed, _ body: @escaping @Sendable (StatusFeed) async throws(TransferError) -> Result) {
-        self.feed = feed
+    init(
+        _ feed: StatusFeed,
+        discard: @escaping @Sendable () async throws(TransferError) -> Void,
+        body: @escaping @Sendable (StatusFeed) async throws(TransferError) -> Result
+    ) {
+        (self.feed, removeState) = (feed, discard)
         task = Task {
             do throws(TransferError) {
                 let result = try await body(feed)
                 feed.update { $0.phase = .finished }
                 return .success(result)
             } catch {
-                feed.update(failure: error) { $0.phase = error.code == .cancelled ? .cancelled : .failed }
+                feed.update(failure: error) { $0.phase = error.code == .cancelled ? feed.cancelledPhase : .failed }
                 return .failure(error)
             }
         }
@@ -35,26 +38,42 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
     ///
     /// - Throws: The reason of the failure; `isResumable` tells whether the transfer can be resumed.
     public var value: Result {
-        get async throws {
-            try await withTaskCancellationHandler {
+        get async throws { try await result.get() }
+    }
+
+    /// The same, as a value.
+    package var result: Swift.Result<Result, TransferError> {
+        get async {
+            await withTaskCancellationHandler {
                 await task.value
             } onCancel: {
                 task.cancel()
-            }.get()
+            }
         }
     }
 
     /// The latest status.
     public var status: TransferStatus { feed.status }
 
-    /// Cancels the transfer. Received bytes are kept, and `value` throws `.cancelled` with a token; an ephemeral
-    /// session keeps neither.
+    /// Cancels the transfer, without waiting. Received bytes are kept, and `value` throws `.cancelled` with a token; an
+    /// ephemeral session keeps neither.
     public func cancel() { task.cancel() }
 
-    /// Stops the transfer, and waits until everything transferred is durable.
+    /// Cancels the transfer if it runs, waits for its end, and removes what it keeps: the partial file of a download and its
+    /// journal, or an unfinished upload at the server, which is asked once, and its journal. A finished file stays.
+    ///
+    /// - Throws: A `TransferError` when a file can't be removed.
+    public func discard() async throws {
+        task.cancel()
+        guard case .failure = await task.value else { return }
+        try await removeState()
+    }
+
+    /// Pauses the transfer, and waits until everything transferred is durable.
     ///
     /// - Returns: a token that resumes it; `nil` when it had already ended, or can't be resumed.
     public func pause() async -> ResumptionToken? {
+        feed.pause()
         task.cancel()
         guard case .failure(let error) = await task.value else { return nil }
         return error.token
@@ -78,6 +97,5 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
         public mutating func next() async throws -> TransferStatus? {
             try await feed.next(after: &seen)
         }
-
     }
 }

@@ -1,3 +1,4 @@
+internal import HTTPSemantics
 internal import Synchronization
 internal import SystemPackage
 internal import TransferClient
@@ -7,16 +8,19 @@ public struct TransferResponse: Hashable, Sendable {
     /// The status code, from 200 to 599.
     public var status: Int
     /// The header fields, in order.
-    public var headers: [TransferHeader]
+    public var headers: HTTPFields
     /// The URL that responded, after redirects.
     public var url: String
 
     /// The values of the fields with this name, case-insensitively, joined with commas (RFC 9110, section 5.3); `nil`
     /// if there are none.
-    public subscript(name: String) -> String? {
-        let values = headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
-        return values.isEmpty ? nil : values.joined(separator: ", ")
-    }
+    public subscript(name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
+
+    /// The name in `Content-Disposition` (RFC 6266), if it can name a file in a folder and isn't hidden.
+    public var suggestedFileName: String? { headers[.contentDisposition].flatMap { ContentDisposition.fileName($0) } }
+
+    /// `Last-Modified` (RFC 9110, section 8.8.2), in seconds since 1970.
+    public var lastModified: Int64? { headers[.lastModified].flatMap { HTTPDate($0) }?.secondsSinceEpoch }
 }
 
 /// The body of a response as an async sequence, with backpressure. The request is cancelled when the value is dropped.
@@ -25,8 +29,6 @@ public struct TransferResponse: Hashable, Sendable {
 public struct TransferBytes: AsyncSequence, Sendable {
     /// The element type.
     public typealias Element = UInt8
-    /// The error type: always a `TransferError`.
-    public typealias Failure = any Error
 
     let source: Source
 
@@ -46,7 +48,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
     @discardableResult
     public func save(to file: String) async throws -> Int64 {
         do {
-            let received = try await ReceivedFile.make(for: FilePath(TransferSession.absolute(file)))
+            let received = try await ReceivedFile(for: FilePath(TransferSession.absolute(file)))
             var length: Int64 = 0
             do {
                 while let chunk = try await source.next() {
@@ -87,15 +89,12 @@ public struct TransferBytes: AsyncSequence, Sendable {
             defer { index += 1 }
             return chunk[index]
         }
-
     }
 
     /// The chunks of a body.
     public struct Chunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
         /// The element type.
         public typealias Element = [UInt8]
-        /// The error type: always a `TransferError`.
-        public typealias Failure = any Error
         let source: Source
 
         /// Iterates over the chunks.
@@ -103,15 +102,12 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
         /// The next chunk; `nil` at the end.
         public mutating func next() async throws -> [UInt8]? { try await source.next() }
-
     }
 
     /// The lines of a body.
     public struct Lines: AsyncSequence, Sendable {
         /// The element type.
         public typealias Element = String
-        /// The error type: always a `TransferError`.
-        public typealias Failure = any Error
         /// The maximum length of a line, in bytes: 1 MiB.
         public static let maximumLength = 1 << 20
         let source: Source
@@ -161,12 +157,12 @@ public struct TransferBytes: AsyncSequence, Sendable {
         func cancel() { task.cancel() }
 
         func next() async throws(TransferError) -> [UInt8]? {
-            let taken = await withTaskCancellationHandler {
-                await pipe.take()
+            let received = await withTaskCancellationHandler {
+                await pipe.receive()
             } onCancel: {
                 task.cancel()
             }
-            return try taken.get()
+            return try received.get()
         }
     }
 }
@@ -223,7 +219,7 @@ final class BodyPipe: Sendable {
     }
 
     /// Waits for the next chunk; `nil` at the end.
-    func take() async -> Result<[UInt8]?, TransferError> {
+    func receive() async -> Result<[UInt8]?, TransferError> {
         await withCheckedContinuation { continuation in
             let (result, writer) = state.withLock {
                 state -> (Result<[UInt8]?, TransferError>?, CheckedContinuation<Void, Never>?) in

@@ -1,4 +1,3 @@
-internal import HTTPTypes
 internal import Synchronization
 internal import TransferClient
 internal import TransferProtocol
@@ -142,15 +141,15 @@ extension TransferSession {
             var authenticated = request
             authenticated.credentials = credentials
             // A caller's field would override the new credentials.
-            authenticated.headers.removeAll { $0.name.lowercased() == "authorization" }
-            return try? authenticated.downloadCredentials(isForUpload: isForUpload)
+            authenticated.headers[.authorization] = nil
+            return try? authenticated.engineCredentials(isForUpload: isForUpload)
         }
         if let ask = request.authenticator {
             callbacks.authenticate = { await ask(TransferChallenge($0)).flatMap(provided) }
         } else if let ask = configuration.authenticator {
             let seen = Mutex(0)
             callbacks.authenticate = { [credentialCache] refusal in
-                let origin = (try? TransferURL(refusal.url)).map { "\($0.scheme.rawValue)://\($0.authority)" } ?? ""
+                let origin = "\(refusal.url.scheme.rawValue)://\(refusal.url.authority)"
                 let known = seen.withLock { $0 }
                 let challenge = TransferChallenge(refusal)
                 guard let found = await credentialCache.credentials(for: challenge, origin: origin, seen: known, ask)
@@ -162,10 +161,13 @@ extension TransferSession {
             }
         }
         if let refresh = request.urlRefresher {
-            callbacks.refreshURL = { await refresh(TransferRefusedURL(url: $0.url, status: $0.status)) }
+            callbacks.refreshURL = { await refresh(TransferRefusedURL(url: $0.url.text, status: $0.status)) }
         }
         if let inform = request.onInterimResponse {
             callbacks.onInterimResponse = { inform(InterimResponse($0, $1)) }
+        }
+        if let mayRetry = configuration.shouldRetry {
+            callbacks.mayRetry = { mayRetry(TransferRetry($0, after: $1)) }
         }
         if let decide = request.onResponse {
             callbacks.accepts = { await decide(TransferResponse($0)) != .cancel }
@@ -175,12 +177,12 @@ extension TransferSession {
 }
 
 extension TransferChallenge {
-    fileprivate init(_ refusal: AuthenticationChallenge) {
+    fileprivate init(_ refusal: AttemptRefusal) {
         self.init(
-            url: refusal.url,
-            schemes: refusal.challenge.schemes,
-            realm: refusal.challenge.realm,
-            wereCredentialsSent: refusal.wereCredentialsSent,
+            url: refusal.url.text,
+            schemes: refusal.challenge?.schemes ?? [],
+            realm: refusal.challenge?.realm,
+            wereCredentialsSent: refusal.use == .sent,
             previousRefusals: refusal.previousRefusals
         )
     }
@@ -188,10 +190,6 @@ extension TransferChallenge {
 
 extension TransferResponse {
     init(_ response: ResponseHead) {
-        self.init(
-            status: response.status,
-            headers: response.fields.map { TransferHeader($0.name.rawName, $0.value) },
-            url: response.url
-        )
+        self.init(status: response.status, headers: response.fields, url: response.url)
     }
 }

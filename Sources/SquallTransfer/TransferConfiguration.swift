@@ -1,6 +1,8 @@
-internal import HTTPTransport
+package import HTTPTransport
+public import Logging
 internal import TLSTransport
 internal import TransferClient
+internal import TransferProtocol
 
 /// The configuration of a `TransferSession`.
 public struct TransferConfiguration: Sendable {
@@ -51,6 +53,14 @@ public struct TransferConfiguration: Sendable {
     /// Called with each status of transfers without their own observer, on the transfer's task, which waits for it.
     public var observer: (@Sendable (TransferStatus) -> Void)?
 
+    /// Decides whether a download or an upload makes another attempt, on the transfer's task: `false` ends it with the code
+    /// `.gaveUp`. The limits of this configuration apply as well. `nil`, the default, retries within them.
+    public var shouldRetry: (@Sendable (TransferRetry) -> Bool)?
+    /// Receives the events of transfers but for progress. `nil`, the default, logs nothing.
+    public var logger: Logger?
+    /// The seed of the backoff; `nil` for a random one.
+    package var seed: UInt64?
+
     /// Makes the default configuration.
     public init() {}
 
@@ -82,9 +92,27 @@ public struct TransferConfiguration: Sendable {
         // Rates above 2⁶⁰ bytes per second aren't representable and don't limit anything.
         engine.maximumRate = maximumRate.map { .bytesPerSecond(min(max(1, $0), 1 << 60 - 1)) }
         engine.tls = TLSClient(tls.settings)
+        if let seed { engine.seed = seed }
         engine.proxies = proxies.settings
         if waitsForConnectivity { engine.connectivity = RouteMonitor() }
         return engine
+    }
+}
+
+/// A failed attempt that is about to be followed by another.
+public struct TransferRetry: Hashable, Sendable {
+    /// The stable code of the failure, such as `connection-lost` (docs/command.md).
+    public var code: String
+    /// The failure, as a clause.
+    public var reason: String
+    /// The status of the response, if that is the failure.
+    public var status: Int?
+    /// The wait before the next attempt.
+    public var delay: Duration
+
+    init(_ failure: TransientFailure, after delay: Duration) {
+        (code, reason, self.delay) = (failure.code, failure.description, delay)
+        if case .status(let status) = failure { self.status = status }
     }
 }
 
@@ -114,10 +142,20 @@ public struct TransferTLS: Sendable {
     /// - Throws: A `TransferError` with the code `.invalidTLSSettings`.
     public init(authorities: String) throws {
         do throws(TLSSettingsProblem) {
-            settings = try TLSClientSettings(authorities: Array(authorities.utf8))
+            try self.init(authorities: Array(authorities.utf8))
         } catch {
             throw TransferError(.invalidTLSSettings, "the authorities can't be used: \(error)")
         }
+    }
+
+    /// Trusts `authorities`, or the system's without them.
+    package init(authorities: [UInt8]?) throws(TLSSettingsProblem) {
+        if let authorities { settings = try TLSClientSettings(authorities: authorities) }
+    }
+
+    /// Sets the client certificate.
+    package mutating func identify(_ identity: PEMIdentity) throws(TLSSettingsProblem) {
+        settings.identity = try TLSIdentity(identity)
     }
 
     /// Sets the client certificate, sent to servers that request one.
@@ -128,8 +166,7 @@ public struct TransferTLS: Sendable {
     /// - Throws: A `TransferError` with the code `.invalidTLSSettings`.
     public mutating func identify(certificates: String, privateKey: String) throws {
         do throws(TLSSettingsProblem) {
-            let identity = PEMIdentity(certificates: Array(certificates.utf8), privateKey: Array(privateKey.utf8))
-            settings.identity = try TLSIdentity(identity)
+            try identify(PEMIdentity(certificates: Array(certificates.utf8), privateKey: Array(privateKey.utf8)))
         } catch {
             throw TransferError(.invalidTLSSettings, "the certificate can't be used: \(error)")
         }

@@ -1,4 +1,4 @@
-internal import TransferClient
+package import TransferClient
 
 /// Why a transfer failed.
 ///
@@ -68,6 +68,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// Why there is no token; `nil` if there is one.
     public var obstacle: ResumptionObstacle?
 
+    /// The engine's error.
+    package var cause: TransferClient.TransferError?
     /// What a token continues from.
     var progress = Resumability.unknown
     /// Whether the token continues the transfer where it was, and if not, why.

@@ -22,8 +22,7 @@ public struct TransferProxies: Hashable, Sendable {
     /// - Throws: A `TransferError` with the code `.invalidRequest`.
     public init(_ proxy: String, exceptions: String = "") throws {
         do throws(ProxyProblem) {
-            let proxy = try ProxySettings.Proxy(proxy)
-            settings = ProxySettings(http: proxy, https: proxy, exceptions: exceptions)
+            try self.init(checking: proxy, exceptions: exceptions)
         } catch {
             throw TransferError.invalidRequest(error.description)
         }

@@ -1,5 +1,7 @@
-internal import HTTPTypes
-internal import TransferProtocol
+public import FoundationEssentials
+@_exported public import HTTPTypes
+package import TransferClient
+package import TransferProtocol
 
 /// The target of a transfer, with its headers, credentials and callbacks.
 ///
@@ -10,9 +12,9 @@ public struct TransferRequest: Sendable {
     public var url: String
     /// The method (RFC 9110, section 9). `nil`, the default, is GET for `data` and `bytes`, and PUT for an upload. A
     /// download is always a GET.
-    public var method: String?
-    /// Additional fields of every request. Fields that the transfer sets itself, such as `Range`, are rejected.
-    public var headers: [TransferHeader] = []
+    public var method: HTTPRequest.Method?
+    /// Additional fields of every request, at most 63. Fields that the transfer sets itself, such as `Range`, are rejected.
+    public var headers: HTTPFields = [:]
     /// The credentials to send.
     public var credentials: TransferCredentials?
     /// The SHA-256 of the file, 32 bytes, if known. A download is verified against it. The file of an upload isn't
@@ -20,6 +22,9 @@ public struct TransferRequest: Sendable {
     public var sha256: [UInt8]?
     /// Whether an unverified complete download is a failure.
     public var requiresProof = false
+    /// Whether a download stores the bytes of a body with a content coding, which wasn't asked for, as they are sent
+    /// (RFC 9110, section 8.4). Otherwise it fails.
+    public var storesCoded = false
     /// Whether repeating an upload is harmless although its method isn't idempotent (RFC 9110, section 9.2.2).
     public var isRepeatable = false
     /// The media type of the uploaded content.
@@ -46,23 +51,27 @@ public struct TransferRequest: Sendable {
     /// Whether a constrained network may be used, like `allowsExpensive`. Defaults to `true`.
     public var allowsConstrained = true
 
+    /// The formats that an upload may use.
+    package var dialects = UploadFormatChoice.automatic
+    /// Whether a relative path stays one, as messages show it. The working directory must not change then.
+    package var keepsPath = false
+    /// Receives the engine's events.
+    package var onEvent: (@Sendable (TransferEvent) -> Void)?
+
     /// Makes a request for `url`.
-    public init(_ url: String) {
-        self.url = url
-    }
-}
+    public init(_ url: String) { self.url = url }
 
-/// A header field.
-public struct TransferHeader: Hashable, Sendable {
-    /// The name, in any case.
-    public var name: String
-    /// The value, without surrounding white space.
-    public var value: String
+    /// Makes a request for `url`.
+    public init(_ url: URL) { self.init(url.absoluteString) }
 
-    /// Makes a field from a name and a value.
-    public init(_ name: String, _ value: String) {
-        self.name = name
-        self.value = value
+    /// Makes a request with the URL, the method and the fields of `request`. Its scheme is `https` unless it has another.
+    public init(_ request: HTTPRequest) {
+        url = "\(request.scheme ?? "https")://\(request.authority ?? "")\(request.path ?? "/")"
+        method = request.method
+        headers = request.headerFields
+        guard let type = headers[.contentType] else { return }
+        contentType = type
+        headers[.contentType] = nil
     }
 }
 
@@ -71,6 +80,7 @@ public struct TransferCredentials: Sendable, CustomStringConvertible, CustomDebu
     enum Kind {
         case basic(name: String, password: String)
         case bearer(String)
+        case byHost(RequestCredentials.Lookup)
     }
 
     let kind: Kind
@@ -95,55 +105,45 @@ public struct TransferCredentials: Sendable, CustomStringConvertible, CustomDebu
 
 extension TransferRequest {
     /// The engine's form of headers and credentials.
-    func downloadCredentials(isForUpload: Bool) throws(TransferError) -> RequestCredentials {
-        guard headers.count < RequestField.maximumCount else {
-            throw .invalidRequest("more than \(RequestField.maximumCount - 1) headers")
-        }
+    func engineCredentials(isForUpload: Bool) throws(TransferError) -> RequestCredentials {
         var fields: [RequestField] = []
         for header in headers {
-            fields.append(try Self.field(header.name, header.value, isForUpload))
-        }
-        switch credentials?.kind {
-        case nil:
-            return RequestCredentials(fields: fields)
-        case .bearer(let token):
-            fields.append(try Self.field("Authorization", "Bearer \(token)", isForUpload))
-            return RequestCredentials(fields: fields)
-        case .basic(let name, let password):
-            do throws(CredentialProblem) {
-                return RequestCredentials(basic: try BasicCredentials(name: name, password: password), fields: fields)
+            do throws(RequestFieldProblem) {
+                fields.append(try RequestField("\(header.name): \(header.value)", isForUpload: isForUpload))
             } catch {
                 switch error {
-                case .colonInName: throw .invalidRequest("the name of the credentials has a colon")
-                case .controlCharacter: throw .invalidRequest("the credentials have a control character")
-                case .tooLong:
-                    throw .invalidRequest("the credentials are longer than \(BasicCredentials.maximumSize) bytes")
+                case .reserved(let name): throw .invalidRequest("the header \(name) is the transfer's own")
+                case .noColon, .invalidName, .invalidValue, .tooLong:
+                    throw .invalidRequest(
+                        "the value of the header \(header.name) has more than \(RequestField.maximumValueSize) bytes"
+                    )
                 }
             }
         }
-    }
-
-    private static func field(
-        _ name: String,
-        _ value: String,
-        _ isForUpload: Bool
-    ) throws(TransferError) -> RequestField {
-        // The name is validated before it is printed: a caller may have swapped it with a secret value.
-        guard !name.contains(":"), HTTPField.Name(name) != nil else {
-            throw .invalidRequest("the name of a header is no token")
-        }
-        do throws(RequestFieldProblem) {
-            return try RequestField("\(name): \(value)", isForUpload: isForUpload)
-        } catch {
-            switch error {
-            case .noColon, .invalidName: throw .invalidRequest("the name of a header is no token")
-            case .invalidValue: throw .invalidRequest("the value of the header \(name) has a control character")
-            case .reserved(let name): throw .invalidRequest("the header \(name) is the transfer's own")
-            case .tooLong:
-                throw .invalidRequest(
-                    "the value of the header \(name) has more than \(RequestField.maximumValueSize) bytes"
+        var credentials = RequestCredentials(fields: fields)
+        switch self.credentials?.kind {
+        case nil: break
+        case .byHost(let lookup): credentials = RequestCredentials(fields: fields, byHost: lookup)
+        case .bearer(let token):
+            do throws(RequestFieldProblem) {
+                fields.append(try RequestField("Authorization: Bearer \(token)"))
+            } catch {
+                throw .invalidRequest("the token has a control character, or is too long")
+            }
+            credentials = RequestCredentials(fields: fields)
+        case .basic(let name, let password):
+            do throws(CredentialProblem) {
+                credentials = RequestCredentials(
+                    basic: try BasicCredentials(name: name, password: password),
+                    fields: fields
                 )
+            } catch {
+                throw .invalidRequest("the credentials can't be sent: \(error)")
             }
         }
+        guard fields.count <= RequestField.maximumCount else {
+            throw .invalidRequest("more than \(RequestField.maximumCount - 1) headers")
+        }
+        return credentials
     }
 }

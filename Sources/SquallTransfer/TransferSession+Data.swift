@@ -1,11 +1,10 @@
-internal import HTTPTypes
 internal import Synchronization
 internal import TransferClient
 internal import TransferProtocol
 
 extension TransferSession {
-    /// Sends one request and returns the final response, whatever its status, with the complete body. A failed
-    /// connection isn't retried. After a 401 the request is repeated if the authenticator has credentials.
+    /// Sends one request and returns the final response, whatever its status, with the complete body. The connection is kept
+    /// for the next request. A failed connection isn't retried. After a 401 the request is repeated if the authenticator has credentials.
     ///
     /// - Parameters:
     ///   - request: The request. Up to 10 redirects are followed.
@@ -20,7 +19,7 @@ extension TransferSession {
         let single = try request.singleRequest(body)
         let most = configuration.maximumDataBytes
         let received = Mutex(
-            (response: TransferResponse(status: 0, headers: [], url: ""), data: [UInt8](), isTooLong: false)
+            (response: TransferResponse(status: 0, headers: [:], url: ""), data: [UInt8](), isTooLong: false)
         )
         do throws(EngineError) {
             let callbacks = callbacks(for: request, isForUpload: false)
@@ -83,25 +82,29 @@ extension TransferSession {
 }
 
 extension TransferRequest {
+    /// The media type, checked.
+    var mediaType: String {
+        get throws(TransferError) {
+            guard HTTPField.isValidValue(contentType) else {
+                throw .invalidRequest("the media type has a control character")
+            }
+            return contentType
+        }
+    }
+
     /// The engine's form of the request.
     fileprivate func singleRequest(_ body: [UInt8]?) throws(TransferError) -> SingleRequest {
-        guard let method = HTTPRequest.Method(rawValue: method ?? "GET") else {
-            throw .invalidRequest("the method is no token")
-        }
         var fields: HTTPFields = [
             .accept: "*/*", .acceptEncoding: "identity", .userAgent: "squall",
         ]
         if body != nil {
-            guard Self.isValue(contentType) else {
-                throw .invalidRequest("the media type has a control character")
-            }
-            fields[.contentType] = contentType
+            fields[.contentType] = try mediaType
         }
         return SingleRequest(
-            method: method,
+            method: method ?? .get,
             url: url,
             fields: fields,
-            credentials: try downloadCredentials(isForUpload: false),
+            credentials: try engineCredentials(isForUpload: false),
             body: body
         )
     }

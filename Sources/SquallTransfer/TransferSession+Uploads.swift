@@ -7,30 +7,33 @@ extension TransferSession {
     /// - Parameters:
     ///   - request: The target.
     ///   - file: The path of a regular file. It must not change during the upload.
-    ///   - observer: Called with each status, instead of the configuration's; on the transfer's task, which waits for
-    ///   it.
+    ///   - observer: Called with each status, instead of the configuration's; the transfer waits for it.
     /// - Returns: The running transfer.
     public func upload(
-        _ request: TransferRequest,
+        for request: TransferRequest,
         from file: String,
         observer: (@Sendable (TransferStatus) -> Void)? = nil
     ) -> UploadTransfer {
-        upload(request, .file(Self.absolute(file)), stateFolder: configuration.stateFolder, observer)
+        upload(
+            request,
+            .file(request.keepsPath ? file : Self.absolute(file)),
+            stateFolder: configuration.stateFolder,
+            observer
+        )
     }
 
     /// Uploads bytes in memory over as many connections as needed (draft-ietf-httpbis-resumable-upload).
     ///
     /// They are identified by SHA-256 and length: the same bytes to the same URL resume an interrupted upload, even in
-    /// another process. They aren't copied, and are retained until the transfer ends.
+    /// another process. They aren't copied, and are retained with the transfer.
     ///
     /// - Parameters:
     ///   - request: The target.
     ///   - bytes: The content.
-    ///   - observer: Called with each status, instead of the configuration's; on the transfer's task, which waits for
-    ///   it.
+    ///   - observer: Called with each status, instead of the configuration's; the transfer waits for it.
     /// - Returns: The running transfer. Its token is resumed by `resumeUpload(_:from:)`.
     public func upload(
-        _ request: TransferRequest,
+        for request: TransferRequest,
         from bytes: [UInt8],
         observer: (@Sendable (TransferStatus) -> Void)? = nil
     ) -> UploadTransfer {
@@ -47,11 +50,10 @@ extension TransferSession {
     /// - Parameters:
     ///   - request: The target.
     ///   - chunks: The content. It is iterated once.
-    ///   - observer: Called with each status, instead of the configuration's; on the transfer's task, which waits for
-    ///   it.
+    ///   - observer: Called with each status, instead of the configuration's; the transfer waits for it.
     /// - Returns: The running transfer. Its token is resumed by `resumeUpload(_:from:)`, with the same bytes.
     public func upload<Chunks: AsyncSequence & Sendable>(
-        _ request: TransferRequest,
+        for request: TransferRequest,
         from chunks: Chunks,
         observer: (@Sendable (TransferStatus) -> Void)? = nil
     ) -> UploadTransfer where Chunks.Element == [UInt8] {

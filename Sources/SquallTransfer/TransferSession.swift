@@ -7,12 +7,13 @@ internal import TransferProtocol
 ///
 /// ```swift
 /// let session = TransferSession()
-/// let transfer = session.download(TransferRequest("https://example.com/image.iso"), to: "image.iso")
+/// let transfer = session.download(for: TransferRequest("https://example.com/image.iso"), to: "image.iso")
 /// for try await status in transfer { show(status.completedBytes, status.totalBytes) }
 /// let result = try await transfer.value
 /// ```
 ///
-/// Holds no connections: any number of transfers may run concurrently, to different files.
+/// Any number of transfers may run concurrently, to different files, each over connections of its own. `data` and `bytes`
+/// keep up to 16 connections for the next requests, each for 30 s.
 public struct TransferSession: Sendable {
     /// A session with the default configuration.
     public static let shared = TransferSession()
@@ -37,17 +38,21 @@ public struct TransferSession: Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - file: The path of the destination; its folder must exist.
-    ///   - observer: Called with each status, instead of the configuration's; on the transfer's task, which waits for
-    ///   it.
+    ///   - observer: Called with each status, instead of the configuration's; the transfer waits for it.
     /// - Returns: The running transfer.
     public func download(
-        _ request: TransferRequest,
+        for request: TransferRequest,
         to file: String,
         observer: (@Sendable (TransferStatus) -> Void)? = nil
     ) -> DownloadTransfer {
-        let file = Self.absolute(file)
+        let file = request.keepsPath ? file : Self.absolute(file)
         let provided = callbacks(for: request, isForUpload: false)
-        return Transfer(StatusFeed(observer: observer ?? configuration.observer)) { feed throws(TransferError) in
+        let client = client(for: request)
+        return Transfer(feed(for: request, observer)) { () async throws(TransferError) in
+            try await Self.discard { () async throws(EngineError) in
+                try await client.discardDownload(at: FilePath(file))
+            }
+        } body: { feed throws(TransferError) in
             var callbacks = provided
             callbacks.onResumability = { reason in feed.update { $0.note(reason) } }
             let token =
@@ -58,11 +63,11 @@ public struct TransferSession: Sendable {
                 url: request.url,
                 expectedSHA256: request.sha256,
                 requiresProof: request.requiresProof,
-                credentials: try request.downloadCredentials(isForUpload: false)
+                storesCoded: request.storesCoded,
+                credentials: try request.engineCredentials(isForUpload: false)
             )
             do throws(EngineError) {
                 let path = FilePath(file)
-                let client = client(for: request)
                 let summary = try await client.download(given, to: path, callbacks: callbacks) { feed.note($0) }
                 return DownloadResult(summary, file: file)
             } catch {
@@ -87,7 +92,45 @@ public struct TransferSession: Sendable {
         guard token.direction == .download else { throw TransferError(.invalidToken, "the token is an upload's") }
         var request = token.request
         adjust(&request)
-        return download(request, to: token.file, observer: observer)
+        return download(for: request, to: token.file, observer: observer)
+    }
+
+    /// Removes what an unfinished transfer keeps: the partial file of a download and its journal, or an unfinished upload of a
+    /// file at the server, which is asked once, and its journal. Does nothing if there is nothing.
+    ///
+    /// - Parameters:
+    ///   - token: The token of the transfer, which must not be running.
+    ///   - adjust: Adds what a token lacks: headers and credentials.
+    /// - Throws: A `TransferError`: `.invalidToken` for an upload from memory or of a stream, `.locked` while the transfer is
+    ///   running, or `.fileSystem`.
+    public func discard(_ token: ResumptionToken, adjust: (inout TransferRequest) -> Void = { _ in }) async throws {
+        var request = token.request
+        adjust(&request)
+        switch token.direction {
+        case .download:
+            try await Self.discard { [client] () async throws(EngineError) in
+                try await client.discardDownload(at: FilePath(token.file))
+            }
+        case .upload:
+            guard !token.file.isEmpty else { throw TransferError(.invalidToken, "the token has no file") }
+            try await discardUpload(request, .file(Self.absolute(token.file)), nil, token.stateFolder)
+        }
+    }
+
+    static func discard(_ body: () async throws(EngineError) -> Void) async throws(TransferError) {
+        do throws(EngineError) {
+            try await body()
+        } catch {
+            throw TransferError(error, nil)
+        }
+    }
+
+    func feed(for request: TransferRequest, _ observer: (@Sendable (TransferStatus) -> Void)?) -> StatusFeed {
+        StatusFeed(
+            observer: observer ?? configuration.observer,
+            onEvent: request.onEvent,
+            logger: configuration.logger
+        )
     }
 
     /// The client for a request: one that refuses networks of a cost that the request doesn't allow.

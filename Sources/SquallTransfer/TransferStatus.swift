@@ -23,7 +23,9 @@ public struct TransferStatus: Hashable, Sendable {
         public static let finished = Phase(rawValue: "finished")
         /// Failed; the error is thrown. The last status.
         public static let failed = Phase(rawValue: "failed")
-        /// Paused or cancelled. The last status.
+        /// Paused. The last status.
+        public static let paused = Phase(rawValue: "paused")
+        /// Cancelled. The last status.
         public static let cancelled = Phase(rawValue: "cancelled")
     }
 
@@ -62,7 +64,7 @@ public struct TransferStatus: Hashable, Sendable {
     public var redirectedTo: String?
 
     /// Whether this is the last status of the transfer.
-    public var isLast: Bool { phase == .finished || phase == .failed || phase == .cancelled }
+    public var isLast: Bool { [.finished, .failed, .paused, .cancelled].contains(phase) }
 
     /// The completed fraction, from 0 to 1; `nil` until the size is known.
     public var fraction: Double? {

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import HTTPTypes
+internal import Synchronization
 internal import SystemPackage
 internal import TransferClient
 
@@ -47,7 +47,10 @@ extension TransferSession {
         _ observer: (@Sendable (TransferStatus) -> Void)?
     ) -> UploadTransfer {
         let callbacks = callbacks(for: request, isForUpload: true)
-        return Transfer(StatusFeed(observer: observer ?? configuration.observer)) { feed throws(TransferError) in
+        let opened = Mutex<UploadContent?>(nil)
+        return Transfer(feed(for: request, observer)) { () async throws(TransferError) in
+            try await discardUpload(request, source, opened.withLock { $0 }, stateFolder)
+        } body: { feed throws(TransferError) in
             try await feed.wait(request.delay, token(for: request, source, nil, stateFolder))
             let client = client(for: request)
             let start = client.configuration.clock.now()
@@ -57,6 +60,7 @@ extension TransferSession {
             do throws(EngineError) {
                 try await client.check(given)
                 content = try await source.content(by: client, spooledIn: folder ?? Self.temporaryFolder)
+                opened.withLock { $0 = content }
             } catch {
                 if case .stream = source { throw TransferError(keepingNothing: error) }
                 throw TransferError(error, token(for: request, source, nil, stateFolder))
@@ -73,6 +77,24 @@ extension TransferSession {
                 let token = token(for: request, source, content.sha256 ?? request.sha256, stateFolder)
                 throw TransferError(error, token, feed.status.resumability)
             }
+        }
+    }
+
+    /// Deletes an unfinished upload of `content`, or of what `source` has without it.
+    func discardUpload(
+        _ request: TransferRequest,
+        _ source: UploadContentSource,
+        _ content: UploadContent?,
+        _ stateFolder: String?
+    ) async throws(TransferError) {
+        guard !configuration.isEphemeral else { return }
+        let folder = FilePath(try Self.folder(stateFolder ?? configuration.stateFolder))
+        let given = try request.upload(rememberedIn: folder)
+        let client = client(for: request)
+        if case .stream = source, content == nil { return }
+        try await Self.discard { () async throws(EngineError) in
+            let source = if let content { content } else { try await source.content(by: client, spooledIn: folder) }
+            try await client.discardUpload(source, given)
         }
     }
 
@@ -104,19 +126,12 @@ extension TransferRequest {
     /// The engine's form of an upload request.
     fileprivate func upload(rememberedIn folder: FilePath?) throws(TransferError) -> UploadRequest {
         var given = UploadRequest(url: url, journalFolder: folder)
-        if let name = method {
-            guard let method = HTTPRequest.Method(rawValue: name) else {
-                throw .invalidRequest("the method is no token")
-            }
-            given.method = method
-        }
-        guard Self.isValue(contentType) else {
-            throw .invalidRequest("the media type has a control character")
-        }
-        given.fields[.contentType] = contentType
+        if let method { given.method = method }
+        given.dialects = dialects
+        given.fields[.contentType] = try mediaType
         given.isRepeatable = isRepeatable
         given.sha256 = sha256
-        given.credentials = try downloadCredentials(isForUpload: true)
+        given.credentials = try engineCredentials(isForUpload: true)
         return given
     }
 }

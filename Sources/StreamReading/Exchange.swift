@@ -12,11 +12,11 @@ final class Exchange {
     private var fieldNames: [String] = []
 
     init(_ interest: StreamInterest) {
-        follow(interest)
+        apply(interest)
     }
 
     /// Keeps what `interest` needs, from the next request on.
-    func follow(_ interest: StreamInterest) {
+    func apply(_ interest: StreamInterest) {
         keepsTargets = interest.targets
         fieldNames = interest.fields.map { $0.lowercased() }
     }

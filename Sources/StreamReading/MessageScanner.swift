@@ -140,7 +140,7 @@ struct MessageScanner {
                 index += Int(count)
                 if left == count { end(at: index, &marks) } else { state = .content(left: left - count) }
             case .chunks(var scanner):
-                follow(&scanner, bytes, &index, &marks)
+                handle(&scanner, bytes, &index, &marks)
             case .untilEnd:
                 content(Int64(bytes.count - index), at: index, &marks)
                 index = bytes.count
@@ -168,7 +168,7 @@ struct MessageScanner {
         }
     }
 
-    private mutating func follow(
+    private mutating func handle(
         _ scanner: inout ChunkScanner,
         _ bytes: Span<UInt8>,
         _ index: inout Int,

@@ -94,7 +94,7 @@ struct StartLine {
     mutating func read(_ head: Span<UInt8>) -> Bool {
         while position < head.count {
             if case .whole = part { return true }
-            guard take(head[position], head) else { return false }
+            guard receive(head[position], head) else { return false }
             position += 1
             if case .path = part {
                 // Fast path for most of a first line.
@@ -104,7 +104,7 @@ struct StartLine {
         return true
     }
 
-    private mutating func take(_ byte: UInt8, _ head: Span<UInt8>) -> Bool {
+    private mutating func receive(_ byte: UInt8, _ head: Span<UInt8>) -> Bool {
         switch part {
         case .method, .targetStart, .asterisk, .scheme, .slashes, .path, .authority:
             return takeRequest(byte, head)

@@ -44,7 +44,7 @@ public final class StreamReader {
         }
 
         /// Searches for these patterns, new ones from `offset` on.
-        mutating func follow(_ patterns: [(fault: Int, pattern: BytePattern)], from offset: Int64) {
+        mutating func apply(_ patterns: [(fault: Int, pattern: BytePattern)], from offset: Int64) {
             finders = patterns.map { entry in
                 finders.first { $0.fault == entry.fault }
                     ?? PatternFinder(entry.pattern, fault: entry.fault, from: offset)
@@ -91,10 +91,10 @@ public final class StreamReader {
     ///
     /// Patterns are searched for from the next byte on. Messages that weren't read so far are read from the next request
     /// on, because message boundaries are unknown in the middle of a stream.
-    public func follow(_ interest: StreamInterest, upstream up: Int64, downstream down: Int64) {
-        upstream.follow(interest.patterns[.upstream] ?? [], from: up)
-        downstream.follow(interest.patterns[.downstream] ?? [], from: down)
-        exchange.follow(interest)
+    public func apply(_ interest: StreamInterest, upstream up: Int64, downstream down: Int64) {
+        upstream.apply(interest.patterns[.upstream] ?? [], from: up)
+        downstream.apply(interest.patterns[.downstream] ?? [], from: down)
+        exchange.apply(interest)
         if readsMessages, !interest.messages {
             // Gives up an unfinished head.
             upstream.scanner.stop()
@@ -117,7 +117,7 @@ public final class StreamReader {
     }
 
     /// Ends the search if it is successful or has failed; a token that may begin a request is held meanwhile.
-    private func follow(_ finding: MessageSearch.Finding) {
+    private func handle(_ finding: MessageSearch.Finding) {
         switch finding {
         case .token:
             upstream.scanner.join()
@@ -221,7 +221,7 @@ public final class StreamReader {
     public func timeAdvanced(to now: Moment, _ direction: Direction) {
         switch direction {
         case .upstream where now >= upstream.deadline && search != nil:
-            if let finding = search?.miss() { follow(finding) }
+            if let finding = search?.miss() { handle(finding) }
         case .upstream: upstream.timeAdvanced(to: now)
         case .downstream: downstream.timeAdvanced(to: now)
         }
@@ -262,7 +262,7 @@ public final class StreamReader {
 
     private func readUpstream(_ bytes: Span<UInt8>, at now: Moment, into link: inout Link) -> Portion {
         let exchange = exchange
-        if let finding = search?.look(at: bytes) { follow(finding) }
+        if let finding = search?.look(at: bytes) { handle(finding) }
         let count = StreamReader.scan(
             &upstream,
             readsMessages,

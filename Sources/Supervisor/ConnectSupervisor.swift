@@ -36,6 +36,9 @@ package final class ConnectSupervisor {
     private var dials: [UInt64: UInt64] = [:]
     /// The errors of sockets that were refused for another reason, by cookie, until the program asks.
     private var errors: [UInt64: Int32] = [:]
+    /// When all are looked after next, and the first deadline, or one of a connect that has ended.
+    private var lookDue = Moment.distantFuture
+    private var firstDeadline = Moment.distantFuture
 
     /// A supervisor that redirects the connections to the targets that `isWanted`.
     package init(_ system: any SupervisorSystem, allowsUnproxied: Bool, isWanted: @escaping (SocketAddress) -> Bool) {
@@ -48,10 +51,7 @@ package final class ConnectSupervisor {
     package var count: Int { pending.count }
 
     /// When `look` is to be called next.
-    package func nextLook(after now: Moment) -> Moment {
-        guard !pending.isEmpty else { return .distantFuture }
-        return pending.values.reduce(now + ConnectSupervisor.interval) { min($0, $1.deadline) }
-    }
+    package var nextLook: Moment { pending.isEmpty ? .distantFuture : min(lookDue, firstDeadline) }
 
     /// A program's thread waits.
     package func receive(_ call: SupervisedCall, at now: Moment) {
@@ -73,15 +73,17 @@ package final class ConnectSupervisor {
             return leave(call, error.code)
         }
         do throws(SystemFailure) {
-            socket = try system.socket(call.descriptor, of: process).get()
+            socket = try system.socket(call.descriptor, of: process, isShared: false).get()
         } catch {
-            system.close(process)
+            system.release(process)
             // The kernel says what is wrong with the descriptor.
             return error.code == EBADF ? system.answer(call.id, .kernel) : leave(call, error.code)
         }
-        if !redirect(call, process, socket, to: target, at: now) {
+        // Else they may be of another thread, which has its number by now.
+        let isKept = system.isWaiting(call.id) && redirect(call, process, socket, to: target, at: now)
+        if !isKept {
             system.close(socket)
-            system.close(process)
+            system.release(process)
         }
     }
 
@@ -115,13 +117,13 @@ package final class ConnectSupervisor {
         errors[facts.cookie] = nil
         let local: SocketAddress
         do throws(SystemFailure) {
-            local = try system.beginConnecting(socket, to: target).get()
+            local = try system.beginConnecting(socket, isBlocking: facts.isBlocking, to: target).get()
         } catch {
             leave(call, error.code)
             return false
         }
         do throws(SystemFailure) {
-            let dial = try system.dial(target, for: local).get()
+            let dial = try system.dial(target, for: local, of: call, blocks: facts.isBlocking).get()
             begin(dial, call, facts, local, socket: socket, process: process, at: now)
             return true
         } catch {
@@ -140,6 +142,9 @@ package final class ConnectSupervisor {
         process: Int32,
         at now: Moment
     ) {
+        if pending.isEmpty { lookDue = now + ConnectSupervisor.interval }
+        let deadline = facts.isBlocking ? facts.timeLimit.map { now + $0 } ?? .distantFuture : .distantFuture
+        firstDeadline = min(firstDeadline, deadline)
         dials[facts.cookie] = dial
         pending[dial] = Pending(
             call: facts.isBlocking ? call.id : nil,
@@ -148,7 +153,7 @@ package final class ConnectSupervisor {
             cookie: facts.cookie,
             local: local,
             socket: facts.isBlocking ? socket : nil,
-            deadline: facts.isBlocking ? facts.timeLimit.map { now + $0 } ?? .distantFuture : .distantFuture
+            deadline: deadline
         )
         guard !facts.isBlocking else { return }
         // The program closes its socket when it likes.
@@ -172,7 +177,7 @@ package final class ConnectSupervisor {
         // Two threads wait for one socket: the first call fails with EALREADY.
         if let last = entry.call, system.isWaiting(last) { system.answer(last, .failure(EALREADY)) }
         if let old = entry.socket { system.close(old) }
-        system.close(process)
+        system.release(process)
         (entry.call, entry.socket) = (call.id, socket)
         pending[dial] = entry
         return true
@@ -202,8 +207,10 @@ package final class ConnectSupervisor {
 
     private func withSocket(of call: SupervisedCall, _ body: (Int32) -> Bool) -> Bool {
         guard case .success(let process) = system.process(of: call) else { return false }
-        defer { system.close(process) }
-        guard case .success(let socket) = system.socket(call.descriptor, of: process) else { return false }
+        defer { system.release(process) }
+        guard case .success(let socket) = system.socket(call.descriptor, of: process, isShared: false) else {
+            return false
+        }
         defer { system.close(socket) }
         return body(socket)
     }
@@ -212,10 +219,14 @@ package final class ConnectSupervisor {
     package func dialEnded(_ dial: UInt64, _ outcome: DialOutcome) {
         guard let entry = remove(dial) else { return }
         defer { release(entry) }
+        // Nothing is left to do if it doesn't wait.
+        if outcome == .connected {
+            if let call = entry.call { system.answer(call, .success) }
+            return
+        }
         if let call = entry.call, let socket = entry.socket, system.isWaiting(call) {
             switch outcome {
-            case .connected:
-                system.answer(call, .success)
+            case .connected: break
             case .closed:
                 system.connectAndEnd(entry.local)
                 system.answer(call, .success)
@@ -259,6 +270,8 @@ package final class ConnectSupervisor {
                 giveUp(dial)
             }
         }
+        lookDue = now + ConnectSupervisor.interval
+        firstDeadline = pending.values.reduce(.distantFuture) { min($0, $1.deadline) }
     }
 
     /// No thread waits for the dial any more.
@@ -282,7 +295,9 @@ package final class ConnectSupervisor {
 
     /// Calls `body` with the socket of a connect, if the program has it under its descriptor and it is connecting.
     private func withConnecting(_ entry: Pending, _ body: (Int32) -> Void) {
-        guard case .success(let socket) = system.socket(entry.descriptor, of: entry.process) else { return }
+        guard case .success(let socket) = system.socket(entry.descriptor, of: entry.process, isShared: true) else {
+            return
+        }
         defer { system.close(socket) }
         let facts = system.facts(of: socket)
         if facts.cookie == entry.cookie, facts.state == .connecting { body(socket) }
@@ -296,6 +311,6 @@ package final class ConnectSupervisor {
 
     private func release(_ entry: Pending) {
         if let socket = entry.socket { system.close(socket) }
-        system.close(entry.process)
+        system.release(entry.process)
     }
 }

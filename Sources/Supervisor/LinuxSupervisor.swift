@@ -1,80 +1,100 @@
 import CSeccomp
 import EventLoop
+import FaultProfile
 import Glibc
+import Journal
 import OperatingSystem
-import Synchronization
+import ProxyEngine
 import Units
 
-/// The supervisor's thread, and Linux as it sees it.
-final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
-    /// The error of a connect to `ForegroundCommand.testAddress` if connections can be redirected: ESHUTDOWN.
-    static let works = ESHUTDOWN
+/// A supervisor on the loop at which its proxy admits clients, and Linux as it sees it.
+///
+/// The loop serves calls between two turns of others: nothing here waits.
+final class LinuxSupervisor: LoopHandler, SupervisorSystem {
+    /// The calls that are served in one turn of the loop, at most.
+    private static let batch = 64
 
     private let supervisor: Int32
     private let rendezvous: Rendezvous
-    private let proxy: SocketAddress
-    private let poller: Int32
-    /// Readable when the thread has to end.
-    private let end: Int32
-    private let tell: @Sendable (SupervisorNotice) -> Void
-    /// The dials by number. The numbers below `firstDial` stand for other descriptors in the poller.
-    private var dials: [UInt64: ProxyDial] = [:]
-    private var lastDial = LinuxSupervisor.firstDial
-    private static let firstDial: UInt64 = 2
+    private let proxy: Proxy
+    private let loop: EventLoop
+    private let rules: SupervisionRules
+    private lazy var core = makeCore()
+    private var source: EventSource?
+    private lazy var timer = LoopTimer(loop: loop, handler: self, tag: 0, isCoarse: true)
+    /// A connection that the proxy makes.
+    private struct Dial {
+        let client: LocalClient
+        let process: Int32
+        let blocks: Bool
+    }
+
+    private var dials: [UInt64: Dial] = [:]
+    private var lastDial: UInt64 = 0
+    /// Whether a dial is beginning, whose number nobody knows yet.
+    private var isDialing = false
     private var isTested = false
     private var told: Set<SupervisorNotice> = []
+    private let processes = ProcessDescriptors()
 
-    /// A supervisor of the threads that `supervisor`, a descriptor of squall_supervise_connects, is for.
+    /// A supervisor of the threads that `supervisor`, a descriptor of squall_supervise_connects, is for. It takes the
+    /// descriptor over.
     init(
         _ supervisor: Int32,
         _ rendezvous: Rendezvous,
-        proxy: SocketAddress,
-        tell: @escaping @Sendable (SupervisorNotice) -> Void
-    ) throws(SystemError) {
-        (self.supervisor, self.rendezvous, self.proxy, self.tell) = (supervisor, rendezvous, proxy, tell)
-        poller = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard poller >= 0 else { throw .last("epoll_create1") }
-        end = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard end >= 0 else { throw .last("eventfd") }
-        watch(supervisor, 0, EPOLLIN.rawValue)
-        watch(end, 1, EPOLLIN.rawValue)
+        of proxy: Proxy,
+        _ rules: SupervisionRules
+    ) {
+        (self.supervisor, self.rendezvous, self.proxy, self.rules) = (supervisor, rendezvous, proxy, rules)
+        loop = proxy.admissionLoop
+        super.init()
+        source = EventSource(readable: supervisor, on: loop) { [unowned self] in serve() }
     }
 
-    deinit {
-        for dial in dials.values { Glibc.close(dial.descriptor) }
-        for descriptor in [poller, end, supervisor] where descriptor >= 0 { Glibc.close(descriptor) }
-    }
-
-    private func watch(_ descriptor: Int32, _ number: UInt64, _ events: UInt32) {
-        var event = epoll_event(events: events, data: epoll_data_t(u64: number))
-        epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event)
-    }
-
-    /// Has `run` return.
-    func stop() { eventfd_write(end, 1) }
-
-    /// Serves calls until `stop`.
-    func run(_ core: ConnectSupervisor) {
-        var events = [epoll_event](repeating: epoll_event(), count: 64)
-        while true {
-            let look = core.nextLook(after: MonotonicClock.now)
-            let wait =
-                look == .distantFuture ? -1 : max(0, ((look - MonotonicClock.now).nanoseconds + 999_999) / 1_000_000)
-            let count = epoll_wait(poller, &events, Int32(events.count), Int32(clamping: wait))
-            let now = MonotonicClock.now
-            for event in events.prefix(Int(max(0, count))) {
-                switch event.data.u64 {
-                case 0: serve(core, at: now)
-                case 1: return
-                case let number: advance(number, core)
-                }
-            }
-            if now >= look { core.look(at: now) }
+    private func makeCore() -> ConnectSupervisor {
+        ConnectSupervisor(self, allowsUnproxied: rules.allowsUnproxied) { [rendezvous, rules] address in
+            let target = address.canonical
+            return !rendezvous.isOwn(target) && rules.isWanted(target)
         }
     }
 
+    /// Serves no call any more.
+    func close() {
+        source?.cancel()
+        source = nil
+        timer.cancel()
+        for dial in dials.values { dial.client.cancel() }
+        dials = [:]
+        Glibc.close(supervisor)
+    }
+
+    override func timerFired(_ tag: Int) {
+        core.look(at: loop.now)
+        setTimer()
+    }
+
+    private func setTimer() {
+        let look = core.nextLook
+        if look < .distantFuture { timer.set(to: look) } else { timer.cancel() }
+    }
+
+    /// Takes the calls that wait.
+    private func serve() {
+        for _ in 0..<LinuxSupervisor.batch {
+            var entry = pollfd(fd: supervisor, events: Int16(POLLIN), revents: 0)
+            guard poll(&entry, 1, 0) == 1 else { break }
+            guard entry.revents & Int16(POLLIN) != 0 else {
+                // The last process is gone.
+                source?.cancel()
+                break
+            }
+            serveNext()
+        }
+        setTimer()
+    }
+
     /// Takes the next call.
-    private func serve(_ core: ConnectSupervisor, at now: Moment) {
+    private func serveNext() {
         var call = squall_call()
         guard squall_next_call(supervisor, &call) == 0 else { return }
         let kind: SupervisedCall.Kind =
@@ -93,7 +113,7 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
             length: call.length
         )
         if !isTested, kind == .connect { return test(next) }
-        core.receive(next, at: now)
+        core.receive(next, at: loop.now)
     }
 
     /// Answers the first connect of all, that of the guard: whether its socket can be had.
@@ -101,25 +121,15 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
         isTested = true
         let code: Int32
         do throws(SystemFailure) {
-            guard address(of: call)?.host == ForegroundCommand.testAddress else { throw SystemFailure(code: EFAULT) }
             let process = try process(of: call).get()
-            defer { close(process) }
-            close(try socket(call.descriptor, of: process).get())
-            code = LinuxSupervisor.works
+            defer { release(process) }
+            close(try socket(call.descriptor, of: process, isShared: false).get())
+            guard address(of: call)?.host == TestConnect.address else { throw SystemFailure(code: EFAULT) }
+            code = TestConnect.works
         } catch {
             code = error.code
         }
         answer(call.id, .failure(code))
-    }
-
-    private func advance(_ number: UInt64, _ core: ConnectSupervisor) {
-        guard var dial = dials[number] else { return }
-        let port = dial.port
-        let outcome = dial.advance { rendezvous.end(port) }
-        dials[number] = dial
-        guard let outcome else { return }
-        cancel(number)
-        core.dialEnded(number, outcome)
     }
 
     // MARK: The system
@@ -139,8 +149,6 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
         let size = min(Int(clamping: call.length), MemoryLayout<sockaddr_storage>.size)
         guard size >= MemoryLayout<sockaddr_in>.size,
             squall_read_memory(call.thread, call.value, &storage, size) == size,
-            // Another thread of another program may have the same number by now.
-            isWaiting(call.id),
             Int32(storage.ss_family) != AF_INET6 || size >= 24
         else { return nil }
         return withUnsafePointer(to: &storage) { pointer in
@@ -148,10 +156,12 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
         }
     }
 
-    func process(of call: SupervisedCall) -> Result<Int32, SystemFailure> { result(squall_open_process(call.thread)) }
+    func process(of call: SupervisedCall) -> Result<Int32, SystemFailure> { result(processes.open(call.thread)) }
 
-    func socket(_ descriptor: Int32, of process: Int32) -> Result<Int32, SystemFailure> {
-        result(squall_duplicate(process, descriptor))
+    func release(_ process: Int32) { processes.release(process) }
+
+    func socket(_ descriptor: Int32, of process: Int32, isShared: Bool) -> Result<Int32, SystemFailure> {
+        result(processes.duplicate(descriptor, of: process, isShared: isShared))
     }
 
     private func result(_ descriptor: Int32) -> Result<Int32, SystemFailure> {
@@ -159,14 +169,14 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
     }
 
     func facts(of socket: Int32) -> SocketFacts {
-        let transport = option(SO_PROTOCOL, of: socket)
-        guard transport == Int32(IPPROTO_TCP) else {
-            return SocketFacts(cookie: 0, isTCP: false, isUDP: transport == Int32(IPPROTO_UDP), state: .other)
+        guard let state = state(of: socket) else {
+            let isUDP = option(SO_PROTOCOL, of: socket) == Int32(IPPROTO_UDP)
+            return SocketFacts(cookie: 0, isTCP: false, isUDP: isUDP, state: .other)
         }
         let isBlocking = fcntl(socket, F_GETFL) & O_NONBLOCK == 0
         return SocketFacts(
             cookie: squall_socket_cookie(socket),
-            state: state(of: socket),
+            state: state,
             isBlocking: isBlocking,
             timeLimit: isBlocking ? timeLimit(of: socket) : nil
         )
@@ -187,31 +197,34 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
         return value
     }
 
-    /// The state of tcp(7), which is the first byte of what TCP_INFO tells.
-    private func state(of socket: Int32) -> SocketFacts.State {
-        var information = [UInt8](repeating: 0, count: 8)
-        var size = socklen_t(information.count)
-        guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &information, &size) == 0 else { return .other }
-        return switch information[0] {
+    /// The state of tcp(7), which is the first byte of what TCP_INFO tells; `nil` if it is no socket of TCP.
+    private func state(of socket: Int32) -> SocketFacts.State? {
+        var state: UInt8 = 0
+        var size: socklen_t = 1
+        guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &state, &size) == 0 else { return nil }
+        return switch state {
         case 2, 3: .connecting
         case 7: .closed
         default: .other
         }
     }
 
-    func beginConnecting(_ socket: Int32, to target: SocketAddress) -> Result<SocketAddress, SystemFailure> {
+    func beginConnecting(
+        _ socket: Int32,
+        isBlocking: Bool,
+        to target: SocketAddress
+    ) -> Result<SocketAddress, SystemFailure> {
         let isMapped = target.isIPv6 && target.host.hasPrefix("::ffff:")
         let family = isMapped ? target.canonical : target
         guard let listener = rendezvous.listener(for: family) else {
             return .failure(SystemFailure(code: EADDRNOTAVAIL))
         }
         let address = isMapped ? listener.mapped : listener
-        let flags = fcntl(socket, F_GETFL)
         // Else this thread would wait.
-        if flags & O_NONBLOCK == 0 { _ = fcntl(socket, F_SETFL, flags | O_NONBLOCK) }
+        if isBlocking { squall_set_blocking(socket, 0) }
         let result = address.withSystemAddress { Glibc.connect(socket, $0, $1) }
         let code = errno
-        if flags & O_NONBLOCK == 0 { _ = fcntl(socket, F_SETFL, flags) }
+        if isBlocking { squall_set_blocking(socket, 1) }
         guard result != 0, code == EINPROGRESS else {
             return .failure(SystemFailure(code: result == 0 ? EISCONN : code))
         }
@@ -243,23 +256,69 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
         if socket >= 0 { Glibc.close(socket) }
     }
 
-    func dial(_ target: SocketAddress, for local: SocketAddress) -> Result<UInt64, SystemFailure> {
-        do throws(SystemError) {
-            let dial = try ProxyDial(target.canonical, by: proxy)
-            rendezvous.await(dial.port, for: local, to: target)
-            lastDial += 1
-            dials[lastDial] = dial
-            watch(dial.descriptor, lastDial, EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLET.rawValue)
-            return .success(lastDial)
-        } catch {
-            return .failure(SystemFailure(code: error.code))
-        }
+    func dial(
+        _ target: SocketAddress,
+        for local: SocketAddress,
+        of call: SupervisedCall,
+        blocks: Bool
+    ) -> Result<UInt64, SystemFailure> {
+        lastDial += 1
+        let process = processes.number(of: call.thread)
+        let isAsked = rules.record != nil || proxy.asksForProgram
+        let (number, me) = (lastDial, LoopBound(self, on: loop))
+        let client = LocalClient(
+            at: local,
+            to: target.canonical,
+            for: isAsked ? Program(process: process) : nil,
+            connect: { [rendezvous] in rendezvous.handOver(to: local) },
+            ended: { outcome in
+                if me.loop.isCurrent, !me.value.isDialing { return me.value.dialEnded(number, outcome) }
+                me.loop.postBeyondLimit { me.value.dialEnded(number, outcome) }
+            }
+        )
+        rendezvous.note(target, of: local)
+        dials[number] = Dial(client: client, process: process, blocks: blocks)
+        isDialing = true
+        proxy.admit(client)
+        isDialing = false
+        return .success(number)
+    }
+
+    private func dialEnded(_ number: UInt64, _ outcome: LocalClient.Outcome) {
+        guard let dial = dials.removeValue(forKey: number) else { return }
+        let end: DialOutcome =
+            switch outcome {
+            case .connected: .connected
+            case .failed(let code): .failed(code)
+            case .ended(reset: true): .failed(ECONNREFUSED)
+            case .ended(reset: false): .closed
+            }
+        core.dialEnded(number, end)
+        record(dial, end.word)
     }
 
     func cancel(_ number: UInt64) {
         guard let dial = dials.removeValue(forKey: number) else { return }
-        _ = rendezvous.end(dial.port)
-        Glibc.close(dial.descriptor)
+        dial.client.cancel()
+        record(dial, "cancelled")
+    }
+
+    private func record(_ dial: Dial, _ outcome: String) {
+        guard let record = rules.record else { return }
+        let numbers = dial.client.numbers
+        record(
+            ConnectRecord(
+                moment: loop.now,
+                proxy: proxy.name,
+                connection: numbers?.connection,
+                number: numbers?.atTarget,
+                target: "\(dial.client.target)",
+                process: dial.process,
+                program: dial.client.program?.name,
+                blocks: dial.blocks,
+                outcome: outcome
+            )
+        )
     }
 
     func tell(_ error: Int32, to call: SupervisedCall, of socket: Int32) -> Bool {
@@ -290,7 +349,7 @@ final class LinuxSupervisor: SupervisorSystem, @unchecked Sendable {
     func close(_ descriptor: Int32) { Glibc.close(descriptor) }
 
     func note(_ notice: SupervisorNotice) {
-        if told.insert(notice).inserted { tell(notice) }
+        if told.insert(notice).inserted { rules.note(notice) }
     }
 }
 

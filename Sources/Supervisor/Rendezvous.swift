@@ -3,25 +3,17 @@ import Glibc
 import OperatingSystem
 import Synchronization
 
-/// Where the proxy's loops and the supervisor meet: which socket of a program each dial of the supervisor is for.
+/// Where the proxy's loops and the supervisor meet: how a program's socket is connected once its target is.
 ///
 /// A listener of each family never answers, and programs' sockets connect to it. The proxy's socket for one of them is bound
 /// to the listener's address as well, and connects to it.
 final class Rendezvous: Sendable {
-    private struct State {
-        /// The address of the program's socket, by the port of the dial.
-        var awaited: [UInt16: SocketAddress] = [:]
-        /// The dials whose program's socket is connected.
-        var connected: Set<UInt16> = []
-        /// The targets of the sockets that are connected or connecting, by family and port. As many as there are ports.
-        var targets: [SocketAddress: SocketAddress] = [:]
-    }
-
     /// The listeners, of IPv4 and, where the machine has it, of IPv6.
     private let listeners: [(descriptor: Int32, address: SocketAddress)]
     /// Sockets that are bound and don't listen: connections to them are refused.
     private let closed: [(descriptor: Int32, address: SocketAddress)]
-    private let state = Mutex(State())
+    /// The targets of the sockets that are connected or connecting, by their addresses. As many as there are ports.
+    private let targets = Mutex<[SocketAddress: SocketAddress]>([:])
 
     init() throws(SystemError) {
         let four = try SilentListener.open("127.0.0.1")
@@ -45,39 +37,24 @@ final class Rendezvous: Sendable {
         (closed.first { $0.address.isIPv6 == isIPv6 } ?? closed[0]).address
     }
 
-    /// A dial from `port` is for the socket with the address `local`, whose program wants `target`.
-    func await(_ port: UInt16, for local: SocketAddress, to target: SocketAddress) {
-        state.withLock { state in
-            state.awaited[port] = local
-            state.targets[local] = target
-        }
-    }
-
-    /// Forgets a dial; returns whether its socket has been connected.
-    func end(_ port: UInt16) -> Bool {
-        state.withLock { state in
-            state.awaited[port] = nil
-            return state.connected.remove(port) != nil
-        }
+    /// A socket with the address `local` is to be connected to `target`.
+    func note(_ target: SocketAddress, of local: SocketAddress) {
+        targets.withLock { $0[local] = target }
     }
 
     /// The target of a socket with the address `local` whose peer is `peer`; `nil` if the proxy hasn't connected it.
     func target(of local: SocketAddress, peer: SocketAddress) -> SocketAddress? {
         guard listeners.contains(where: { $0.address == peer }) else { return nil }
-        return state.withLock { $0.targets[local] }
+        return targets.withLock { $0[local] }
     }
 
     /// Whether an address is one of the listeners', or refuses on purpose.
     func isOwn(_ address: SocketAddress) -> Bool { (listeners + closed).contains { $0.address == address } }
 
-    /// Connects the program's socket of the dial from `client`, on any thread; `nil` if it is no dial of the supervisor. A
-    /// socket that has gone meanwhile is one that is broken at once.
-    func handOver(to client: SocketAddress) -> DetachedSocket? {
-        guard client.isLoopback, let local = state.withLock({ $0.awaited[client.port] }) else { return nil }
+    /// Connects the program's socket with the address `local`, on any thread; `nil` if it is gone.
+    func handOver(to local: SocketAddress) -> DetachedSocket? {
         let socket = connect(to: local)
-        guard socket >= 0 else { return nil }
-        state.withLock { _ = $0.connected.insert(client.port) }
-        return DetachedSocket(connected: socket)
+        return socket < 0 ? nil : DetachedSocket(connected: socket)
     }
 
     /// A socket that is connected to that of a program, which connects to the listener; below 0 if there is none.

@@ -101,21 +101,32 @@ package protocol SupervisorSystem: AnyObject {
     func isWaiting(_ id: UInt64) -> Bool
     /// The address of a connect; `nil` for other families than IPv4 and IPv6, or if it can't be read.
     func address(of call: SupervisedCall) -> SocketAddress?
-    /// The process of a call.
+    /// The process of a call, until `release`.
     func process(of call: SupervisedCall) -> Result<Int32, SystemFailure>
-    /// The socket that a process has under a descriptor.
-    func socket(_ descriptor: Int32, of process: Int32) -> Result<Int32, SystemFailure>
+    func release(_ process: Int32)
+    /// The socket that a thread has under a descriptor; with `isShared` also when it has ended, and others of its process live.
+    func socket(_ descriptor: Int32, of process: Int32, isShared: Bool) -> Result<Int32, SystemFailure>
     func facts(of socket: Int32) -> SocketFacts
     /// Has a socket connect to a listener that never answers; returns the socket's own address.
-    func beginConnecting(_ socket: Int32, to target: SocketAddress) -> Result<SocketAddress, SystemFailure>
+    func beginConnecting(
+        _ socket: Int32,
+        isBlocking: Bool,
+        to target: SocketAddress
+    ) -> Result<SocketAddress, SystemFailure>
     /// Takes a socket that is connecting back to where it was before.
     func stopConnecting(_ socket: Int32)
     /// Has a socket that is connecting be refused.
     func refuse(_ socket: Int32)
     /// Has a socket that is connecting be connected, and its connection ended.
     func connectAndEnd(_ local: SocketAddress)
-    /// Has the proxy connect to a target for the socket with the address `local`; returns the dial's number.
-    func dial(_ target: SocketAddress, for local: SocketAddress) -> Result<UInt64, SystemFailure>
+    /// Has the proxy connect to a target for the socket with the address `local`, of the thread of a call that `blocks` or is
+    /// polled; returns the dial's number.
+    func dial(
+        _ target: SocketAddress,
+        for local: SocketAddress,
+        of call: SupervisedCall,
+        blocks: Bool
+    ) -> Result<UInt64, SystemFailure>
     /// Gives up a dial whose socket is gone.
     func cancel(_ dial: UInt64)
     /// Writes an error, which a program has asked for, and forgets that of the socket.

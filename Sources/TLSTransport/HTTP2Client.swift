@@ -3,7 +3,7 @@
     import NIOHTTP2
     import NIOHTTPTypesHTTP2
 
-    /// The client side of HTTP/2 (RFC 9113): one stream on a connection, for one request.
+    /// The client side of HTTP/2 (RFC 9113): one stream at a time on a connection, each for one request.
     enum HTTP2Client {
         /// The flow-control window of a response's content: 1 MiB. Bounds the bytes in memory.
         static let window = 1 << 20
@@ -17,8 +17,40 @@
         /// Opens a stream, see `ClientTLS.openStream`.
         static func openStream(
             on connection: any Channel,
+            isLast: Bool,
             _ initialize: @escaping @Sendable (any Channel) throws -> Void
         ) -> EventLoopFuture<any Channel> {
+            let promise = connection.eventLoop.makePromise(of: (any Channel).self)
+            do {
+                let (streams, errors) = try started(on: connection)
+                streams.createStreamChannel(promise: promise) { stream in
+                    stream.eventLoop.makeCompletedFuture {
+                        try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPClientCodec())
+                        try stream.pipeline.syncOperations.addHandler(HTTP2ErrorReader())
+                        try initialize(stream)
+                    }
+                }
+                let bound = NIOLoopBound(errors, eventLoop: connection.eventLoop)
+                return promise.futureResult.map { stream in
+                    bound.value.stream = stream
+                    if isLast { stream.closeFuture.whenComplete { _ in connection.close(promise: nil) } }
+                    // The flow-control window bounds unread stream data; other frames belong to the connection.
+                    connection.setOption(.autoRead, value: true).whenSuccess { connection.read() }
+                    return stream
+                }
+            } catch {
+                return connection.eventLoop.makeFailedFuture(error)
+            }
+        }
+
+        /// The handlers of a connection; adds them the first time.
+        private static func started(
+            on connection: any Channel
+        ) throws -> (HTTP2StreamMultiplexer, ConnectionErrorForwarder) {
+            let pipeline = connection.pipeline.syncOperations
+            if let errors = try? pipeline.handler(type: ConnectionErrorForwarder.self) {
+                return (try pipeline.handler(type: HTTP2StreamMultiplexer.self), errors)
+            }
             let streams = HTTP2StreamMultiplexer(
                 mode: .client,
                 channel: connection,
@@ -30,32 +62,11 @@
                 pushed.close()
             }
             let errors = ConnectionErrorForwarder()
-            do {
-                try connection.pipeline.syncOperations.addHandler(
-                    NIOHTTP2Handler(mode: .client, connectionConfiguration: connectionConfiguration)
-                )
-                try connection.pipeline.syncOperations.addHandler(DataFrameCopier())
-                try connection.pipeline.syncOperations.addHandler(streams)
-                try connection.pipeline.syncOperations.addHandler(errors)
-                let promise = connection.eventLoop.makePromise(of: (any Channel).self)
-                streams.createStreamChannel(promise: promise) { stream in
-                    stream.eventLoop.makeCompletedFuture {
-                        try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPClientCodec())
-                        try stream.pipeline.syncOperations.addHandler(HTTP2ErrorReader())
-                        try initialize(stream)
-                    }
-                }
-                let bound = NIOLoopBound(errors, eventLoop: connection.eventLoop)
-                return promise.futureResult.map { stream in
-                    bound.value.stream = stream
-                    stream.closeFuture.whenComplete { _ in connection.close(promise: nil) }
-                    // The flow-control window bounds unread stream data; other frames belong to the connection.
-                    connection.setOption(.autoRead, value: true).whenSuccess { connection.read() }
-                    return stream
-                }
-            } catch {
-                return connection.eventLoop.makeFailedFuture(error)
-            }
+            try pipeline.addHandler(
+                NIOHTTP2Handler(mode: .client, connectionConfiguration: connectionConfiguration)
+            )
+            try pipeline.addHandlers(DataFrameCopier(), streams, errors)
+            return (streams, errors)
         }
 
         private static var connectionConfiguration: NIOHTTP2Handler.ConnectionConfiguration {
@@ -70,7 +81,7 @@
         }
     }
 
-    /// Forwards the error of a connection to its one stream, which would otherwise only close.
+    /// Forwards the error of a connection to its stream, which would otherwise only close.
     private final class ConnectionErrorForwarder: ChannelInboundHandler {
         typealias InboundIn = Never
 

@@ -25,6 +25,28 @@
         public init(authorities: [UInt8]) throws(TLSSettingsProblem) {
             self.authorities = try TLSIdentity.certificates(authorities, else: .unreadableAuthorities)
         }
+
+        /// The configuration of the library, without ALPN.
+        package var configuration: TLSConfiguration {
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.minimumTLSVersion = .tlsv12
+            configuration.certificateVerification = .fullVerification
+            if let authorities { configuration.trustRoots = .certificates(authorities) }
+            if let identity {
+                configuration.certificateChain = identity.sources
+                configuration.privateKey = .privateKey(identity.key)
+            }
+            return configuration
+        }
+
+        /// The context of a configuration.
+        package static func context(_ configuration: TLSConfiguration) throws(TLSSettingsProblem) -> NIOSSLContext {
+            do {
+                return try NIOSSLContext(configuration: configuration)
+            } catch {
+                throw TLSSettingsProblem(error)
+            }
+        }
     }
 
     /// The client side of TLS. Loads the authorities once, before the first connection that needs them.
@@ -69,8 +91,9 @@
         /// See `ClientTLS`.
         public func openStream(
             on connection: any Channel,
+            isLast: Bool,
             _ initialize: @escaping @Sendable (any Channel) throws -> Void
-        ) -> EventLoopFuture<any Channel> { HTTP2Client.openStream(on: connection, initialize) }
+        ) -> EventLoopFuture<any Channel> { HTTP2Client.openStream(on: connection, isLast: isLast, initialize) }
 
         private func context(offersHTTP2: Bool) throws(TLSSettingsProblem) -> NIOSSLContext {
             let result: Result<NIOSSLContext, TLSSettingsProblem> = contexts.withLock { contexts in
@@ -90,23 +113,10 @@
             _ settings: TLSClientSettings,
             offersHTTP2: Bool
         ) throws(TLSSettingsProblem) -> NIOSSLContext {
-            var configuration = TLSConfiguration.makeClientConfiguration()
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.certificateVerification = .fullVerification
+            var configuration = settings.configuration
             configuration.applicationProtocols = HTTPProtocol.names(offersHTTP2: offersHTTP2)
             configuration.shutdownTimeout = shutdownLimit
-            if let authorities = settings.authorities {
-                configuration.trustRoots = .certificates(authorities)
-            }
-            if let identity = settings.identity {
-                configuration.certificateChain = identity.sources
-                configuration.privateKey = .privateKey(identity.key)
-            }
-            do {
-                return try NIOSSLContext(configuration: configuration)
-            } catch {
-                throw TLSSettingsProblem(error)
-            }
+            return try TLSClientSettings.context(configuration)
         }
 
         /// Whether a host is an IP address, optionally with a zone after a percent sign.

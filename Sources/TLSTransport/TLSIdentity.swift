@@ -33,6 +33,16 @@
             return found
         }
 
+        /// The configuration of a server that presents it, without ALPN.
+        package var serverConfiguration: TLSConfiguration {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: sources,
+                privateKey: .privateKey(key)
+            )
+            configuration.minimumTLSVersion = .tlsv12
+            return configuration
+        }
+
         /// The chain in NIOSSL's form.
         var sources: [NIOSSLCertificateSource] { chain.map { .certificate($0) } }
     }

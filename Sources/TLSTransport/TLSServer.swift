@@ -45,11 +45,7 @@
             _ identity: TLSIdentity,
             offersHTTP2: Bool
         ) throws(TLSSettingsProblem) -> NIOSSLContext {
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: identity.sources,
-                privateKey: .privateKey(identity.key)
-            )
-            configuration.minimumTLSVersion = .tlsv12
+            var configuration = identity.serverConfiguration
             configuration.applicationProtocols = HTTPProtocol.names(offersHTTP2: offersHTTP2)
             configuration.shutdownTimeout = shutdownLimit
             do {

@@ -36,6 +36,7 @@
         /// See `ClientTLS`.
         public func openStream(
             on connection: any Channel,
+            isLast: Bool,
             _ initialize: @escaping @Sendable (any Channel) throws -> Void
         ) -> EventLoopFuture<any Channel> {
             connection.eventLoop.makeFailedFuture(TLSFailure(kind: .unavailable, reason: ""))

@@ -18,8 +18,6 @@ protocol AttemptedTransfer: AnyObject {
     func attempt(_ request: Request) async -> AttemptOutcome
     /// Called before the backoff before the next attempt, which may be zero.
     func willWait(_ delay: Duration, after cause: TransientFailure, by rule: RetryRule) async throws(TransferError)
-    /// Called before waiting for a route to the host.
-    func willWaitForNetwork()
     /// Replaces the credentials of all later requests.
     func use(_ credentials: RequestCredentials)
     /// Replaces the URL of all later requests.
@@ -48,17 +46,22 @@ enum AttemptOutcome: Sendable {
     case failed(TransferError)
 }
 
-/// A response that refused a request.
-struct AttemptRefusal: Sendable {
-    var status: Int
-    var url: TransferURL
+/// A response that refused a request, for which the caller may have credentials or another URL.
+public struct AttemptRefusal: Sendable {
+    /// The status of the refusal.
+    public var status: Int
+    /// The URL that was refused: the request's, or a redirect's.
+    public var url: TransferURL
     /// The challenge of a 401 or 407.
-    var challenge: HTTPChallenge?
-    var use: CredentialUse
+    public var challenge: HTTPChallenge?
+    /// Whether the request carried credentials.
+    public var use: CredentialUse
     /// Whether the request went to the caller's origin, so that credentials may be sent.
     var isAtOrigin: Bool
     /// Whether the caller may replace the URL.
     var canMove = true
+    /// The number of preceding refusals in a row: 0 to 2.
+    public var previousRefusals = 0
 }
 
 /// Drives a transfer from attempt to attempt: schedules retries, enforces the deadline, and asks the caller for
@@ -66,10 +69,13 @@ struct AttemptRefusal: Sendable {
 ///
 /// Used by a single task, in order.
 final class AttemptLoop {
-    private let clock: TransferClock
+    let startedAt: Moment
+    let onEvent: @Sendable (TransferEvent) -> Void
+    /// The rate limiter, if any.
+    let pacer: TransferPacer?
+    var counters = Counters()
+    private let configuration: TransferClientConfiguration
     private let callbacks: TransferCallbacks
-    private let network: (any ConnectivityMonitor)?
-    private let deadline: Duration?
     private var schedule: RetrySchedule
     /// Consecutive refusals that the caller resolved, and the committed bytes at the first of them.
     private var resolvedRefusals = 0
@@ -80,17 +86,28 @@ final class AttemptLoop {
     /// The maximum wait for the network before the next attempt: 30 s.
     static let maximumNetworkWait = Duration.seconds(30)
 
+    /// The counters of a transfer, as in its summary.
+    struct Counters {
+        var connections = 0
+        var resumptions = 0
+        var restarts = 0
+        var bytesRecovered: Int64 = 0
+        var bytesTransferred: Int64 = 0
+    }
+
     init(
         _ configuration: TransferClientConfiguration,
         _ callbacks: TransferCallbacks,
         seed: UInt64,
         startedAt: Moment,
-        received: Int64 = 0
+        received: Int64 = 0,
+        onEvent: @escaping @Sendable (TransferEvent) -> Void
     ) {
-        clock = configuration.clock
+        self.startedAt = startedAt
+        self.onEvent = onEvent
+        pacer = TransferPacer(configuration)
+        self.configuration = configuration
         self.callbacks = callbacks
-        network = configuration.connectivity
-        deadline = configuration.retry.deadline
         schedule = RetrySchedule(
             policy: configuration.retry,
             generator: SeededGenerator(seed: seed),
@@ -100,13 +117,40 @@ final class AttemptLoop {
     }
 
     /// The time left until the deadline; `nil` without one.
-    var remaining: Duration? { schedule.remaining(at: clock.now()) }
+    var remaining: Duration? { schedule.remaining(at: configuration.clock.now()) }
 
     /// The transfer has reached `offset`.
     func reached(_ offset: Int64) { schedule.reached(offset) }
 
     /// Committed bytes were discarded.
-    func restarted() { schedule.restarted() }
+    func restarted(_ reason: RestartReason) {
+        counters.restarts += 1
+        schedule.restarted()
+        onEvent(.restarted(reason))
+    }
+
+    /// Committed bytes continue at `offset`.
+    func resumed(at offset: Int64) {
+        counters.resumptions += 1
+        onEvent(.resumed(offset: offset))
+    }
+
+    /// Reports the end of a successful transfer, and returns its summary.
+    func finish(_ bytes: Int64, _ sha256: [UInt8], _ details: TransferSummary.Details) -> TransferSummary {
+        let summary = TransferSummary(
+            bytes: bytes,
+            sha256: sha256,
+            connections: counters.connections,
+            resumptions: counters.resumptions,
+            restarts: counters.restarts,
+            bytesRecovered: counters.bytesRecovered,
+            bytesTransferred: counters.bytesTransferred,
+            duration: configuration.clock.now() - startedAt,
+            details: details
+        )
+        onEvent(.finished(summary))
+        return summary
+    }
 
     /// Runs until the transfer is complete or has failed.
     func run(_ transfer: some AttemptedTransfer) async throws(TransferError) -> TransferSummary {
@@ -148,7 +192,7 @@ final class AttemptLoop {
         guard !Task.isCancelled else { throw .cancelled }
         if cause.mayBeNetworkLoss, try await hasWaitedForNetwork(transfer, cause) { return }
         let decision = schedule.failed(
-            at: clock.now(),
+            at: configuration.clock.now(),
             retryAfter: retryAfter,
             isImmediate: isImmediate,
             startsOver: transfer.startsOver
@@ -156,10 +200,11 @@ final class AttemptLoop {
         switch decision {
         case .giveUp(let limit): throw .gaveUp(limit, cause)
         case .wait(let delay, let rule):
+            if let mayRetry = callbacks.mayRetry, !mayRetry(cause, delay) { throw .gaveUp(.caller, cause) }
             try await transfer.willWait(delay, after: cause, by: rule)
             guard delay > .zero else { return }
             do {
-                try await clock.sleep(delay)
+                try await configuration.clock.sleep(delay)
             } catch {
                 throw .cancelled
             }
@@ -171,12 +216,12 @@ final class AttemptLoop {
         _ transfer: some AttemptedTransfer,
         _ cause: TransientFailure
     ) async throws(TransferError) -> Bool {
-        guard let network, !network.isConnected(to: transfer.host) else { return false }
-        transfer.willWaitForNetwork()
+        guard let network = configuration.connectivity, !network.isConnected(to: transfer.host) else { return false }
+        onEvent(.waitingForNetwork)
         let limit = min(Self.maximumNetworkWait, remaining ?? Self.maximumNetworkWait)
         await network.waitUntilConnected(to: transfer.host, within: limit)
         guard !Task.isCancelled else { throw .cancelled }
-        if let deadline, remaining == .zero { throw .gaveUp(.deadline(deadline), cause) }
+        if let deadline = configuration.retry.deadline, remaining == .zero { throw .gaveUp(.deadline(deadline), cause) }
         return true
     }
 
@@ -187,8 +232,10 @@ final class AttemptLoop {
     ) async throws(TransferError) -> Bool {
         if transfer.committed != committedAtRefusal { (resolvedRefusals, committedAtRefusal) = (0, transfer.committed) }
         guard resolvedRefusals < Self.maximumRefusals else { return false }
+        var refusal = refusal
+        refusal.previousRefusals = resolvedRefusals
         resolvedRefusals += 1
-        if let credentials = await callbacks.credentials(for: refusal, previousRefusals: resolvedRefusals - 1) {
+        if let credentials = await callbacks.credentials(for: refusal) {
             transfer.use(credentials)
         } else if let text = await callbacks.url(inPlaceOf: refusal) {
             transfer.use(try TransferURL(checked: text))

@@ -15,6 +15,8 @@ struct AttemptLimits: Sendable {
     /// The maximum number of interim responses: 64.
     var interimResponses = 64
     var stall: MinimumThroughput
+    /// Whether the connection stays open after the response.
+    var isKept = false
     /// When the transfer's deadline passes; `nil` for none.
     var deadline: NIODeadline?
 
@@ -46,7 +48,7 @@ final class FirstError: Sendable {
 ///
 /// Throughput is that of the request's content, and from the final response head on that of the response. Time counts
 /// against the server only while content is queued, or while a read is pending: a slow disk isn't a stall.
-final class AttemptTimeoutHandler: ChannelDuplexHandler {
+final class AttemptTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPResponsePart
     typealias InboundOut = HTTPResponsePart
     typealias OutboundIn = HTTPRequestPart
@@ -81,6 +83,8 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         if context.channel.isActive { begin(context) }
     }
+
+    func handlerRemoved(context: ChannelHandlerContext) { stopTimers() }
 
     func channelActive(context: ChannelHandlerContext) {
         begin(context)
@@ -155,7 +159,7 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler {
         case .end:
             flush(context)
             stopTimers()
-            schedule(.lingering, AttemptLimits.lingering, context) { $1.close(promise: nil) }
+            if !limits.isKept { schedule(.lingering, AttemptLimits.lingering, context) { $1.close(promise: nil) } }
             context.fireChannelRead(data)
         }
     }

@@ -47,7 +47,8 @@ extension TransientFailure: CustomStringConvertible {
         case .uploadGone: ("upload-gone", "the server no longer has the upload")
         case .uploadExpired: ("upload-expired", "the upload has expired")
         case .smallerRequests: ("smaller-requests", "the server asks for smaller requests")
-        case .differentDialect(let dialect?): ("other-dialect", "the server speaks interop version \(dialect.rawValue)")
+        case .differentDialect(let dialect?):
+            ("other-dialect", "the server speaks interop version \(dialect.interopVersion)")
         case .differentDialect(nil):
             ("other-dialect", "the server speaks another version of resumable uploads; an ordinary upload follows")
         }
@@ -208,7 +209,19 @@ extension RetryLimit: CustomStringConvertible {
         switch self {
         case .attempts(let count): "gave up after \(count) attempt\(count == 1 ? "" : "s") without progress"
         case .deadline(let deadline): "the deadline of \(deadline) would be missed"
+        case .caller: "no further attempt was wanted"
         case .retryAfter(let wait): "the server asks to wait for \(wait), longer than is waited for"
+        }
+    }
+}
+
+extension CredentialProblem: CustomStringConvertible {
+    /// The problem as a clause.
+    public var description: String {
+        switch self {
+        case .colonInName: "a name has no colon"
+        case .controlCharacter: "there is a control character in it"
+        case .tooLong: "it is longer than \(BasicCredentials.maximumSize) bytes"
         }
     }
 }

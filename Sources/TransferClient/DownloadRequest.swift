@@ -1,7 +1,7 @@
 import TransferProtocol
 
 /// A download request.
-public struct DownloadRequest: Hashable, Sendable {
+public struct DownloadRequest: Sendable {
     /// An absolute `http` or `https` URL without user information.
     public var url: String
     /// The credentials and fields of the caller.

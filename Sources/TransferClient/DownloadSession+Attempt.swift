@@ -50,18 +50,18 @@ extension DownloadSession {
                 return .failed(.invalidRedirection(location, error))
             }
             let target = redirects.current.text
-            onEvent(.redirected(url: target))
+            loop.onEvent(.redirected(url: target))
         }
         return .failed(.tooManyRedirections(Self.maximumRedirects))
     }
 
     private func send(_ plan: RequestPlan, at redirects: RedirectChain) async -> RequestEnd {
-        summary.connections += 1
+        loop.counters.connections += 1
         let url = redirects.current
         host = configuration.nextHop(to: url)
         let request = url.request(plan.method, plan.fields.replacing(credentials.fields(for: redirects)))
         do {
-            return try await connections.send(request, to: url, .none, within: loop.remaining) { parts, negotiated in
+            return try await connections.send(request, to: url, nil, within: loop.remaining) { parts, negotiated in
                 try await self.receive(parts, negotiated, plan, redirects)
             }
         } catch {
@@ -140,7 +140,7 @@ extension DownloadSession {
         while let part = try await iterator.next() {
             guard case .head(let head) = part else { return nil }
             guard head.status.isInterim else { return head }
-            onEvent(.interimResponse(status: head.status.code, fields: head.headerFields))
+            loop.onEvent(.interimResponse(status: head.status.code, fields: head.headerFields))
         }
         return nil
     }
@@ -159,12 +159,12 @@ extension DownloadSession {
         dropping overlap: Int64,
         _ redirects: RedirectChain
     ) async throws -> AttemptOutcome {
+        fields = head.fields
         if state.length > 0 {
             guard try await isPrefixIntact() else { return .retryable(.receivedBytesDamaged, isImmediate: true) }
             final = redirects
             triesLastURL = true
-            summary.resumptions += 1
-            onEvent(.resumed(offset: state.length))
+            loop.resumed(at: state.length)
             try await journalMetadata()
         }
         defer { reportProgress(isLast: true) }
@@ -208,8 +208,8 @@ extension DownloadSession {
             switch part {
             case .head: return .retry(after: nil, .malformedResponse("a second head"))
             case .body(let buffer):
-                try await pacer?.admit(buffer.readableBytes)
-                summary.bytesReceived += Int64(buffer.readableBytes)
+                try await loop.pacer?.admit(buffer.readableBytes)
+                loop.counters.bytesTransferred += Int64(buffer.readableBytes)
                 let portion = state.received(buffer.readableBytes)
                 try await file.repair(Array(buffer.readableBytesView.prefix(portion.kept)), at: offset)
                 offset += Int64(portion.kept)
@@ -252,12 +252,10 @@ extension DownloadSession {
         final = redirects
         triesLastURL = true
         if case .truncateAndRestart(let reason) = decision {
-            guard summary.restarts < configuration.maximumRestarts else {
-                throw .tooManyRestarts(summary.restarts, reason)
+            guard loop.counters.restarts < configuration.maximumRestarts else {
+                throw .tooManyRestarts(loop.counters.restarts, reason)
             }
-            summary.restarts += 1
-            loop.restarted()
-            onEvent(.restarted(reason))
+            loop.restarted(reason)
         }
         try await awaitCheckpoint()
         await stopVerification()
@@ -274,7 +272,7 @@ extension DownloadSession {
     /// Writes the new bytes of a body part, in chunks when rate-limited; `false` when the overlap differs from the
     /// received bytes.
     private func write(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(TransferError) -> Bool {
-        guard let pacer else { return try await writePiece(buffer, &check) }
+        guard let pacer = loop.pacer else { return try await writePiece(buffer, &check) }
         var rest = buffer
         while let piece = rest.readSlice(length: min(pacer.chunkLength, rest.readableBytes)), piece.readableBytes > 0 {
             try await pacer.admit(piece.readableBytes)
@@ -284,10 +282,10 @@ extension DownloadSession {
     }
 
     private func writePiece(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(TransferError) -> Bool {
-        summary.bytesReceived += Int64(buffer.readableBytes)
+        loop.counters.bytesTransferred += Int64(buffer.readableBytes)
         let portion = state.received(buffer.readableBytes)
         guard check.matches(buffer.readableBytesView.prefix(portion.dropped)) else { return false }
-        summary.bytesCompared += Int64(portion.dropped)
+        bytesCompared += Int64(portion.dropped)
         guard portion.kept > 0 else { return true }
         try await file.append(Array(buffer.readableBytesView.dropFirst(portion.dropped).prefix(portion.kept)))
         try await checkpointIfDue()
@@ -299,15 +297,6 @@ extension DownloadSession {
 extension HTTPResponse.Status {
     /// Whether another response follows (RFC 9110, section 15.2).
     var isInterim: Bool { kind == .informational && code != 101 }
-}
-
-extension HTTPFields {
-    /// The fields with `others` added, which replace those of the same name.
-    func replacing(_ others: [HTTPField]) -> HTTPFields {
-        var fields = self
-        for field in others { fields[fields: field.name] = others.filter { $0.name == field.name } }
-        return fields
-    }
 }
 
 extension TransferError {

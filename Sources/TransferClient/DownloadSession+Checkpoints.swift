@@ -82,11 +82,7 @@ extension DownloadSession {
     /// Starts verifying the bytes of an earlier run, concurrent with the first request.
     func startVerification() {
         verification = Task.detached(executorPreference: environment.executor) { [file] in
-            do throws(TransferError) {
-                return .success(try await file.verify())
-            } catch {
-                return .failure(error)
-            }
+            await Result { () async throws(TransferError) in try await file.verify() }
         }
     }
 
@@ -112,6 +108,6 @@ extension DownloadSession {
         let now = configuration.clock.now()
         guard isLast || now - lastProgress >= configuration.progressInterval else { return }
         lastProgress = now
-        onEvent(.progress(completed: state.length, total: state.representation?.total))
+        loop.onEvent(.progress(completed: state.length, total: state.representation?.total))
     }
 }

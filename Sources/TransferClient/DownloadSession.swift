@@ -1,4 +1,5 @@
 import HTTPTransport
+import HTTPTypes
 import SystemPackage
 import TransferProtocol
 import Units
@@ -13,11 +14,7 @@ final class DownloadSession {
     let callbacks: TransferCallbacks
     let connections: any RequestSending
     let file: PartialFile
-    let onEvent: @Sendable (TransferEvent) -> Void
-    let startedAt: Moment
     let loop: AttemptLoop
-    /// The rate limiter, if any.
-    let pacer: TransferPacer?
 
     /// The caller's original URL; credentials go only to its origin.
     let namedURL: TransferURL
@@ -27,7 +24,9 @@ final class DownloadSession {
     /// The host of the last request.
     var host: String
     var state: DownloadState
-    var summary = Counters()
+    /// The fields of the last response with content.
+    var fields: HTTPFields = [:]
+    var bytesCompared: Int64 = 0
     /// The redirects to the last URL that served bytes.
     var final: RedirectChain
     var finalURL: TransferURL { final.current }
@@ -42,18 +41,8 @@ final class DownloadSession {
     var triesLastURL = true
     /// Whether a response has said its length in two ways.
     var hadAmbiguousLength = false
+    private var digestMismatches = 0
     private var hasConfirmed = false
-
-    /// The counters of a download.
-    struct Counters {
-        var connections = 0
-        var resumptions = 0
-        var restarts = 0
-        var bytesRecovered: Int64 = 0
-        var bytesReceived: Int64 = 0
-        var bytesCompared: Int64 = 0
-        var digestMismatches = 0
-    }
 
     init(
         _ environment: TransferEnvironment,
@@ -71,14 +60,12 @@ final class DownloadSession {
         credentials = request.credentials
         host = url.host
         self.file = file
-        self.onEvent = onEvent
         self.environment = environment
         self.callbacks = callbacks
         connections = environment.connections(.download)
         configuration = environment.configuration
         final = RedirectChain(url)
-        startedAt = configuration.clock.now()
-        pacer = TransferPacer(configuration)
+        let startedAt = configuration.clock.now()
         lastProgress = startedAt
         lastCheckpoint = startedAt
         let rules = DownloadState.Rules(
@@ -87,38 +74,34 @@ final class DownloadSession {
         )
         switch recovered {
         case .nothing, .unusable: state = DownloadState(rules: rules)
-        case .prefix(let source, let length):
+        case .prefix(let source, let length, let isFromOtherURL):
             recorded = source
             final = Self.chain(from: url, to: source.finalURL)
-            summary.bytesRecovered = length
-            state = DownloadState(resuming: source.representation, length: length, rules: rules)
-        case .elsewhere(let source, let length):
-            recorded = source
-            final = Self.chain(from: url, to: source.finalURL)
-            summary.bytesRecovered = length
             state = DownloadState(
                 resuming: source.representation,
                 length: length,
-                isFromOtherURL: true,
+                isFromOtherURL: isFromOtherURL,
                 rules: rules
             )
-            triesLastURL = false
+            triesLastURL = !isFromOtherURL
         }
         loop = AttemptLoop(
             configuration,
             callbacks,
             seed: seed,
             startedAt: startedAt,
-            received: state.length
+            received: state.length,
+            onEvent: onEvent
         )
+        loop.counters.bytesRecovered = state.length
     }
 
     /// Runs until the file is complete and renamed, or has failed.
     func run(after recovered: RecoveredPartial) async throws(TransferError) -> TransferSummary {
-        onEvent(.started(completed: state.length))
+        loop.onEvent(.started(completed: state.length))
         if case .unusable(let reason) = recovered {
-            summary.restarts += 1
-            onEvent(.restarted(reason))
+            loop.counters.restarts += 1
+            loop.onEvent(.restarted(reason))
         }
         if state.length > 0 { startVerification() }
         do throws(TransferError) {
@@ -134,15 +117,13 @@ final class DownloadSession {
     /// left beside it is removed.
     private func alreadyComplete() async throws(TransferError) -> TransferSummary? {
         guard let expected = request.expectedSHA256,
-            let length = try await file.destinationLength(withSHA256: expected)
+            let length = try await file.paths.synchronizeDestination(withSHA256: expected, in: file.files, file.worker)
         else { return nil }
         await stopVerification()
         try? await file.discard()
-        onEvent(.verified(.caller))
-        var finished = makeSummary(expected, [.caller], .digest)
-        (finished.bytes, finished.bytesRecovered) = (length, length)
-        onEvent(.finished(finished))
-        return finished
+        loop.onEvent(.verified(.caller))
+        loop.counters.bytesRecovered = length
+        return summary(length, expected, [.caller], .digest)
     }
 
     /// Verifies a complete file and renames it; `nil` when another request must follow.
@@ -160,7 +141,7 @@ final class DownloadSession {
         guard !hasConfirmed, request.expectedSHA256 == nil, let known = state.representation else { return false }
         return known.digest == nil && known.strongValidator != nil
             && (request.requiresProof
-                || configuration.clock.now() - startedAt >= configuration.lateDigestInterval)
+                || configuration.clock.now() - loop.startedAt >= configuration.lateDigestInterval)
     }
 
     /// Requests the digest and validators of the complete file: once, or until there is a response if proof is
@@ -192,7 +173,7 @@ final class DownloadSession {
 
     /// Whether the file was assembled in a way that may be wrong, so that fetching it again may help.
     private func mayBeMixed(_ evidence: DownloadEvidence) -> Bool {
-        guard summary.resumptions > 0 || summary.bytesRecovered > 0 else { return false }
+        guard loop.counters.resumptions > 0 || loop.counters.bytesRecovered > 0 else { return false }
         if case .none = DownloadProof(evidence, isDigestRight: false) { return true }
         return false
     }
@@ -207,10 +188,10 @@ final class DownloadSession {
         for (source, expected) in expectations {
             guard let expected else { continue }
             guard expected == actual else {
-                summary.digestMismatches += 1
+                digestMismatches += 1
                 // When the server vouches for these bytes, or they came in one piece, fetching them again can't help.
                 let evidence = state.representation?.evidence ?? DownloadEvidence()
-                if summary.digestMismatches > 1 || verified.contains(.server)
+                if digestMismatches > 1 || verified.contains(.server)
                     || (source == .caller && !mayBeMixed(evidence))
                 {
                     throw .digestMismatch(source, expected: expected, actual: actual, file: mismatchPath)
@@ -226,41 +207,31 @@ final class DownloadSession {
         let evidence = state.representation?.evidence ?? DownloadEvidence()
         let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
         if request.requiresProof, case .none(let unverifiedReason) = proof { throw .unproved(unverifiedReason) }
+        try await callbacks.willFinish?(state.length, actual)
         try await file.finish()
         for source in [DigestSource.server, .caller] where verified.contains(source) {
-            onEvent(.verified(source))
+            loop.onEvent(.verified(source))
         }
-        let finished = makeSummary(actual, verified, proof)
-        onEvent(.finished(finished))
-        return finished
+        return summary(state.length, actual, verified, proof)
     }
 
     /// The path for a complete file with a wrong digest; empty when it is removed.
     private var mismatchPath: String { configuration.keepsUnfinished ? file.paths.mismatch.string : "" }
 
-    private func makeSummary(
+    private func summary(
+        _ length: Int64,
         _ sha256: [UInt8],
         _ verified: Set<DigestSource>,
         _ proof: DownloadProof
     ) -> TransferSummary {
-        TransferSummary(
-            bytes: state.length,
-            sha256: sha256,
-            connections: summary.connections,
-            resumptions: summary.resumptions,
-            restarts: summary.restarts,
-            bytesRecovered: summary.bytesRecovered,
-            bytesTransferred: summary.bytesReceived,
-            duration: configuration.clock.now() - startedAt,
-            details: .download(
-                DownloadDetails(
-                    verified: verified,
-                    bytesCompared: summary.bytesCompared,
-                    proof: proof,
-                    finalURL: finalURL.text
-                )
-            )
+        let details = DownloadDetails(
+            verified: verified,
+            bytesCompared: bytesCompared,
+            proof: proof,
+            finalURL: finalURL.text,
+            fields: fields
         )
+        return loop.finish(length, sha256, .download(details))
     }
 
     /// Leaves the partial file in the best state for the next run. A failure here only costs the newest bytes, and the
@@ -332,11 +303,9 @@ extension DownloadSession: AttemptedTransfer {
         after cause: TransientFailure,
         by rule: RetryRule
     ) async throws(TransferError) {
-        if cause != .partialOnly || delay > .zero { onEvent(.retrying(in: delay, cause, rule)) }
+        if cause != .partialOnly || delay > .zero { loop.onEvent(.retrying(in: delay, cause, rule)) }
         try await checkpointBeforeAttempt(in: delay)
     }
-
-    func willWaitForNetwork() { onEvent(.waitingForNetwork) }
 
     func use(_ credentials: RequestCredentials) { self.credentials = credentials }
 

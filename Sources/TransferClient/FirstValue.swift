@@ -1,5 +1,16 @@
 import Synchronization
 
+extension Result {
+    /// The outcome of `body`.
+    init(_ body: () async throws(Failure) -> Success) async {
+        do throws(Failure) {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
+
 /// The first of several values, with one waiting task.
 package final class FirstValue<Value: Sendable>: Sendable {
     private struct State {

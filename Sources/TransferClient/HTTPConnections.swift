@@ -12,62 +12,49 @@ import Units
 
 /// The connections of one transfer: one for each request.
 struct HTTPConnections: RequestSending {
-    private let configuration: TransferClientConfiguration
-    private let direction: TransferDirection
-    private let group: any EventLoopGroup
+    let configuration: TransferClientConfiguration
+    let direction: TransferDirection
+    let group: any EventLoopGroup
     /// Whether the server requires HTTP/1.1, as earlier requests showed.
     private let requirement = ProtocolFallback()
 
-    /// A longer deadline is treated as this: some 30 years.
-    private static let maximumRemaining = Duration.seconds(1_000_000_000)
     /// The maximum number of unsent bytes of an upload in the kernel.
     private static let maximumUnsentBytes = 256 << 10
     /// The maximum number of interim responses to one request of an upload.
     private static let maximumUploadInterimResponses = 10_000
 
-    init(_ configuration: TransferClientConfiguration, _ direction: TransferDirection, group: any EventLoopGroup) {
-        self.configuration = configuration
-        self.direction = direction
-        self.group = group
-    }
-
     func send<Outcome: Sendable>(
         _ request: HTTPRequest,
         to url: TransferURL,
-        _ content: RequestContent,
+        _ content: UploadBodyWriter?,
         within remaining: Duration?,
         receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
         let (limits, firstError) = (limits(within: remaining), FirstError())
-        let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
-        let connection: HTTPConnection
-        do {
-            connection = try await connect(to: url, limits, within: remaining, firstError)
-            let channel = connection.channel
-            do {
-                wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
-            } catch {
-                channel.close(promise: nil)
-                throw firstError.error ?? error
-            }
-        } catch {
-            guard !(error is CancellationError), !(error is AttemptError), let deadline = limits.deadline,
-                NIODeadline.now() >= deadline
-            else { throw error }
-            throw AttemptError(cause: .deadlineExceeded)
+        let connection = try await connect(to: url, limits) {
+            [AttemptTimeoutHandler(limits: limits, firstError: firstError)]
         }
-        let head = connection.prepared(request)
+        let channel = connection.channel
+        let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
+        do {
+            wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
+        } catch {
+            channel.close(promise: nil)
+            throw firstError.error ?? error
+        }
+        let head = connection.prepared(request, isLast: true)
         do {
             return try await wrapped.executeThenClose { inbound, outbound in
                 // A server may respond and close before it has read the request.
-                switch content {
-                case .none: try? await outbound.write(contentsOf: [.head(head), .end(nil)])
-                case .bytes(let bytes):
-                    try? await outbound.write(contentsOf: [.head(head), .body(ByteBuffer(bytes: bytes)), .end(nil)])
-                case .stream(let writer):
-                    try? await outbound.write(.head(head))
-                    async let _: Void = writer.run(through: outbound) { connection.channel.close(promise: nil) }
+                guard let content else {
+                    try? await outbound.write(contentsOf: [.head(head), .end(nil)])
                     return try await receive(inbound, connection.negotiated)
+                }
+                try? await outbound.write(.head(head))
+                async let _: Void = content.run(through: outbound) {
+                    try await channel.eventLoop.submit {}.get()
+                } close: {
+                    channel.close(promise: nil)
                 }
                 return try await receive(inbound, connection.negotiated)
             }
@@ -77,23 +64,23 @@ struct HTTPConnections: RequestSending {
         }
     }
 
-    private func limits(within remaining: Duration?) -> AttemptLimits {
+    func limits(within remaining: Duration?) -> AttemptLimits {
         var limits = AttemptLimits(response: configuration.firstByteLimit, stall: configuration.stall)
         if direction == .upload {
             limits.response = configuration.uploadResponseLimit
             limits.isExtended = true
             limits.interimResponses = Self.maximumUploadInterimResponses
         }
-        limits.deadline = remaining.map { .now() + .nanoseconds(min($0, Self.maximumRemaining).nanoseconds) }
+        limits.deadline = remaining.map { .now() + .nanoseconds(min($0, TransferEngine.longest).nanoseconds) }
         return limits
     }
 
-    /// Connects for a request to `url`, through its proxy if any.
-    private func connect(
+    /// Connects for a request to `url`, through its proxy if any, or for several if `keeps`.
+    func connect(
         to url: TransferURL,
         _ limits: AttemptLimits,
-        within remaining: Duration?,
-        _ firstError: FirstError
+        keeps: Bool = false,
+        _ makeHandlers: @escaping @Sendable () -> [any ChannelHandler]
     ) async throws -> HTTPConnection {
         let proxy: HTTPProxy?
         do throws(ProxyProblem) {
@@ -108,6 +95,7 @@ struct HTTPConnections: RequestSending {
                 cause: .unreachable("the network there is expensive or constrained, which isn't allowed")
             )
         }
+        let remaining = limits.deadline.map { Duration.nanoseconds(($0 - .now()).nanoseconds) }
         let limit = max(.milliseconds(1), min(configuration.connectLimit, remaining ?? configuration.connectLimit))
         let connector = HTTPConnector(
             group: group,
@@ -121,8 +109,10 @@ struct HTTPConnections: RequestSending {
                 to: url.host,
                 port: url.port,
                 isSecure: url.scheme == .https,
-                through: proxy
-            ) { AttemptTimeoutHandler(limits: limits, firstError: firstError) }
+                through: proxy,
+                keeps: keeps,
+                makeHandlers
+            )
             if direction == .upload {
                 // Unsent bytes in the kernel would count as progress. Optional: only some systems have the option.
                 let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
@@ -130,6 +120,11 @@ struct HTTPConnections: RequestSending {
             }
             return connection
         } catch {
+            if !(error is CancellationError), !(error is AttemptError), let deadline = limits.deadline,
+                .now() >= deadline
+            {
+                throw AttemptError(cause: .deadlineExceeded)
+            }
             guard let proxy, let reason = error as? NIOConnectionError else { throw error }
             throw ProxyConnectionError(proxy: proxy, reason: reason)
         }

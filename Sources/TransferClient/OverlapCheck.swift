@@ -4,7 +4,7 @@ import TransferProtocol
 struct OverlapCheck {
     private var expected: ArraySlice<UInt8>
 
-    /// Reads the last `count` bytes of `file`; at most `DownloadState.maximumOverlap`.
+    /// Reads the last `count` bytes of `file`; at most twice `DownloadState.maximumOverlap`.
     init(_ count: Int64, of file: PartialFile) async throws(TransferError) {
         expected = []
         guard count > 0 else { return }

@@ -7,36 +7,51 @@ import TransferProtocol
 enum RecoveredPartial: Sendable {
     /// Nothing.
     case nothing
-    /// A committed prefix and its source.
-    case prefix(JournalSource, length: Int64)
-    /// A committed prefix from another URL than the current one.
-    case elsewhere(JournalSource, length: Int64)
+    /// A committed prefix and its source, which may be another URL than the current one.
+    case prefix(JournalSource, length: Int64, isFromOtherURL: Bool)
     /// Unusable bytes.
     case unusable(RestartReason)
 }
 
-extension PartialFile {
-    /// The length of the file at the destination, if it has this SHA-256 already.
-    func destinationLength(withSHA256 expected: [UInt8]) async throws(TransferError) -> Int64? {
-        let opened = try await worker.run { [self] () -> (any OpenFile)? in
-            guard (try? files.kind(of: paths.destination)) == .regular else { return nil }
-            return try? files.open(paths.destination, .reading)
+extension PartialFilePaths {
+    /// Makes the file at the destination durable, as `PartialFile.finish()` does, if its bytes on the disk have this
+    /// SHA-256: an earlier run may have crashed between the rename and the sync of the folder.
+    ///
+    /// - Returns: its length; `nil` if there is no such file, or if it can't be synced or read.
+    func synchronizeDestination(
+        withSHA256 expected: [UInt8],
+        in files: any FileSystem,
+        _ worker: FileWorker
+    ) async throws(TransferError) -> Int64? {
+        let opened = try await worker.run { () -> (any OpenFile)? in
+            guard (try? files.kind(of: destination)) == .regular else { return nil }
+            return try? files.open(destination, .reading)
         }
         guard let opened else { return nil }
         defer { opened.close() }
+        let isSynchronized = try await worker.run {
+            // The page cache may show bytes that a failed sync of another process left only there.
+            (try? opened.synchronizeData()) != nil && (try? opened.dropCache()) != nil
+        }
+        guard isSynchronized else { return nil }
         var hasher = SHA256()
         var length: Int64 = 0
         while true {
             guard !Task.isCancelled else { throw .cancelled }
             let offset = length
-            let piece = try await worker.run { (try? opened.read(Int(Self.maximumReadSize), at: offset)) ?? [] }
+            let size = Int(PartialFile.maximumReadSize)
+            let piece = try await worker.run { (try? opened.read(size, at: offset)) ?? [] }
             guard !piece.isEmpty else { break }
             hasher.update(piece)
             length += Int64(piece.count)
         }
-        return hasher.finalize() == expected ? length : nil
+        guard hasher.finalize() == expected else { return nil }
+        try await worker.run { try? files.synchronizeFolder(folder) }
+        return length
     }
+}
 
+extension PartialFile {
     /// The format of the journal.
     static let format = RecordLog(magic: Journal.magic, version: Journal.version)
 
@@ -50,17 +65,7 @@ extension PartialFile {
         in files: any FileSystem,
         worker: FileWorker
     ) async throws(TransferError) -> (PartialFile, RecoveredPartial) {
-        let file = try await worker.run {
-            let (data, journal) = try locked(paths, files)
-            return PartialFile(
-                paths: paths,
-                data: data,
-                journal: journal,
-                blockSize: blockSize,
-                in: files,
-                worker
-            )
-        }
+        let file = try await worker.run { try PartialFile(paths, blockSize: blockSize, in: files, worker) }
         do throws(TransferError) {
             return (file, try await worker.run { try file.restore(for: url) })
         } catch {
@@ -69,7 +74,7 @@ extension PartialFile {
         }
     }
 
-    private static func locked(
+    static func locked(
         _ paths: PartialFilePaths,
         _ files: any FileSystem
     ) throws -> (any OpenFile, DurableLog) {

@@ -55,20 +55,12 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Takes over an open file and a journal, both locked.
-    init(
-        paths: PartialFilePaths,
-        data: any OpenFile,
-        journal: DurableLog,
-        blockSize: Int64,
-        in files: any FileSystem,
-        _ worker: FileWorker
-    ) {
+    /// Opens and locks the files at `paths`; `blockSize` is that of a new journal.
+    init(_ paths: PartialFilePaths, blockSize: Int64, in files: any FileSystem, _ worker: FileWorker) throws {
+        (data, journal) = try Self.locked(paths, files)
         self.paths = paths
         self.files = files
         self.worker = worker
-        self.data = data
-        self.journal = journal
         self.blockSize = blockSize
         contents = Mutex(Contents(blockSize: blockSize))
     }
@@ -129,9 +121,8 @@ final class PartialFile: Sendable {
             state.isJournalRecovered = true
             state.isCacheFresh = false
         }
-        return promise.source.url == url
-            ? .prefix(promise.source, length: checkpoint.length)
-            : .elsewhere(promise.source, length: checkpoint.length)
+        let isFromOtherURL = promise.source.url != url
+        return .prefix(promise.source, length: checkpoint.length, isFromOtherURL: isFromOtherURL)
     }
 
     /// Verifies received bytes against the journal, from where the last call stopped.

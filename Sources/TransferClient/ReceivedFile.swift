@@ -10,27 +10,20 @@ package final class ReceivedFile: Sendable {
     private let temporary: FilePath
     private let path: FilePath
 
-    private init(_ file: any OpenFile, _ temporary: FilePath, _ path: FilePath, _ worker: FileWorker) {
-        self.file = file
-        self.temporary = temporary
-        self.path = path
-        self.worker = worker
-    }
-
     /// Creates an empty file next to `path`, under a unique temporary name.
     ///
     /// - Throws: `.fileSystem` where the system refuses.
-    package static func make(for path: FilePath) async throws(TransferError) -> ReceivedFile {
-        let worker = FileWorker(pool: .singleton)
+    package init(for path: FilePath) async throws(TransferError) {
+        worker = FileWorker(pool: .singleton)
         let path = try await worker.target(of: path)
         let number = String(UInt64.random(in: .min ... .max), radix: 36)
         let name = ".\(path.lastComponent?.string ?? "file").\(number).squall-part"
         let temporary = path.removingLastComponent().appending(name)
-        let file = try await worker.run {
+        file = try await worker.run {
             try PartialFilePaths.checkReplaceable(path, followingLinks: false)
             return try SystemFiles().open(temporary, .creating)
         }
-        return ReceivedFile(file, temporary, path, worker)
+        (self.path, self.temporary) = (path, temporary)
     }
 
     /// Writes bytes at an offset.

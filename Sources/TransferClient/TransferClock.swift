@@ -11,7 +11,7 @@ public struct TransferClock: Sendable {
     public var sleep: @Sendable (Duration) async throws -> Void
     /// Sleeps until a step has taken too long; throws when the task is cancelled. The time-outs of a connection are its
     /// event loop's.
-    public var timeout: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    public var timeout: @Sendable (Duration) async throws -> Void = { try await Pause.sleep(for: $0) }
 
     /// The system's clocks.
     public static let system: TransferClock = {
@@ -19,7 +19,7 @@ public struct TransferClock: Sendable {
         return TransferClock(
             now: { Moment.zero + (ContinuousClock.now - origin) },
             secondsSince1970: { Int64(Date().timeIntervalSince1970) },
-            sleep: { try await Task.sleep(for: $0) }
+            sleep: { try await Pause.sleep(for: $0) }
         )
     }()
 }

@@ -7,7 +7,7 @@ extension TransferEngine {
     /// cancelled this much later: 250 ms.
     private static let grace = Duration.milliseconds(250)
     /// A longer deadline is treated as this: some 30 years.
-    private static let longest = Duration.seconds(1_000_000_000)
+    static let longest = Duration.seconds(1_000_000_000)
 
     /// Runs a transfer, and cancels it after the deadline.
     ///
@@ -21,13 +21,7 @@ extension TransferEngine {
         let spent = start.map { configuration.clock.now() - $0 } ?? .zero
         let remaining = max(.zero, min(deadline, Self.longest) - spent) + Self.grace
         let isMissed = Atomic(false)
-        let task = Task { () async -> Result<Value, TransferError> in
-            do throws(TransferError) {
-                return .success(try await body())
-            } catch {
-                return .failure(error)
-            }
-        }
+        let task = Task { await Result(body) }
         let timer = Task { [clock = configuration.clock] in
             guard (try? await clock.timeout(remaining)) != nil else { return }
             isMissed.store(true, ordering: .relaxed)

@@ -69,12 +69,11 @@ extension TransferEngine {
         var request = request
         var redirects = RedirectChain(try await preparedURL(request.url))
         let start = configuration.clock.now()
-        let connections = environment.connections(.download)
         var (redirections, refusals) = (0, 0)
         while true {
             let spent = configuration.clock.now() - start
             let remaining = configuration.retry.deadline.map { max(.zero, $0 - spent) }
-            switch try await sendOnce(request, redirects, connections, remaining, callbacks, refusals, onHead, onBody) {
+            switch try await sendOnce(request, redirects, remaining, callbacks, refusals, onHead, onBody) {
             case .done: return
             case .authenticated(let credentials):
                 refusals += 1
@@ -104,30 +103,10 @@ extension TransferEngine {
         case authenticated(RequestCredentials)
     }
 
-    /// Credentials for a refused request; `nil` passes the refusal on to the caller.
-    private func credentials(
-        for head: HTTPResponse,
-        _ request: SingleRequest,
-        _ redirects: RedirectChain,
-        _ callbacks: TransferCallbacks,
-        _ refusals: Int
-    ) async -> RequestCredentials? {
-        guard head.status == .unauthorized, refusals < AttemptLoop.maximumRefusals else { return nil }
-        let refusal = AttemptRefusal(
-            status: head.status.code,
-            url: redirects.current,
-            challenge: HTTPChallenge(status: head.status.code, head.headerFields),
-            use: request.credentials.use(for: redirects),
-            isAtOrigin: !redirects.hasLeftOrigin
-        )
-        return await callbacks.credentials(for: refusal, previousRefusals: refusals)
-    }
-
     /// One request of the chain.
     private func sendOnce(
         _ request: SingleRequest,
         _ redirects: RedirectChain,
-        _ connections: any RequestSending,
         _ remaining: Duration?,
         _ callbacks: TransferCallbacks,
         _ refusals: Int,
@@ -139,12 +118,13 @@ extension TransferEngine {
         if let body = request.body { fields[.contentLength] = String(body.count) }
         let pacer = TransferPacer(configuration)
         do {
-            return try await connections.send(
+            return try await environment.kept.send(
                 url.request(request.method, fields),
                 to: url,
-                request.body.map { .bytes($0) } ?? .none,
-                within: remaining
-            ) { parts, _ -> ResponseEffect in
+                request.body,
+                within: remaining,
+                configuration
+            ) { parts -> ResponseEffect in
                 var iterator = parts.makeAsyncIterator()
                 var part = try await iterator.next()
                 while case .head(let head) = part, head.status.isInterim {
@@ -155,14 +135,18 @@ extension TransferEngine {
                     throw TransferError.gaveUp(.attempts(1), .connectionLost("it was closed before the answer"))
                 }
                 if let target = RedirectionTarget(head) { return .redirected(target) }
-                if let found = await credentials(for: head, request, redirects, callbacks, refusals) {
-                    return .authenticated(found)
+                if head.status == .unauthorized, refusals < AttemptLoop.maximumRefusals {
+                    let refusal = AttemptRefusal(
+                        status: head.status.code,
+                        url: url,
+                        challenge: HTTPChallenge(status: head.status.code, head.headerFields),
+                        use: request.credentials.use(for: redirects),
+                        isAtOrigin: !redirects.hasLeftOrigin,
+                        previousRefusals: refusals
+                    )
+                    if let found = await callbacks.credentials(for: refusal) { return .authenticated(found) }
                 }
-                let response = ResponseHead(
-                    status: head.status.code,
-                    fields: head.headerFields,
-                    url: url.text
-                )
+                let response = ResponseHead(status: head.status.code, fields: head.headerFields, url: url.text)
                 if let accepts = callbacks.accepts, await !accepts(response) { throw TransferError.cancelled }
                 try await onHead(response)
                 while let part = try await iterator.next() {

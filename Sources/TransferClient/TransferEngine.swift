@@ -8,7 +8,7 @@ import TransferProtocol
 
 /// A client for transfers that survive bad networks, over HTTP/1.1, and HTTP/2 where TLS negotiates it.
 ///
-/// Holds no connections: any number of transfers may run concurrently, to different destinations.
+/// Holds no connections of transfers: any number of them may run concurrently, to different destinations.
 public struct TransferEngine: Sendable {
     /// The configuration.
     public var configuration: TransferClientConfiguration { environment.configuration }
@@ -30,12 +30,9 @@ public struct TransferEngine: Sendable {
 
     /// Downloads a file over as many connections as needed (RFC 9110, sections 13 to 15).
     ///
-    /// The bytes are written to `.NAME.squall-part` next to `destination`, with a journal in `.NAME.squall-journal`. An
-    /// interrupted earlier run, even if killed, is resumed. A file at `destination` stays until the new one is complete
-    /// and replaces it. Ranges are combined under one strong validator (section 13.1.5), or where they repeat the last
-    /// received bytes; after a broken connection they always repeat some. Received bytes stay until a response replaces them. The file is verified against
-    /// the server's `Repr-Digest` (RFC 9530) and the caller's digest; after a mismatch it is fetched once more and no
-    /// longer accepted without a digest. A file that stays wrong is moved to `.NAME.squall-mismatch`.
+    /// An interrupted earlier run, even if killed, is resumed. A file at `destination` stays until the new one is complete
+    /// and replaces it. After a digest mismatch it is fetched once more and no longer accepted without a digest; a file
+    /// that stays wrong is moved to `.NAME.squall-mismatch`.
     ///
     /// - Parameters:
     ///   - request: The download request.
@@ -74,14 +71,21 @@ public struct TransferEngine: Sendable {
                 seed: nextSeed(),
                 onEvent: onEvent
             )
-            do throws(TransferError) {
-                let summary = try await session.run(after: recovered)
-                await file.close()
-                return summary
-            } catch {
-                await file.close()
-                throw error
+            return try await closing(file.close) { () async throws(TransferError) in
+                try await session.run(after: recovered)
             }
+        }
+    }
+
+    /// Removes the partial file of a download and its journal, unless another transfer has them.
+    package func discardDownload(at destination: FilePath) async throws(TransferError) {
+        let paths = try await PartialFilePaths.following(destination, worker)
+        try await worker.run { [files = environment.files] in
+            guard try files.kind(of: paths.data) != nil else { return }
+            let file = try LockedFile.open(paths.data, in: files)
+            defer { file.close() }
+            try files.remove(paths.data)
+            if try files.kind(of: paths.journal) != nil { try files.remove(paths.journal) }
         }
     }
 
@@ -92,9 +96,25 @@ public struct TransferEngine: Sendable {
     ///   - waits: Whether transfers wait for another one.
     public func refusing(_ isRefused: @escaping @Sendable (_ host: String) -> Bool, waits: Bool) -> TransferEngine {
         var environment = environment
+        environment.kept = KeptConnections(environment.kept.group)
         environment.configuration.refusesNetwork = isRefused
         if waits { environment.configuration.connectivity = RouteMonitor(refusing: isRefused) }
         return TransferEngine(environment)
+    }
+
+    /// Runs `body`, and then `close`, also after an error.
+    func closing<Value>(
+        _ close: () async -> Void,
+        after body: () async throws(TransferError) -> Value
+    ) async throws(TransferError) -> Value {
+        do throws(TransferError) {
+            let value = try await body()
+            await close()
+            return value
+        } catch {
+            await close()
+            throw error
+        }
     }
 
     /// A seed for the jitter of the next transfer, so that transfers that fail together don't retry together.

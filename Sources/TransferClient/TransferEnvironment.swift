@@ -13,13 +13,16 @@ struct TransferEnvironment: Sendable {
     var files: any FileSystem = SystemFiles()
     /// Runs file calls.
     var worker: FileWorker
+    /// The connections of single requests.
+    var kept: KeptConnections
     /// The executor of concurrent tasks; `nil` for the default.
     var executor: (any TaskExecutor)?
 
     /// The environment of a client.
     init(_ configuration: TransferClientConfiguration, _ group: any EventLoopGroup, _ pool: NIOThreadPool) {
         self.configuration = configuration
-        makeConnections = { HTTPConnections($0, $1, group: group) }
+        makeConnections = { HTTPConnections(configuration: $0, direction: $1, group: group) }
+        kept = KeptConnections(group)
         worker = FileWorker(pool: pool)
     }
 
@@ -32,6 +35,7 @@ struct TransferEnvironment: Sendable {
     ) {
         self.configuration = configuration
         makeConnections = { _, _ in connections }
+        kept = KeptConnections(.singletonMultiThreadedEventLoopGroup)
         self.files = files
         worker = FileWorker(pool: nil)
         self.executor = executor
@@ -58,7 +62,7 @@ protocol RequestSending: Sendable {
     func send<Outcome: Sendable>(
         _ request: HTTPRequest,
         to url: TransferURL,
-        _ content: RequestContent,
+        _ content: UploadBodyWriter?,
         within remaining: Duration?,
         receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome
@@ -67,31 +71,13 @@ protocol RequestSending: Sendable {
 /// The parts of the responses to a request: heads, body parts, and the end with the trailers.
 typealias ResponseParts = NIOAsyncChannelInboundStream<HTTPResponsePart>
 
-/// The content of a request.
-enum RequestContent: Sendable {
-    case none
-    case bytes([UInt8])
-    case stream(UploadBodyWriter)
-}
-
 extension TransferURL {
     /// Parses a URL.
-    init(checked text: String) throws(TransferError) {
+    package init(checked text: String) throws(TransferError) {
         do throws(TransferURLProblem) {
             self = try TransferURL(text)
         } catch {
             throw .invalidURL(text, error)
         }
-    }
-
-    /// The head of a request for this URL.
-    func request(_ method: HTTPRequest.Method, _ fields: HTTPFields) -> HTTPRequest {
-        HTTPRequest(
-            method: method,
-            scheme: scheme.rawValue,
-            authority: authority,
-            path: target,
-            headerFields: fields
-        )
     }
 }

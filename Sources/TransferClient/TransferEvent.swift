@@ -84,6 +84,8 @@ public struct DownloadDetails: Hashable, Sendable {
     public var proof: DownloadProof
     /// The URL that responded, after redirects.
     public var finalURL: String
+    /// The fields of the last response; empty if there was none.
+    public var fields: HTTPFields = [:]
 }
 
 /// What only a completed upload has.

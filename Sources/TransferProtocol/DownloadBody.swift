@@ -8,13 +8,6 @@ public struct DownloadBody: Hashable, Sendable {
         public var kept: Int
         /// Bytes beyond the announced end; they must not be written.
         public var excess: Int
-
-        /// Makes a portion.
-        public init(dropped: Int, kept: Int, excess: Int) {
-            self.dropped = dropped
-            self.kept = kept
-            self.excess = excess
-        }
     }
 
     /// The offset of the body's first byte in the representation.
@@ -56,7 +49,7 @@ public struct DownloadBody: Hashable, Sendable {
     /// Whether bytes came that hadn't been received before.
     var hasNewBytes: Bool { position > received }
 
-    mutating func take(_ count: Int) -> Portion {
+    mutating func receive(_ count: Int) -> Portion {
         let dropped = Int(min(Int64(count), max(0, received - position)))
         let room = end.map { max(0, $0 - position) } ?? .max
         let inside = Int(min(Int64(count), room))

@@ -176,7 +176,7 @@ extension DownloadState {
             body?.isRepair = true
             return .repair(from: first)
         }
-        guard length - first <= Self.maximumOverlap else {
+        guard offset - first <= Self.maximumOverlap else {
             return reject(.startsEarly(requested: offset, got: first))
         }
         if areTagsUnreliable || !known.isConfirmed(by: new, head) {

@@ -43,9 +43,7 @@ public struct DownloadResponseHead: Hashable, Sendable {
 
     /// `Content-Length`; `nil` when absent or not a number below 2^63.
     public var contentLength: Int64? {
-        guard let value = fields[.contentLength], !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) })
-        else { return nil }
-        return Int64(value)
+        fields[.contentLength].flatMap { ContentLength.parse($0) }
     }
 
     /// `Content-Range`; `nil` when absent or invalid.

@@ -122,6 +122,16 @@ public struct DownloadState: Hashable, Sendable {
         }
     }
 
+    /// Why the next request would fetch everything again if the connection were lost now; `nil` if it would fetch the rest.
+    public var reasonToStartOver: RestartReason? {
+        var interrupted = self
+        interrupted.bodyInterrupted()
+        // The first byte of the response may be yet to come.
+        interrupted.length = max(1, length)
+        guard case .send(.full(let reason)) = interrupted.nextStep else { return nil }
+        return reason
+    }
+
     /// The condition of the next range.
     private func condition(of representation: DownloadRepresentation) -> RangeCondition {
         guard !isConditionIgnored else { return .unconditional }
@@ -144,7 +154,7 @@ public struct DownloadState: Hashable, Sendable {
     /// Accounts for the next `count` bytes of the accepted body; adds the new ones to the received bytes.
     public mutating func received(_ count: Int) -> DownloadBody.Portion {
         guard var body else { return .init(dropped: 0, kept: 0, excess: count) }
-        let portion = body.take(count)
+        let portion = body.receive(count)
         self.body = body
         guard !body.isRepair else {
             if let damage {

@@ -20,7 +20,7 @@ public struct HTTPChallenge: Hashable, Sendable {
         while !scanner.isAtEnd {
             scanner.skipWhitespace()
             if scanner.skip(",") { continue }
-            let word = scanner.take(while: Self.isTokenByte)
+            let word = scanner.take(while: \.isOfToken)
             guard !word.isEmpty else { return }
             scanner.skipWhitespace()
             if scanner.skip("=") {
@@ -35,7 +35,7 @@ public struct HTTPChallenge: Hashable, Sendable {
 
     /// A token or a quoted string (sections 5.6.2 and 5.6.4), or the rest of a token68.
     private static func value(_ scanner: inout FieldScanner) -> String {
-        guard scanner.skip("\"") else { return scanner.take { isTokenByte($0) || "/=".utf8.contains($0) } }
+        guard scanner.skip("\"") else { return scanner.take { $0.isOfToken || "/=".utf8.contains($0) } }
         var value = ""
         while true {
             value += scanner.take { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
@@ -48,13 +48,6 @@ public struct HTTPChallenge: Hashable, Sendable {
             } else if scanner.skip("\\") {
                 value += "\\"
             }
-        }
-    }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

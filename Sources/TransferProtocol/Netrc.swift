@@ -2,9 +2,9 @@
 ///
 /// Tokens are separated by white space; a double-quoted token may contain white space and `\n`, `\r`, `\t`, `\"` and
 /// `\\`. A keyword position with `#` starts a comment. A `macdef` ends at an empty line.
-public struct Netrc: Hashable, Sendable, Redacted {
+package struct Netrc: Hashable, Sendable, Redacted {
     /// The maximum size of a file: 64 KiB.
-    public static let maximumSize = 64 << 10
+    package static let maximumSize = 64 << 10
 
     private struct Entry: Hashable {
         /// The machine in lower case; `nil` for `default`.
@@ -22,7 +22,7 @@ public struct Netrc: Hashable, Sendable, Redacted {
     private let logins: [Login]
 
     /// Parses the contents of a file.
-    public init(_ bytes: [UInt8]) throws(NetrcProblem) {
+    package init(_ bytes: [UInt8]) throws(NetrcProblem) {
         guard bytes.count <= Self.maximumSize else { throw NetrcProblem(line: 1, kind: .tooLong) }
         guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
             throw NetrcProblem(line: 1, kind: .notText)
@@ -62,21 +62,21 @@ public struct Netrc: Hashable, Sendable, Redacted {
     }
 
     /// The credentials for a host: from its first entry, or an earlier `default` entry if `orDefault`.
-    public func credentials(for host: String, orDefault: Bool) -> BasicCredentials? {
+    package func credentials(for host: String, orDefault: Bool) -> BasicCredentials? {
         let host = host.lowercased()
         return logins.first { $0.machine.map { $0 == host } ?? orDefault }?.credentials
     }
 }
 
 /// A problem in a `.netrc` file. Contains nothing of the file.
-public struct NetrcProblem: Error, Hashable, Sendable {
+package struct NetrcProblem: Error, Hashable, Sendable {
     /// The line, from 1.
-    public let line: Int
+    package let line: Int
     /// The problem.
-    public let kind: Kind
+    package let kind: Kind
 
     /// The kinds of problems.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// Longer than `Netrc.maximumSize`.
         case tooLong
         /// Not UTF-8, or contains NUL.

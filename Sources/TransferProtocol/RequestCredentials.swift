@@ -3,22 +3,25 @@ import HTTPTypes
 /// The credentials of a transfer and the rules for sending them.
 ///
 /// A user name with password, and fields added by the caller, are sent only to the origin of the URL (RFC 9110, section
-/// 4.3.1: scheme, host and port), and no longer once a redirect has left it. A `.netrc` is looked up for each host.
+/// 4.3.1: scheme, host and port), and no longer once a redirect has left it. `byHost` is asked for each host.
 /// Credentials are never journalled or printed.
-public struct RequestCredentials: Hashable, Sendable, Redacted {
+public struct RequestCredentials: Sendable, Redacted {
+    /// The credentials for a host, which the caller named or a server redirected to.
+    public typealias Lookup = @Sendable (_ host: String, _ isNamed: Bool) -> BasicCredentials?
+
     /// No credentials.
     public static let none = RequestCredentials()
 
     private let basic: BasicCredentials?
     private let fields: [RequestField]
-    private let netrc: Netrc?
+    private let byHost: Lookup?
 
-    /// Makes credentials from a user name with password, from fields (possibly `Authorization`), and from a `.netrc`
-    /// for hosts that neither applies to.
-    public init(basic: BasicCredentials? = nil, fields: [RequestField] = [], netrc: Netrc? = nil) {
+    /// Makes credentials from a user name with password, from fields (possibly `Authorization`), and by `byHost` for
+    /// hosts that neither applies to.
+    public init(basic: BasicCredentials? = nil, fields: [RequestField] = [], byHost: Lookup? = nil) {
         self.basic = basic
         self.fields = fields
-        self.netrc = netrc
+        self.byHost = byHost
     }
 
     /// The additional fields of a request at the end of `redirects`.
@@ -41,8 +44,7 @@ public struct RequestCredentials: Hashable, Sendable, Redacted {
             if let basic { return HTTPField(name: .authorization, value: basic.fieldValue) }
         }
         guard !redirects.hasLostTLS else { return nil }
-        // The `default` entry applies to hosts named by the caller, not by a server.
-        let found = netrc?.credentials(for: redirects.current.host, orDefault: !redirects.hasLeftOrigin)
+        let found = byHost?(redirects.current.host, !redirects.hasLeftOrigin)
         return found.map { HTTPField(name: .authorization, value: $0.fieldValue) }
     }
 }

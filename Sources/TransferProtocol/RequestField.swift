@@ -24,8 +24,8 @@ public struct RequestField: Hashable, Sendable, Redacted {
     /// Fields without private data, which may be sent cross-origin.
     private static let safeCrossOrigin: Set<String> = ["accept", "accept-language", "user-agent"]
 
-    let name: HTTPField.Name
-    let value: String
+    package let name: HTTPField.Name
+    package let value: String
 
     /// Parses `Name: value`; the value may be empty, and surrounding white space is trimmed.
     public init(_ line: String, isForUpload: Bool = false) throws(RequestFieldProblem) {

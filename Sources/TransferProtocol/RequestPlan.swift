@@ -71,3 +71,25 @@ public enum DownloadStep: Hashable, Sendable {
     /// Nothing is missing: verify the digest and rename the file.
     case finish
 }
+
+extension TransferURL {
+    /// The head of a request for this URL.
+    package func request(_ method: HTTPRequest.Method, _ fields: HTTPFields) -> HTTPRequest {
+        HTTPRequest(
+            method: method,
+            scheme: scheme.rawValue,
+            authority: authority,
+            path: target,
+            headerFields: fields
+        )
+    }
+}
+
+extension HTTPFields {
+    /// The fields with `others` added, which replace those of the same name.
+    package func replacing(_ others: [HTTPField]) -> HTTPFields {
+        var fields = self
+        for field in others { fields[fields: field.name] = others.filter { $0.name == field.name } }
+        return fields
+    }
+}

@@ -56,6 +56,8 @@ public enum RetryLimit: Hashable, Sendable {
     case deadline(Duration)
     /// The server asks for a longer delay than the policy allows.
     case retryAfter(Duration)
+    /// The caller wants no further attempt.
+    case caller
 }
 
 /// The delays between attempts: none after progress, else exponential backoff with full jitter.

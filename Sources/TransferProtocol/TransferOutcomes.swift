@@ -45,7 +45,7 @@ public enum TransientFailure: Hashable, Sendable {
     /// The server requires smaller requests.
     case smallerRequests
     /// The server supports another version.
-    case differentDialect(UploadDialect?)
+    case differentDialect(UploadWireFormat?)
 
     /// Whether a lost network may be the cause.
     public var mayBeNetworkLoss: Bool {

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// An absolute `http` or `https` URL, split into the parts of a request (RFC 3986).
 public struct TransferURL: Hashable, Sendable {
     /// The supported schemes.
@@ -44,7 +46,7 @@ public struct TransferURL: Hashable, Sendable {
 
     /// Whether both name the same resource for validators: everything but the query, which changes with signatures.
     public func isSameResource(as other: TransferURL) -> Bool {
-        scheme == other.scheme && host == other.host && port == other.port && path == other.path
+        hasSameOrigin(as: other) && path == other.path
     }
 
     /// Whether this URL is no less secure than `other`: no downgrade to plain HTTP.
@@ -56,12 +58,7 @@ public struct TransferURL: Hashable, Sendable {
         guard let scheme = parts.scheme else { throw .noScheme }
         guard let known = Scheme(rawValue: scheme.lowercased()) else { throw .unknownScheme(scheme) }
         guard let authority = parts.authority else { throw .noHost }
-        try self.init(
-            scheme: known,
-            authority: String(authority),
-            path: String(parts.path),
-            query: parts.query.map { String($0) }
-        )
+        try self.init(scheme: known, authority: authority, path: parts.path, query: parts.query)
     }
 
     /// Resolves a `Location` against this URL (RFC 3986, section 5.2; RFC 9110, section 10.2.2).
@@ -69,18 +66,13 @@ public struct TransferURL: Hashable, Sendable {
         let parts = try URLReference(location)
         if parts.scheme != nil { return try TransferURL(location) }
         if let authority = parts.authority {
-            return try TransferURL(
-                scheme: scheme,
-                authority: String(authority),
-                path: String(parts.path),
-                query: parts.query.map { String($0) }
-            )
+            return try TransferURL(scheme: scheme, authority: authority, path: parts.path, query: parts.query)
         }
         let merged: String
         if parts.path.isEmpty {
             merged = path
         } else if parts.path.hasPrefix("/") {
-            merged = String(parts.path)
+            merged = parts.path
         } else {
             merged = path[..<(path.lastIndex(of: "/") ?? path.startIndex)] + "/" + parts.path
         }
@@ -89,7 +81,7 @@ public struct TransferURL: Hashable, Sendable {
             scheme: scheme,
             authority: host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)",
             path: merged,
-            query: keepsQuery ? query : parts.query.map { String($0) }
+            query: keepsQuery ? query : parts.query
         )
     }
 
@@ -101,7 +93,7 @@ public struct TransferURL: Hashable, Sendable {
         if portText.isEmpty {
             port = scheme.defaultPort
         } else {
-            guard portText.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(portText),
+            guard portText.utf8.allSatisfy(\.isDigit), let number = Int(portText),
                 (1...65_535).contains(number)
             else { throw .invalidPort(String(portText)) }
             port = number

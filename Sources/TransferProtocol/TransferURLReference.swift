@@ -1,9 +1,11 @@
+import HTTPSemantics
+
 /// The parts of a URL or relative reference (RFC 3986, sections 4.1 and 4.2), unvalidated.
 struct URLReference {
     let scheme: String?
-    let authority: Substring?
-    let path: Substring
-    let query: Substring?
+    let authority: String?
+    let path: String
+    let query: String?
 
     init(_ text: String) throws(TransferURLProblem) {
         guard text.utf8.count <= TransferURL.maximumLength else { throw .tooLong }
@@ -11,7 +13,7 @@ struct URLReference {
         var rest = text[...]
         if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
         if let question = rest.firstIndex(of: "?") {
-            query = rest[rest.index(after: question)...]
+            query = String(rest[rest.index(after: question)...])
             rest = rest[..<question]
         } else {
             query = nil
@@ -25,17 +27,17 @@ struct URLReference {
         if rest.hasPrefix("//") {
             rest = rest.dropFirst(2)
             let end = rest.firstIndex(of: "/") ?? rest.endIndex
-            authority = rest[..<end]
-            path = rest[end...]
+            authority = String(rest[..<end])
+            path = String(rest[end...])
         } else {
             authority = nil
-            path = rest
+            path = String(rest)
         }
     }
 
     private static func isScheme(_ text: Substring) -> Bool {
-        guard let first = text.utf8.first, isLetter(first) else { return false }
-        return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) }
+        guard text.utf8.first?.isLetter == true else { return false }
+        return text.utf8.allSatisfy { $0.isLetter || $0.isDigit || "+-.".utf8.contains($0) }
     }
 
     /// Splits `host:port`; the port may be empty, and an IPv6 address loses its brackets.
@@ -46,7 +48,9 @@ struct URLReference {
             guard let close = authority.firstIndex(of: "]") else { throw .invalidHost(authority) }
             host = authority[authority.index(after: authority.startIndex)..<close]
             after = authority[authority.index(after: close)...]
-            guard host.contains(":"), host.utf8.allSatisfy({ isHexDigit($0) || ":.".utf8.contains($0) }) else {
+            guard host.contains(":"),
+                host.utf8.allSatisfy({ $0.isDigit || (0x41...0x46).contains($0 & 0xDF) || ":.".utf8.contains($0) })
+            else {
                 throw .invalidHost(authority)
             }
         } else {
@@ -54,7 +58,7 @@ struct URLReference {
             host = authority[..<colon]
             after = authority[colon...]
             guard !host.isEmpty else { throw .noHost }
-            guard host.utf8.allSatisfy({ isLetter($0) || isDigit($0) || "-._~".utf8.contains($0) }) else {
+            guard host.utf8.allSatisfy({ $0.isLetter || $0.isDigit || "-._~".utf8.contains($0) }) else {
                 throw .invalidHost(authority)
             }
         }
@@ -63,17 +67,8 @@ struct URLReference {
     }
 
     /// Percent-encodes bytes not allowed in a path or query; existing encodings stay.
-    static func percentEncoded(_ text: some StringProtocol) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            if isLetter(byte) || isDigit(byte) || "-._~!$&'()*+,;=:@/?%[]".utf8.contains(byte) {
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return encoded
+    static func percentEncoded(_ text: String) -> String {
+        PercentCoding.encoded(text, keeping: "-._~!$&'()*+,;=:@/?%[]")
     }
 
     /// Removes dot segments from a path that starts with a slash (RFC 3986, section 5.2.4).
@@ -92,8 +87,4 @@ struct URLReference {
         }
         return "/" + kept.joined(separator: "/")
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte & 0xDF) }
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-    private static func isHexDigit(_ byte: UInt8) -> Bool { isDigit(byte) || (0x41...0x46).contains(byte & 0xDF) }
 }

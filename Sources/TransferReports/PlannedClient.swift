@@ -11,6 +11,7 @@ extension ClientModel {
         firstByteLimit = configuration.firstByteLimit
         stallWindow = configuration.stall.window
         stallBytes = configuration.stall.minimumBytes
+        overlapLimit = DownloadState.maximumOverlap
     }
 }
 

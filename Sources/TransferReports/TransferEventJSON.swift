@@ -111,6 +111,12 @@ package struct TransferEventJSON: Encodable {
         if case .unproved(let unverifiedReason) = error { proof = unverifiedReason.rawValue }
     }
 
+    /// The report of a failure before anything was requested.
+    package init(code: String, reason: String, resumable: Bool) {
+        event = "failed"
+        (self.code, self.reason, self.resumable) = (code, reason, resumable)
+    }
+
     private static func seconds(_ duration: Duration) -> Double {
         Double(duration.nanoseconds / 1_000) / 1e6
     }

@@ -8,7 +8,9 @@ import ProfileDocuments
         try Data(ProfileSchema.text.utf8).write(to: URL(filePath: "Profiles/profile.schema.json"))
         try Data(ProfileSchema.presetsText.utf8).write(to: URL(filePath: "Profiles/presets.schema.json"))
         let shipped = try shippedProfiles()
-        try rewrite("docs/profiles.md") { ProfilePages.profiles($0, shipped: shipped) }
+        try rewrite("docs/profiles.md") { ProfilePages.profiles($0 ?? "", shipped: shipped) }
+        try rewrite("docs/faults.md") { ProfilePages.faults($0 ?? "") }
+        for kind in ProfilePages.kinds { try rewrite("docs/faults/\(kind).md") { ProfilePages.fault(kind, $0) } }
     }
 
     private static func shippedProfiles() throws -> [ProfilePages.ShippedProfile] {
@@ -25,9 +27,9 @@ import ProfileDocuments
         let summary: String
     }
 
-    private static func rewrite(_ file: String, _ change: (String) -> String) throws {
+    private static func rewrite(_ file: String, _ change: (String?) -> String) throws {
         let url = URL(filePath: file)
-        let page = try String(contentsOf: url, encoding: .utf8)
+        let page = FileManager.default.fileExists(atPath: file) ? try String(contentsOf: url, encoding: .utf8) : nil
         let changed = change(page)
         if changed != page { try Data(changed.utf8).write(to: url) }
     }

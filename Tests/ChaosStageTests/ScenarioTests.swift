@@ -29,7 +29,7 @@ struct ScenarioTests {
         let scenario = try scenario(Self.whole)
         #expect(scenario.name == "checkout")
         #expect(scenario.proxies.map(\.name) == ["db", "cache"])
-        #expect(scenario.proxies.map(\.isUnix) == [false, true])
+        #expect(scenario.proxies.map(\.listening) == [.tcp, .unix])
         #expect(scenario.proxies.map(\.url) == ["postgresql://{address}/test", "unix:{address}"])
         #expect(scenario.seeds.seeds == [1, 2, 3, 7])
         #expect(scenario.command == ["run", "{db}"])
@@ -37,6 +37,22 @@ struct ScenarioTests {
         #expect(scenario.timeLimit == .seconds(90))
         #expect(scenario.jobs == 4)
         #expect(scenario.allowsVacuous)
+    }
+
+    @Test func `the command's side has TLS if that of the upstream has it, or as it says`() throws {
+        for (upstream, listen, listening, url) in [
+            ("https://api.test", "", .tls, "https://{address}"), ("tls:api.test:443", "", .tls, "https://{address}"),
+            ("https://api.test", #""listen": "tcp","#, .tcp, "http://{address}"),
+            ("api.test:80", #""listen": "tls","#, .tls, "https://{address}"),
+        ] as [(String, String, Scenario.Proxy.Listening, String)] {
+            let text = Self.whole.replacing(
+                #""upstream": "127.0.0.1:5432", "url": "postgresql://{address}/test""#,
+                with: "\(listen) \"upstream\": \"\(upstream)\""
+            )
+            let proxy = try scenario(text).proxies[0]
+            #expect(proxy.listening == listening)
+            #expect(proxy.url == url)
+        }
     }
 
     @Test func `every profile runs with every seed, and a proxy keeps a profile of its own`() throws {
@@ -133,6 +149,16 @@ struct ScenarioTests {
         #expect(try reasons(.exit(4), dead) == [reason, "the command exited with 4"])
         #expect(try reasons(.timeLimit(.seconds(5)), dead) == [reason, "the command didn't end within 5 s"])
         #expect(try reasons(.exit(0), dead) == [])
+    }
+
+    @Test func `a scenario with exec has one proxy, and no others`() throws {
+        let found = try scenario(#"{ "exec": true, "profiles": ["flaky"], "command": ["true"] }"#)
+        #expect(found.isSupervised)
+        #expect(found.proxies.map(\.name) == ["exec"])
+        let both = Self.whole.replacing("\"jobs\": 4", with: "\"exec\": true")
+        #expect(throws: ProfileProblems.self) { try scenario(both) }
+        let none = #"{ "profiles": ["flaky"], "command": ["true"] }"#
+        #expect(throws: ProfileProblems.self) { try scenario(none) }
     }
 
     @Test func `phases are required only where the scenario says so`() throws {

@@ -56,7 +56,7 @@ import Testing
 
     @Test func `commands and options are completed`() async throws {
         #expect(try await candidates("ru") == ["run"])
-        #expect(try await candidates("run wifi-roam --upst") == ["--upstream"])
+        #expect(try await candidates("run wifi-roam --jour") == ["--journal"])
         #expect(try await candidates("check --format ") == ["text", "json", "github", "sarif"])
     }
 }

@@ -90,7 +90,7 @@ import Testing
 
     /// The documented words for fault effects.
     private static func words() throws -> [String] {
-        let row = try Repository.text("docs/faults.md").split(separator: "\n").first { $0.hasPrefix("| `what` |") }
+        let row = try Repository.text("docs/journal.md").split(separator: "\n").first { $0.hasPrefix("| `what` |") }
         return (row ?? "").matches(of: /`([^`]+)`/).map { String($0.output.1) }.filter { $0 != "what" }
     }
 

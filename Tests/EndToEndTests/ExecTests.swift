@@ -11,9 +11,14 @@ import Testing
         port, found, lock = int(sys.argv[1]), [], threading.Lock()
         shut = socket.socket()
         shut.bind(("127.0.0.1", 0))
+        # Its queue is full, so that the kernel drops every SYN.
+        silent, filler = socket.socket(), socket.socket()
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(0)
+        filler.connect(silent.getsockname())
         def outcome(name, way):
             made = socket.socket(socket.AF_INET6 if way == "mapped" else socket.AF_INET)
-            target = {"open": ("127.0.0.1", port), "shut": shut.getsockname(), "silent": ("192.0.2.9", 80)}[name]
+            target = {"open": ("127.0.0.1", port), "shut": shut.getsockname(), "silent": silent.getsockname()}[name]
             if way == "mapped":
                 target = ("::ffff:" + target[0], target[1])
             if way == "waits":
@@ -126,6 +131,115 @@ import Testing
                 #expect(outcome.status == status, "\(outcome.errors)")
                 #expect(Date().timeIntervalSince(began) >= least)
             }
+        }
+    }
+
+    @Test func `a connect that is polled goes on when the thread that has begun it ends`() async throws {
+        let client = """
+            import select, socket, threading
+            listener = socket.create_server(("127.0.0.1", 0))
+            made = socket.socket()
+            made.setblocking(False)
+            thread = threading.Thread(target=made.connect_ex, args=(listener.getsockname(),))
+            thread.start()
+            thread.join()
+            poll = select.poll()
+            poll.register(made, select.POLLOUT)
+            print("connected" if poll.poll(30000) and made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0 else "lost")
+            """
+        try await withFolder { folder in
+            let profile = folder.appendingPathComponent("profile.json")
+            // Longer than the interval in which connects are looked after.
+            try Data(#"{"name":"x","faults":[{"kind":"connect","how":"delay","for":"2500 ms"}]}"#.utf8).write(
+                to: profile
+            )
+            let outcome = try await exec(profile.path, "--", "python3", "-c", client)
+            #expect(outcome.lines == ["connected"], "\(outcome.errors)")
+        }
+    }
+
+    @Test func `a proxy in the environment and a set-uid program are reported once`() async throws {
+        try await withFolder { folder in
+            let program = folder.appendingPathComponent("true")
+            try FileManager.default.copyItem(atPath: "/bin/true", toPath: program.path)
+            #expect(chmod(program.path, 0o4755) == 0)
+            let outcome = try await withChild(
+                Programs.squall,
+                ["exec", "--latency", "1ms", "--", program.path],
+                environment: ["HTTPS_PROXY": "http://127.0.0.1:9"]
+            ) { await $0.finish() }
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.contains("HTTPS_PROXY is set"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("without its privileges"), "\(outcome.errors)")
+            #expect(outcome.errors.split(separator: "\n").count == 2, "\(outcome.errors)")
+        }
+    }
+
+    @Test(arguments: [("curl", Int32(7)), ("/no/such/curl", 0), ("wget", 0)])
+    func `a fault narrowed to a program acts on its connections alone`(program: String, status: Int32) async throws {
+        try await withOrigin(size: 10) { origin in
+            try await withFolder { folder in
+                let profile = folder.appendingPathComponent("profile.json")
+                let fault = "{\"kind\":\"connect\",\"how\":\"refuse\",\"when\":{\"program\":\"\(program)\"}}"
+                try Data("{\"name\":\"x\",\"faults\":[\(fault)]}".utf8).write(to: profile)
+                let url = "http://\(origin)/file.bin"
+                let outcome = try await exec(profile.path, "--", "curl", "-sS", "-o", "/dev/null", url)
+                #expect(outcome.status == status, "\(outcome.errors)")
+            }
+        }
+    }
+
+    @Test func `a replay cuts the connection of the same number to the same target, in whatever order`() async throws {
+        let profile = """
+            {"name":"x","faults":[{"kind":"cut","stream":"downstream","between":["10 KB","90 KB"],
+              "when":{"connection":{"number":"1..2","per":"target"}}}]}
+            """
+        let script = """
+            for target in "$@"; do curl -s -o /dev/null -w "$target %{size_download}\\n" "http://$target/file.bin"; done; exit 3
+            """
+        try await withOrigin(size: 100_000) { first in
+            try await withOrigin(size: 100_000) { second in
+                try await withFolder { folder in
+                    try Data(profile.utf8).write(to: folder.appendingPathComponent("profile.json"))
+                    func run(_ words: [String], _ targets: [String]) async throws -> Outcome {
+                        let words = words + ["--", "sh", "-c", script, "sh"] + targets
+                        return try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                    }
+                    let order = [first, second, first, first, second]
+                    let recorded = try await run(["exec", "profile.json", "--journal", "journal.jsonl"], order)
+                    let journal = folder.appendingPathComponent("journal.jsonl")
+                    let text = try String(contentsOf: journal, encoding: .utf8)
+                    let lines = text.split(separator: "\n").filter { $0.contains("\"event\":\"connect\"") }
+                    #expect(lines.count == 5)
+                    for word in [
+                        "\"outcome\":\"connected\"", "\"program\":\"curl\"", "\"number\":3", "\"target\":\"\(first)\"",
+                    ] {
+                        #expect(lines[3].contains(word), "\(lines[3])")
+                    }
+                    let replayed = try await run(["replay", "journal.jsonl"], [second, second, first, first, first])
+                    #expect(replayed.status == 3, "\(replayed.errors)")
+                    #expect(replayed.lines.sorted() == recorded.lines.sorted())
+                    #expect(recorded.lines.filter { $0.hasSuffix(" 100000") } == ["\(first) 100000"])
+                }
+            }
+        }
+    }
+
+    @Test func `a connect waits for the end of a silent outage`() async throws {
+        try await withOrigin(size: 10) { origin in
+            let began = Date()
+            let outcome = try await exec(
+                "--outage",
+                "0s..600ms",
+                "--",
+                "curl",
+                "-sS",
+                "-o",
+                "/dev/null",
+                "http://\(origin)/file.bin"
+            )
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(Date().timeIntervalSince(began) >= 0.6)
         }
     }
 

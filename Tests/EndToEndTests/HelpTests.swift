@@ -9,13 +9,19 @@ import Testing
 
     /// Every subcommand and its options.
     static let options: [String: [String]] = [
-        "demo": everyday + ["--size", "--seed", "--direction", "--keep", "--events", "--page", "--port"],
+        "demo": everyday + ["--size", "--seed", "--direction", "--keep", "--events", "--page", "--port", "--queue"],
         "run": everyday + [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
             "--journal", "--start-at", "--threads", "--watch", "--forward-proxy", "--allow-client",
-            "--proxy-password-file", "--allow-local-targets", "--host", "--detach",
+            "--proxy-password-file", "--allow-local-targets", "--host", "--detach", "--ca-file", "--client-cert",
+            "--client-key", "--upstream-name",
+            "--tls-cert", "--tls-key", "--authority", "--key-log", "--pcap", "--pcap-limit", "--pcap-snap",
+            "--pcap-connections", "--pcap-proxy",
         ],
-        "exec": everyday + ["--only", "--except", "--unproxied", "--seed", "--journal", "--threads"],
+        "exec": everyday + [
+            "--only", "--except", "--unproxied", "--seed", "--journal", "--status", "--threads", "--pcap",
+            "--pcap-limit", "--pcap-snap", "--pcap-connections",
+        ],
         "plan": everyday + [
             "--journal", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until",
             "--svg", "--png",
@@ -24,24 +30,30 @@ import Testing
         "replay": [
             "--listen", "--upstream", "--name", "--profile", "--journal", "--link-memory", "--connection-limit",
             "--start-at", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
-            "--allow-local-targets", "--detach",
+            "--allow-local-targets", "--detach", "--ca-file", "--client-cert", "--client-key", "--upstream-name",
+            "--tls-cert", "--tls-key", "--authority", "--key-log", "--only", "--except",
         ],
         "journal": ["--sort", "--no-times"],
         "shrink": [
             "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",
+            "--ca-file", "--client-cert", "--client-key", "--upstream-name", "--tls-cert", "--tls-key", "--authority",
+            "--key-log",
         ],
         "serve": [
             "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat",
             "--allow-host", "--token-file", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
-            "--allow-local-targets", "--detach",
+            "--allow-local-targets", "--detach", "--pcap", "--pcap-limit", "--pcap-snap", "--pcap-connections",
         ],
         "test": [
             "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
-            "--upstream", "--seed", "--expect", "--time-limit", "--jobs", "--allow-vacuous", "--require-phases",
-            "--shrink",
+            "--upstream", "--exec", "--only", "--except", "--seed", "--expect", "--time-limit", "--jobs",
+            "--allow-vacuous", "--require-phases", "--shrink",
             "--show-output", "--junit", "--tap", "--html", "--svg", "--artifacts", "--link-memory",
-            "--connection-limit",
+            "--authority", "--connection-limit", "--ca-file", "--client-cert", "--client-key", "--upstream-name",
+            "--tls-cert",
+            "--tls-key", "--key-log", "--pcap", "--pcap-limit", "--pcap-snap", "--pcap-connections",
         ],
+        "authority": [],
         "ctl": [],
         "check": ["--format"],
         "profiles": [],
@@ -55,6 +67,7 @@ import Testing
             "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--proxy", "--no-proxy",
             "--wait-for-network", "--limit-rate", "--attempts", "--seed", "--events",
         ],
+        "queue": [],
         "put": [
             "--dialect", "--method", "--repeatable", "--content-type", "--user", "--password-file", "--header",
             "--netrc", "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--proxy", "--no-proxy",
@@ -109,7 +122,7 @@ import Testing
 
     @Test(arguments: [
         ["bogus"], ["help", "bogus"], ["run"], ["demo", "--size", "64"], ["demo", "--size", "0B"],
-        ["demo", "--size", "17GiB"],
+        ["demo", "--size", "17GiB"], ["demo", "--queue", "--page"], ["demo", "--queue", "--size", "65MiB"],
         ["demo", "--seed", "-1"], ["demo", "--direction", "down"], ["get"],
         ["get", "http://127.0.0.1/x", "--attempts", "0"],
         ["get", "http://127.0.0.1/x", "--sha256", "+f"], ["get", "http://127.0.0.1/x", "--limit-rate", "0 B/s"],

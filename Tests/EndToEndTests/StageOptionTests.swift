@@ -36,6 +36,31 @@ import Testing
         }
     }
 
+    @Test func `each run has a capture, which the page links from its own folder`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            try await withFolder { folder in
+                let arguments = [
+                    "test", "--upstream", origin, "--latency", "1ms", "--seed", "1..2", "--pcap", "all captures",
+                    "--pcap-limit", "1MiB", "--html", "page.html", "--", "curl", "-sS", "http://{proxy}/file.bin",
+                ]
+                let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                #expect(outcome.status == 0, "\(outcome)")
+                let page = try String(contentsOf: folder.appendingPathComponent("page.html"), encoding: .utf8)
+                let names = try FileManager.default.contentsOfDirectory(
+                    atPath: folder.appendingPathComponent("all captures").path
+                )
+                #expect(names.count == 2)
+                for name in names {
+                    #expect(page.contains("<a href=\"all%20captures/\(name)\">"), "\(name)")
+                    let capture = try Data(contentsOf: folder.appendingPathComponent("all captures/\(name)"))
+                    #expect(
+                        capture.range(of: Data("latency “".utf8)) != nil && capture.prefix(2) == Data([0x0A, 0x0D])
+                    )
+                }
+            }
+        }
+    }
+
     private func replayLine(_ outcome: Outcome) -> String? {
         outcome.lines.first { $0.contains("repeat it: ") }?.components(separatedBy: "repeat it: ").last
     }

@@ -27,6 +27,17 @@ import Testing
         #expect(last.contains("equal: the file arrived byte for byte"))
     }
 
+    @Test func `exec has a status line only where it is asked for`() async throws {
+        let command = "'\(Programs.squall.path)' exec slow-3g"
+        for (options, isShown) in [("", false), ("--status", true)] {
+            let line = "\(command) \(options) -- sh -c 'sleep 0.6; echo over'"
+            let shown = try await run("env", ["TERM=xterm", "script", "-qec", line, "/dev/null"])
+            #expect(shown.status == 0)
+            #expect(shown.output.contains("over"))
+            #expect(shown.output.contains("0 open") == isShown, "\(shown.output)")
+        }
+    }
+
     /// The output of `arguments` on a terminal of `columns`, at a rate that draws the line several times.
     private func shown(
         _ arguments: [String],

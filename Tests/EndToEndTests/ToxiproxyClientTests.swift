@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The clients of Toxiproxy against the built command, by the programs of Tests/Clients.
+/// The clients of Toxiproxy against the built command, by the programs of Tests/System/control.
 @Suite(.timeLimit(.minutes(5))) struct ToxiproxyClientTests {
-    private static let folder = Repository.root.appendingPathComponent("Tests/Clients")
+    private static let folder = Repository.root.appendingPathComponent("Tests/System/control")
     private static let libraries = Repository.root.appendingPathComponent(".build/clients")
 
     @Test func `the API does what every client relies on`() async throws {
@@ -40,7 +40,7 @@ import Testing
         try await ToxiproxyClientTests.pass("python_client.py")
     }
 
-    /// Runs a program of Tests/Clients, which has to succeed.
+    /// Runs a program of Tests/System/control, which has to succeed.
     private static func pass(_ name: String) async throws {
         let program = folder.appendingPathComponent(name).path
         let environment = ["SQUALL": Programs.squall.path, "PYTHONPATH": libraries.path]

@@ -9,10 +9,10 @@ struct ProcessTests {
     @Test func `a signal is a call on the loop each time it comes, until it is cancelled`() async throws {
         await #expect(processExitsWith: .success) {
             let loop = try EventLoop()
-            let source = Shared<LoopBound<SignalSource>?>(nil)
+            let source = Shared<LoopBound<EventSource>?>(nil)
             for _ in 0..<3 {
                 let isOnLoop: Bool = await answer(of: loop) { reply in
-                    let made = SignalSource(SIGUSR1, on: loop) { reply(loop.isCurrent) }
+                    let made = EventSource(signal: SIGUSR1, on: loop) { reply(loop.isCurrent) }
                     let resident = LoopBound(made, on: loop)
                     source.update { $0 = resident }
                     kill(getpid(), SIGUSR1)
@@ -28,7 +28,7 @@ struct ProcessTests {
         await #expect(processExitsWith: .signal(SIGUSR1)) {
             let loop = try EventLoop()
             try await loop.run {
-                let source = SignalSource(SIGUSR1, on: loop) {}
+                let source = EventSource(signal: SIGUSR1, on: loop) {}
                 source.cancel()
             }
             kill(getpid(), SIGUSR1)

@@ -4,6 +4,14 @@ import Units
 @testable import FaultPlan
 @testable import FaultProfile
 
+extension ConnectionFacts {
+    fileprivate static func of(_ program: Program) -> ConnectionFacts {
+        var facts = ConnectionFacts()
+        facts.program = program
+        return facts
+    }
+}
+
 /// Every trigger is carried out: a key that the reader knows, and no plan asks for, fails here.
 @Suite struct EveryTriggerTests {
     /// What a trigger may depend on.
@@ -39,6 +47,10 @@ import Units
         "port": (
             #"[80, "8000..8999"]"#, Situation(facts: ConnectionFacts(port: 8_999)),
             Situation(facts: ConnectionFacts(port: 9_000))
+        ),
+        "program": (
+            #"["curl", "/bin/sh"]"#, Situation(facts: .of(Program(name: "x", path: "/usr/bin/curl"))),
+            Situation(facts: .of(Program(name: "sh", path: "/bin/bash")))
         ),
         "clock": (#""1 s..2 s""#, Situation(time: .seconds(1)), Situation(time: .seconds(2))),
         "duty": (#"{ "on": "1 s", "off": "1 s" }"#, Situation(time: .seconds(2)), Situation(time: .seconds(1))),

@@ -63,6 +63,29 @@ import Units
         #expect(isOn(ConnectionFacts(name: "a", port: 443)))
     }
 
+    @Test func `connections to each target count from 1`() {
+        let condition = Condition(connections: .perTarget(.range(2...2)))
+        let stall = FaultKind.stall(Stall(at: .zero, duration: .seconds(1)))
+        let profile = Profile(name: "x", faults: [Fault(name: "stall", condition: condition, kind: stall)])
+        var admitter = Admitter(Plan(profile: profile, seed: 1, proxy: "p", start: .zero))
+        let hits = ["a", "b", "A", "a", "c", "B"].map { host in
+            let plan = admitter.accept(at: .zero, ConnectionFacts(target: HostName(host, port: 80)))
+            return plan.upstream.isTransparent ? 0 : plan.numberAtTarget ?? 0
+        }
+        #expect(hits == [0, 0, 2, 0, 0, 2])
+        // Without a target all have the same one.
+        var other = Admitter(admitter.plan)
+        #expect((1...3).map { _ in other.accept(at: .zero).upstream.isTransparent } == [true, false, true])
+        #expect(condition.sentence == "connection 2 to each target")
+    }
+
+    @Test func `targets beyond the limit share a count`() {
+        var counts = TargetCounts()
+        let numbers = (0...TargetCounts.limit + 1).map { counts.next(HostName("h\($0)")) }
+        #expect(numbers.suffix(3) == [1, 1, 2])
+        #expect(counts.next("h0") == 2)
+    }
+
     @Test func `an outage for some ports doesn't close the listener`() {
         let outage = Fault(name: "o", condition: Condition(ports: [80...80]), kind: .outage(Outage(how: .refuse)))
         var admitter = Admitter(Plan(profile: Profile(name: "x", faults: [outage]), seed: 1, proxy: "p", start: .zero))

@@ -40,29 +40,32 @@ import Testing
         #expect(try ProfileSchema.text == text("Profiles/profile.schema.json"))
         #expect(try ProfileSchema.presetsText == text("Profiles/presets.schema.json"))
         #expect(try ProfilePages.profiles(page, shipped: shipped()) == page)
+        let index = try text("docs/faults.md")
+        #expect(ProfilePages.faults(index) == index)
+        for kind in ProfilePages.kinds {
+            let own = try text("docs/faults/\(kind).md")
+            #expect(ProfilePages.fault(kind, own) == own)
+        }
     }
 
     @Test func `every table of keys and the list of limits have their place on a page`() throws {
-        for kind in FaultKind.Name.allCases {
-            #expect(page.contains("<!-- made by make docs: keys of \(kind.rawValue) -->"))
+        for kind in ProfilePages.kinds {
+            #expect(try text("docs/faults/\(kind).md").contains("<!-- made by make docs: keys of \(kind) -->"))
         }
+        #expect(try text("docs/faults.md").contains("<!-- made by make docs: kinds of faults -->"))
         for name in ["profile", "proxy", "phase", "every fault", "condition", "duty", "httpCondition"] {
             #expect(page.contains("<!-- made by make docs: keys of \(name) -->"), "\(name)")
         }
         #expect(page.contains("<!-- made by make docs: limits of profiles -->"))
     }
 
-    @Test func `a page gets the section of a kind and the row of a profile that it lacks`() throws {
-        let start = try #require(page.firstRange(of: "\n### Kind `stall`\n"))
-        let end = try #require(page[start.upperBound...].firstRange(of: "\n### "))
-        var lacking = page
-        lacking.removeSubrange(start.lowerBound..<end.lowerBound)
-        lacking = lacking.replacing(/\| `elevator` \|[^\n]*\n/, with: "")
-        let made = try ProfilePages.profiles(lacking, shipped: shipped())
-        #expect(made.contains("\n### Kind `stall`\n\nBytes up to an offset pass"))
-        #expect(made.contains("\n| `for` | duration above zero | required | how long the next byte waits |\n"))
-        #expect(made.contains("\n{ \"name\": \"stall\", \"faults\": [ \(Stall.example) ] }\n"))
-        #expect(made.contains("\n| `elevator` | Taking the elevator"))
+    @Test func `a kind without a page gets one, and the page of profiles the row of a profile that it lacks`() throws {
+        let lacking = page.replacing(/\| `elevator` \|[^\n]*\n/, with: "")
+        #expect(try ProfilePages.profiles(lacking, shipped: shipped()).contains("\n| `elevator` | Taking the elevator"))
+        let made = ProfilePages.fault("slow-reader", nil)
+        #expect(made.hasPrefix("# Slow reader\n\nBytes are taken from the sender slowly"))
+        #expect(made.contains("\n| `rate` | rate above zero | required | the rate at which bytes are taken"))
+        #expect(made.contains("\n{ \"name\": \"slow-reader\", \"faults\": [ \(SlowReader.example) ] }\n"))
     }
 
     @Test(arguments: FaultKind.Name.allCases.map(\.rawValue))
@@ -85,23 +88,23 @@ import Testing
         for name in declared { #expect(names.contains(name), "\(name)") }
     }
 
-    @Test func `every example is a profile`() {
-        let blocks = page.split(separator: "```json\n").dropFirst().map { block in
-            block.split(separator: "```", maxSplits: 1)[0]
+    @Test func `every example is a profile`() throws {
+        let pages = try [page] + ProfilePages.kinds.map { try text("docs/faults/\($0).md") }
+        let blocks = pages.flatMap { page in
+            page.split(separator: "```json\n").dropFirst().map { $0.split(separator: "```", maxSplits: 1)[0] }
         }
         #expect(blocks.count >= FaultKind.Name.allCases.count + 3)
         for block in blocks { #expect(problems(String(block)) == [], "\(block)") }
     }
 
     @Test func `every key has its row in the section of its object`() throws {
-        var objects: [(heading: String, shape: ObjectShape)] = [
+        let objects: [(heading: String, shape: ObjectShape)] = [
             ("The profile", .profile), ("Proxies", .proxy), ("Phases", .phase), ("When", .condition),
         ]
-        for kind in FaultKind.Name.allCases { objects.append(("Kind `\(kind.rawValue)`", kind.shape)) }
         for (heading, shape) in objects {
             let section = try #require(sections[heading], "no section \(heading)")
             let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
-            for key in shape.keys where !(heading.hasPrefix("Kind") && commonKeys.contains(key.name)) {
+            for key in shape.keys {
                 let row = rows.first { $0.hasPrefix("| `\(key.name)` |") }
                 #expect(row != nil, "\(key.name) in \(heading)")
                 if key.isRequired { #expect(row?.contains("| required |") == true, "\(key.name) in \(heading)") }

@@ -214,7 +214,7 @@ struct PresetTable {
         """
 
     /// Presets that say more than rates, delays, jitter and loss, and have a test of their own.
-    static let others = measured.union([
+    static let others = measured.union(tls).union([
         "nlc-100-percent-loss", "nlc-high-latency-dns", "chrome-offline", "wifi-busy", "wifi-edge", "wifi-handover",
         "wifi-drop", "wifi-tunnel", "wifi-captive-portal", "wifi-far",
     ])
@@ -223,6 +223,13 @@ struct PresetTable {
     static let measured: Set<String> = [
         "wifi-campus", "wifi-crowded", "wifi-rejoin", "wifi-handover-fast", "wifi-handover-full", "wifi-scan",
         "wifi-slow-neighbour",
+    ]
+
+    /// Failures of TLS: a fault each.
+    static let tls: Set<String> = [
+        "tls-expired", "tls-not-yet-valid", "tls-wrong-host", "tls-self-signed", "tls-untrusted", "tls-no-intermediate",
+        "tls-long-chain", "tls-handshake-failure", "tls-plain-http", "tls-stalled-handshake", "tls-no-alpn",
+        "tls-old-version", "tls-small-records",
     ]
 
     /// Presets of the tables that have phases as well, which a test of their own is for.

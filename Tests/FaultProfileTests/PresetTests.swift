@@ -90,7 +90,7 @@ import Units
         let named = try PresetTable.all.flatMap { try expected($0).map(\.name) } + means + PresetTable.others
         #expect(Set(named).count == named.count)
         #expect(Set(named) == Set(Repository.presets))
-        #expect(named.count == 121)
+        #expect(named.count == 134)
     }
 
     @Test(arguments: Repository.presets)
@@ -121,6 +121,16 @@ import Units
         for name in Repository.presets where name.hasPrefix("wifi-") && !PresetTable.measured.contains(name) {
             #expect(try preset(name).source.hasPrefix("Engineering defaults, not measured values."))
         }
+    }
+
+    @Test func `a failure of TLS is one fault, and no two are alike`() throws {
+        let faults = try PresetTable.tls.sorted().map { name in
+            let profile = try preset(name)
+            #expect(profile.faults.count == 1 && profile.phases.isEmpty)
+            return profile.faults[0].kind
+        }
+        #expect(faults.allSatisfy { if case .tls = $0 { true } else { false } })
+        #expect(Set(faults).count == faults.count)
     }
 
     @Test(arguments: PresetTable.measured.sorted())

@@ -25,6 +25,14 @@ import Units
                 == Condition(hosts: [HostPattern(parsing: "a.example"), HostPattern(parsing: "*.b.example")])
         )
         #expect(try condition(#"{ "host": "A" }"#) == Condition(hosts: [HostPattern(parsing: "a")]))
+        #expect(
+            try condition(#"{ "connection": { "number": "1..2", "per": "target" } }"#)
+                == Condition(connections: .perTarget(.range(1...2)))
+        )
+        #expect(
+            try condition(#"{ "program": ["curl", "/bin/sh"] }"#)
+                == Condition(programs: [ProgramPattern(parsing: "curl"), ProgramPattern(parsing: "/bin/sh")])
+        )
         #expect(try condition(#"{ "port": 443 }"#) == Condition(ports: [443...443]))
         #expect(
             try condition(#"{ "port": [80, "8000..8999", "65535..65535", "1024.."] }"#)
@@ -97,6 +105,19 @@ import Units
                 + "of such)"
         ),
         (#""port": []"#, "2:43: “port” is an empty list (write a port, or delete the key)"),
+        (
+            #""program": "bin/curl""#,
+            "2:46: “bin/curl” is not a program (write its name, such as “curl”, or its path from the root, such as "
+                + "“/usr/bin/curl”)"
+        ),
+        (
+            #""connection": { "number": 1, "per": "host" }"#,
+            "2:71: “host” is not a value of “per” (its values are “target”)"
+        ),
+        (
+            #""connection": { "number": 1 }"#,
+            "2:49: “connection” per target needs the key “per” (add “\"per\": \"target\"”)"
+        ),
         (#""clock": "5""#, "2:44: “5” has no unit (write “5 ms” or “5 s”)"),
         (
             #""clock": "..""#,

@@ -33,6 +33,7 @@ func forecast(
     bytes: Int64,
     direction: Direction = .downstream,
     seed: UInt64 = 7,
+    overlap: Int64 = 0,
     retries: SteadyRetries = SteadyRetries(),
     limit: Duration = .seconds(86_400),
     stepLimit: Int = TransferForecast.stepLimit
@@ -41,6 +42,7 @@ func forecast(
     var client = ClientModel()
     client.requestBytes = 100
     client.headBytes = 100
+    client.overlapLimit = overlap
     return TransferForecast(
         of: Transfer(direction: direction, bytes: ByteCount(bytes)),
         through: Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero),

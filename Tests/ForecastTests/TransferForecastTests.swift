@@ -45,6 +45,22 @@ struct TransferForecastTests {
     }
 
     @Test
+    func `repeats received bytes behind a broken connection, but at most half of the last body`() throws {
+        let text = #"{ "name": "x", "faults": [ { "kind": "cut", "stream": "downstream", "at": "1100 B" } ] }"#
+        func offsets(_ forecast: TransferForecast) -> [Int64] {
+            forecast.events.compactMap { event in if case .opened(_, let offset) = event.kind { offset } else { nil } }
+        }
+        #expect(try offsets(forecast(text, bytes: 3_200, overlap: 100)) == [0, 1_000, 1_900, 2_800])
+        #expect(try offsets(forecast(text, bytes: 3_200, overlap: 65_536)) == [0, 1_000, 1_500, 2_000, 2_500, 3_000])
+        // What ends at the same byte of the file each time isn't repeated a second time.
+        let same = text.replacing(#""at": "1100 B""#, with: #""every": "1000 B", "of": "resource""#)
+        #expect(try offsets(forecast(same, bytes: 2_500, overlap: 100)) == [0, 1_000, 1_000, 2_000, 2_000])
+        // An upload goes on at the byte that the server has.
+        let up = #"{ "name": "x", "faults": [ { "kind": "cut", "stream": "upstream", "at": "1100 B" } ] }"#
+        #expect(try offsets(forecast(up, bytes: 2_500, direction: .upstream, overlap: 65_536)) == [0, 1_000, 2_000])
+    }
+
+    @Test
     func `is refused while an outage refuses, and goes on behind it`() throws {
         let text = """
             { "name": "x", "faults": [ { "kind": "bandwidth", "stream": "downstream", "rate": "1 MB/s" } ],

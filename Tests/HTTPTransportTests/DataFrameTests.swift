@@ -27,7 +27,7 @@ import Testing
 
     @Test func `a client copies the frames of its connection`() throws {
         let channel = EmbeddedChannel()
-        _ = HTTP2Client.openStream(on: channel) { _ in }
+        _ = HTTP2Client.openStream(on: channel, isLast: true) { _ in }
         #expect(throws: Never.self) {
             try channel.pipeline.syncOperations.handler(type: DataFrameCopier.self)
         }

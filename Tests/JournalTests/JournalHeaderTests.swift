@@ -18,6 +18,12 @@ import Units
         #expect(line(.init(name: "p", seed: 7, upstream: "a:1", clock: -20)) == begin + #""clock":-20,"# + end)
     }
 
+    @Test func `TLS of a proxy's clients is written, and read again`() throws {
+        let entry = JournalHeader.ProxyEntry(name: "p", seed: 7, upstream: "tls:a:1", clientsUseTLS: true)
+        let text = line(entry)
+        #expect(text.contains(#""seed":7,"tls":"clients","upstream":"tls:a:1"}"#))
+    }
+
     @Test(
         arguments: [
             (nil, nil), (0, 5_000_000), (2, 3_000_000), (-2, 7_000_000), (.max, .min + 5_000_000), (.min, .max),

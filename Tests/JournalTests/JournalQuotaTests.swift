@@ -22,7 +22,7 @@ struct JournalQuotaTests {
 
     /// How many of `count` entries are taken.
     private func taken(_ count: Int, of fault: String, at moment: Moment, _ quota: inout JournalQuota) -> Int {
-        (0..<count).filter { _ in quota.take(entry(fault, at: moment)).isTaken }.count
+        (0..<count).filter { _ in quota.admit(entry(fault, at: moment)).isTaken }.count
     }
 
     @Test
@@ -31,7 +31,7 @@ struct JournalQuotaTests {
         let many = taken(2_500, of: "a", at: .milliseconds(1_100), &quota)
         let few = taken(3, of: "b", at: .milliseconds(1_900), &quota)
         #expect(many == 2_000 && few == 3)
-        let next = quota.take(entry("a", at: .seconds(2)))
+        let next = quota.admit(entry("a", at: .seconds(2)))
         #expect(next.isTaken)
         #expect(next.omissions.map(\.fault) == ["a"] && next.omissions.map(\.count) == [500])
         let rest = quota.takeOmissions()

@@ -27,7 +27,10 @@ struct RecordedFaultEventTests {
         case .isNoHTTP: .hangs
         case .hangs: .closesLate
         case .closesLate: .discards
-        case .discards: nil
+        case .discards: .presents
+        case .presents: .alerts
+        case .alerts: .negotiates
+        case .negotiates: nil
         }
     }
 

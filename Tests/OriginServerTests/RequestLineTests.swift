@@ -11,7 +11,7 @@ import Testing
     private func verdict(_ text: String) -> RequestLine.Verdict {
         var line = RequestLine()
         for byte in text.utf8 {
-            let verdict = line.take(byte)
+            let verdict = line.receive(byte)
             if verdict != .incomplete { return verdict }
         }
         return .incomplete

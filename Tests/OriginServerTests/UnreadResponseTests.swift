@@ -4,6 +4,7 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 import NIOHTTPTypes
+import ResumableUploads
 import Testing
 
 @testable import OriginServer
@@ -20,11 +21,15 @@ import Testing
         progress.traits = RequestTraits(
             HTTPRequestHead(version: .http1_1, method: .HEAD, uri: "/.uploads/none", headers: ["Host": "h"])
         )
-        try ask(UploadHandler(uploads, configuration, progress))
+        try ask(
+            ResumableUploadHandler(
+                host: OriginUploads(uploads: uploads, server: configuration, progress: progress)
+            )
+        )
         await uploads.service.shutDown()
     }
 
-    private func ask(_ handler: UploadHandler) throws {
+    private func ask(_ handler: ResumableUploadHandler) throws {
         let channel = EmbeddedChannel()
         let connection = HeldWrites()
         try channel.pipeline.syncOperations.addHandlers([connection, handler])

@@ -62,9 +62,9 @@ extension RawConnection {
 
 /// The requests of Apple's clients, in their versions of the draft.
 private struct AppleShape: Sendable {
-    let dialect: UploadDialect
+    let dialect: UploadWireFormat
 
-    private var version: String { "Upload-Draft-Interop-Version: \(dialect.rawValue)" }
+    private var version: String { "Upload-Draft-Interop-Version: \(dialect.interopVersion)" }
     private var complete: String { dialect == .v3 ? "Upload-Incomplete: ?0" : "Upload-Complete: ?1" }
 
     var creation: [String] { [version, complete] }
@@ -85,9 +85,9 @@ private struct AppleShape: Sendable {
         (try? Data(contentsOf: folder.appendingPathComponent(name))).map { Array($0) }
     }
 
-    @Test(arguments: [UploadDialect.v3, .v5, .v6])
+    @Test(arguments: [UploadWireFormat.v3, .v5, .v6])
     func `an upload as Apple's clients send it, cut in mid-body, is resumed and completed`(
-        dialect: UploadDialect
+        dialect: UploadWireFormat
     ) async throws {
         let shape = AppleShape(dialect: dialect)
         let bytes = Self.bytes(300_000)

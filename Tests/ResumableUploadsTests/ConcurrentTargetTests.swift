@@ -61,7 +61,7 @@ import TransferProtocol
 
     @Test(arguments: 1..<20)
     func `an upload whose completion failed doesn't replace a file created since`(call: Int) throws {
-        let dialect = UploadDialect.newest
+        let dialect = UploadWireFormat.newest
         var server = try SimulatedServer(seed: 1)
         try server.begin()
         var fields = dialect.fields(isComplete: true, length: 1)
@@ -79,7 +79,7 @@ import TransferProtocol
         server.disk.setFaults(.init())
         let other = try UploadTable.response(&server, 2, .put, .target(.file), [.ifNoneMatch: "*"], content: [2])
         let head = try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields())
-        let offset = try #require(UploadFields(head.fields, in: dialect).offset)
+        let offset = try #require(dialect.decode(head.fields).offset)
         let append = dialect.fields(isComplete: true, offset: offset, isAppend: true)
         let rest = [UInt8]([1].dropFirst(Int(offset)))
         let own = try UploadTable.response(&server, 4, .patch, .upload(token), append, content: rest)

@@ -87,7 +87,7 @@ import TransferProtocol
     private func upload(_ content: String, _ fields: HTTPFields = [:]) -> [HTTPRequestPart] {
         var fields = fields
         fields[.uploadDraftInteropVersion] = "10"
-        UploadFields(isComplete: true).write(to: &fields, in: .v10)
+        UploadWireFormat.v10.encode(UploadFields(isComplete: true), into: &fields)
         return request(.post, "/photo", fields, content)
     }
 

@@ -89,14 +89,14 @@ import TransferProtocol
     private static func creation(_ length: Int, _ more: HTTPFields = [:]) -> HTTPFields {
         var fields: HTTPFields = [.contentLength: "\(length)", .contentType: "image/png"]
         fields[.uploadDraftInteropVersion] = "10"
-        UploadFields(isComplete: true, length: Int64(length)).write(to: &fields, in: .v10)
+        UploadWireFormat.v10.encode(UploadFields(isComplete: true, length: Int64(length)), into: &fields)
         return fields
     }
 
     private static func append(_ offset: Int, _ length: Int) -> HTTPFields {
         var fields: HTTPFields = [.contentLength: "\(length)", .contentType: "application/partial-upload"]
         fields[.uploadDraftInteropVersion] = "10"
-        UploadFields(isComplete: true, offset: Int64(offset)).write(to: &fields, in: .v10)
+        UploadWireFormat.v10.encode(UploadFields(isComplete: true, offset: Int64(offset)), into: &fields)
         return fields
     }
 
@@ -115,7 +115,7 @@ import TransferProtocol
         let (response, content) = try await connection.response()
         #expect(response.status == .created)
         #expect(response.headerFields[.location] == "/files/1")
-        #expect(UploadFields(response.headerFields, in: .v10).isComplete == true)
+        #expect(UploadWireFormat.v10.decode(response.headerFields).isComplete == true)
         #expect(content == "thanks")
         let head = try #require(target.heads.withLock { $0.first })
         #expect(head.path == "/photos?a=1")
@@ -134,8 +134,8 @@ import TransferProtocol
         let second = try await Connection(server)
         try await second.send(.head, location, [.uploadDraftInteropVersion: "10"])
         let (state, _) = try await second.response()
-        #expect(UploadFields(state.headerFields, in: .v10).offset == 300)
-        #expect(UploadFields(state.headerFields, in: .v10).isComplete == false)
+        #expect(UploadWireFormat.v10.decode(state.headerFields).offset == 300)
+        #expect(UploadWireFormat.v10.decode(state.headerFields).isComplete == false)
         try await second.send(.patch, location, Self.append(300, 700), Array(Self.content.dropFirst(300)))
         #expect(try await second.response().0.status == .created)
         try await second.send(.patch, location, Self.append(1_000, 0))
@@ -158,7 +158,7 @@ import TransferProtocol
         #expect(response.status == .contentTooLarge)
         #expect(content == "too big")
         // It is the target's response, which can't be appended to.
-        #expect(UploadFields(response.headerFields, in: .v10).isComplete == true)
+        #expect(UploadWireFormat.v10.decode(response.headerFields).isComplete == true)
         let second = try await Connection(server)
         try await second.send(.patch, location, Self.append(1, 999), [2], ends: false)
         #expect(try await second.response().0.status == .contentTooLarge)

@@ -31,7 +31,7 @@ struct ScriptedUploader {
     }
 
     let bytes: [UInt8]
-    let dialect: UploadDialect
+    let dialect: UploadWireFormat
     private let sendsLength: Bool
     private let sendsDigest: Bool
     private var random: SeededGenerator
@@ -47,7 +47,7 @@ struct ScriptedUploader {
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
         bytes = .numbered(Int(random.next() % 3_000), seed: seed)
-        dialect = UploadDialect.allCases[Int(random.next() % UInt64(UploadDialect.allCases.count))]
+        dialect = UploadWireFormat.allCases[Int(random.next() % UInt64(UploadWireFormat.allCases.count))]
         sendsLength = random.next() % 2 == 0
         sendsDigest = random.next() % 2 == 0
         lastID = 0
@@ -139,7 +139,7 @@ struct ScriptedUploader {
         let completes = end == length
         state = .asking(id, .content(next: offset, end: end, completes: completes, isCreation: false))
         var fields = dialect.fields(isComplete: completes, offset: offset, isAppend: true)
-        if sendsLength { UploadFields(length: length).write(to: &fields, in: dialect) }
+        if sendsLength { dialect.encode(UploadFields(length: length), into: &fields) }
         server.request(id, .patch, .upload(token), fields, contentLength: chance(0.5) ? end - offset : nil)
     }
 
@@ -162,11 +162,12 @@ struct ScriptedUploader {
     }
 
     private mutating func informed(_ response: UploadResponse) throws {
-        guard response.status == 104, UploadFields.interopVersion(of: response.fields) == dialect.interopVersion else {
+        guard response.status == 104, UploadWireFormat.interopVersion(in: response.fields) == dialect.interopVersion
+        else {
             throw Broken(reason: "an informational response of another version")
         }
         if let location = response.fields[.location] { try learn(location) }
-        if let offset = UploadFields(response.fields, in: dialect).offset { try promised(offset) }
+        if let offset = dialect.decode(response.fields).offset { try promised(offset) }
     }
 
     private mutating func learn(_ location: String) throws {
@@ -183,7 +184,7 @@ struct ScriptedUploader {
     }
 
     private mutating func answered(_ response: UploadResponse, _ ask: Ask) throws {
-        let fields = UploadFields(response.fields, in: dialect)
+        let fields = dialect.decode(response.fields)
         if let offset = fields.offset { try promised(offset) }
         switch ask {
         case .offset:

@@ -32,7 +32,7 @@ import TransferProtocol
                 return UploadedResponse(head: HTTPResponse(status: .created))
             }
             let length: Int64 = wait == .append ? 2 : 0
-            var fields = UploadDialect.v10.fields(isComplete: true, length: length)
+            var fields = UploadWireFormat.v10.fields(isComplete: true, length: length)
             fields[.contentLength] = "\(length)"
             (id, token, actions) = try Self.begin(.put, "/photo", fields, on: server)
             for await action in actions { if case .receive = action { break } }
@@ -48,8 +48,13 @@ import TransferProtocol
         ) throws -> (UploadRequestID, UploadToken, AsyncStream<UploadServerAction>) {
             let (actions, sink) = AsyncStream<UploadServerAction>.makeStream()
             let head = HTTPRequest(method: method, scheme: "http", authority: "h", path: path, headerFields: fields)
-            let begun = server.begin(head, on: NIOAsyncTestingChannel()) { sink.yield($0) }
-            let (id, token) = try #require(begun)
+            guard case .upload(let request) = server.route(head) else { throw CancellationError() }
+            let id = server.service.begin(request, head, NIOAsyncTestingChannel()) { sink.yield($0) }
+            let token: UploadToken
+            switch request.resource {
+            case .upload(let named): token = named
+            case .target: token = try #require(server.service.upload(of: id))
+            }
             return (id, token, actions)
         }
     }
@@ -65,7 +70,7 @@ import TransferProtocol
     @Test(arguments: Wait.allCases)
     func `DELETE ends an upload that waits for its handler`(wait: Wait) async throws {
         let upload = try await Upload(wait)
-        let fields = UploadDialect.v10.fields()
+        let fields = UploadWireFormat.v10.fields()
         let (_, _, actions) = try Upload.begin(.delete, "/.uploads/\(upload.token)", fields, on: upload.server)
         #expect(await Self.status(actions) == 204)
         #expect(upload.server.count == 0)

@@ -131,7 +131,7 @@ extension UploadTarget {
     static let file = UploadTarget(name: "file.bin", location: "/file.bin")
 }
 
-extension UploadDialect {
+extension UploadWireFormat {
     /// The fields of a request in this dialect.
     func fields(
         isComplete: Bool? = nil,
@@ -139,8 +139,8 @@ extension UploadDialect {
         length: Int64? = nil,
         isAppend: Bool = false
     ) -> HTTPFields {
-        var fields: HTTPFields = [.uploadDraftInteropVersion: interopVersionValue]
-        UploadFields(isComplete: isComplete, offset: offset, length: length).write(to: &fields, in: self)
+        var fields: HTTPFields = [.uploadDraftInteropVersion: interopVersion.description]
+        self.encode(UploadFields(isComplete: isComplete, offset: offset, length: length), into: &fields)
         if isAppend, let type = rules.appendMediaType { fields[.contentType] = type }
         return fields
     }

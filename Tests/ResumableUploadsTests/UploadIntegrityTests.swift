@@ -10,7 +10,7 @@ import TransferProtocol
 
     /// An append of the bytes from offset 4, with their digest in `name`.
     private static func append(
-        _ dialect: UploadDialect,
+        _ dialect: UploadWireFormat,
         count: Int = 6,
         _ name: String,
         _ digest: ReprDigest
@@ -21,19 +21,19 @@ import TransferProtocol
     }
 
     private static func offset(_ server: inout SimulatedServer, _ id: UInt64, _ token: UploadToken) throws -> Int64? {
-        let dialect = UploadDialect.newest
+        let dialect = UploadWireFormat.newest
         let head = try UploadTable.response(&server, id, .head, .upload(token), dialect.fields())
-        return UploadFields(head.fields, in: dialect).offset
+        return dialect.decode(head.fields).offset
     }
 
-    @Test(arguments: UploadDialect.allCases)
-    func `content is appended only if it matches its digest`(dialect: UploadDialect) throws {
+    @Test(arguments: UploadWireFormat.allCases)
+    func `content is appended only if it matches its digest`(dialect: UploadWireFormat) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)
         let rest = Array(Self.content[4...])
         let wrong = try Self.append(dialect, "Content-Digest", Self.content.digest)
         let refused = try UploadTable.response(&server, 2, .patch, .upload(token), wrong, content: rest)
         #expect(refused.status == 400)
-        #expect(UploadFields(refused.fields, in: dialect).isComplete == false)
+        #expect(dialect.decode(refused.fields).isComplete == false)
         #expect(try Self.offset(&server, 3, token) == 4)
         let part = try Self.append(dialect, count: 2, "Content-Digest", Array(rest[..<2]).digest)
         let taken = try UploadTable.response(&server, 4, .patch, .upload(token), part, content: Array(rest[..<2]))
@@ -57,7 +57,7 @@ import TransferProtocol
         server.settle()
         // A second has passed, and nothing is acknowledged yet.
         for case .interim(_, let response) in server.takeSent() {
-            #expect(UploadFields(response.fields, in: .newest).offset == nil)
+            #expect(UploadWireFormat.newest.decode(response.fields).offset == nil)
         }
         if !isReplaced { server.handle(.disconnected(UploadRequestID(2))) }
         #expect(try Self.offset(&server, 3, token) == 4)
@@ -78,7 +78,7 @@ import TransferProtocol
     }
 
     @Test func `the last append may carry the digest of the representation`() throws {
-        let dialect = UploadDialect.newest
+        let dialect = UploadWireFormat.newest
         for (named, status) in [(Self.content, 201), ([1, 2, 3], 400)] {
             var (server, token) = try UploadTable.server(received: 4)
             let fields = try Self.append(dialect, "Repr-Digest", named.digest)
@@ -86,13 +86,13 @@ import TransferProtocol
             let final = try UploadTable.response(&server, 2, .patch, .upload(token), fields, content: rest)
             #expect(final.status == status)
             // The target's own response, so that the client doesn't resume the upload.
-            #expect(UploadFields(final.fields, in: dialect).isComplete == true)
+            #expect(dialect.decode(final.fields).isComplete == true)
             #expect(try (server.file("file.bin") == Self.content) == (status == 201))
         }
     }
 
     @Test func `a representation digest that differs from that of the creation is refused`() throws {
-        let dialect = UploadDialect.newest
+        let dialect = UploadWireFormat.newest
         var server = try SimulatedServer(seed: 1)
         try server.begin()
         var fields = dialect.fields(isComplete: false, length: 10)
@@ -107,7 +107,7 @@ import TransferProtocol
         append[.reprDigest] = [UInt8].numbered(3).digest.headerValue
         let refused = try UploadTable.response(&server, 2, .patch, .upload(token), append, content: Self.content)
         #expect(refused.status == 400)
-        #expect(UploadFields(refused.fields, in: dialect).isComplete == false)
+        #expect(dialect.decode(refused.fields).isComplete == false)
         append[.reprDigest] = Self.content.digest.headerValue
         #expect(
             try UploadTable.response(&server, 3, .patch, .upload(token), append, content: Self.content).status == 201

@@ -8,7 +8,7 @@ import TransferProtocol
 @Suite struct UploadLimitTests {
     @Test func `a removed upload is gone, and so is one that expired`() throws {
         var (server, token) = try UploadTable.server(received: 4)
-        let dialect = UploadDialect.v10
+        let dialect = UploadWireFormat.v10
         #expect(try UploadTable.response(&server, 2, .delete, .upload(token), dialect.fields()).status == 204)
         #expect(try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
         #expect(try server.disk.names(in: "/up/.squall-uploads") == ["lock"])
@@ -25,7 +25,7 @@ import TransferProtocol
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `a removed upload doesn't come back with the power`(seed: UInt64) throws {
         var (server, token) = try UploadTable.server(received: 4, seed: seed)
-        let dialect = UploadDialect.v10
+        let dialect = UploadWireFormat.v10
         #expect(try UploadTable.response(&server, 2, .delete, .upload(token), dialect.fields()).status == 204)
         server.stop()
         server.disk.restart(after: .power)
@@ -39,7 +39,8 @@ import TransferProtocol
         for id in 2..<26 {
             server.now.wall += 3_590
             #expect(
-                try UploadTable.response(&server, UInt64(id), .head, .upload(token), UploadDialect.v10.fields()).status
+                try UploadTable.response(&server, UInt64(id), .head, .upload(token), UploadWireFormat.v10.fields())
+                    .status
                     == 204
             )
         }
@@ -70,7 +71,7 @@ import TransferProtocol
         var server = try SimulatedServer(seed: 1)
         server.policy.maximumUploads = 1
         try server.begin()
-        server.request(1, .put, .target(.file), UploadDialect.v10.fields(isComplete: true), contentLength: 4)
+        server.request(1, .put, .target(.file), UploadWireFormat.v10.fields(isComplete: true), contentLength: 4)
         server.settle()
         let refused = try UploadTable.response(&server, 2, .put, .target(.file), [:], content: [1])
         #expect(refused.fields[.retryAfter] == "60")
@@ -80,7 +81,7 @@ import TransferProtocol
         var server = try SimulatedServer(seed: 1)
         server.policy.maximumUploads = 50
         try server.begin()
-        let fields = UploadDialect.v10.fields(isComplete: true)
+        let fields = UploadWireFormat.v10.fields(isComplete: true)
         for id in 1...100 as ClosedRange<UInt64> {
             server.now.elapsed += .seconds(1)
             server.now.wall += 1
@@ -98,7 +99,7 @@ import TransferProtocol
         var server = try SimulatedServer(seed: 1)
         server.policy.maximumUploads = 2
         try server.begin()
-        let fields = UploadDialect.v10.fields(isComplete: true)
+        let fields = UploadWireFormat.v10.fields(isComplete: true)
         func upload(_ id: UInt64) throws -> UploadToken {
             server.now.elapsed += .seconds(1)
             server.request(id, .put, .target(.file), fields, contentLength: 0)
@@ -113,7 +114,7 @@ import TransferProtocol
         }
         func status(_ id: UInt64, _ token: UploadToken) throws -> Int {
             server.now.elapsed += .seconds(1)
-            return try UploadTable.response(&server, id, .head, .upload(token), UploadDialect.v10.fields()).status
+            return try UploadTable.response(&server, id, .head, .upload(token), UploadWireFormat.v10.fields()).status
         }
         let first = try upload(1)
         let second = try upload(2)
@@ -176,7 +177,7 @@ import TransferProtocol
         var server = try SimulatedServer(seed: 1)
         try server.begin()
         #expect(try UploadTable.response(&server, 1, .put, .target(.file), [:], content: [1]).status == 201)
-        var fields = UploadDialect.v10.fields(isComplete: true)
+        var fields = UploadWireFormat.v10.fields(isComplete: true)
         fields[.reprDigest] = [UInt8]([1, 2, 3]).digest.headerValue
         let refused = try UploadTable.response(&server, 2, .put, .target(.file), fields, content: [1, 2, 4])
         #expect(refused.status == 400)
@@ -198,8 +199,8 @@ import TransferProtocol
         #expect(try UploadTable.response(&server, 3, .put, .target(folder), [:], content: [1]).status == 409)
     }
 
-    @Test(arguments: [UploadDialect?.none, .newest])
-    func `a file is replaced only if the conditions of the request hold`(dialect: UploadDialect?) throws {
+    @Test(arguments: [UploadWireFormat?.none, .newest])
+    func `a file is replaced only if the conditions of the request hold`(dialect: UploadWireFormat?) throws {
         let date = "Sat, 01 Jan 2050 00:00:00 GMT"
         // The status without and with an existing target.
         let table: [(HTTPFields, Int, Int)] = [
@@ -236,7 +237,7 @@ import TransferProtocol
                 try UploadTable.response(&server, id, .put, .target(.file), [:], content: bytes).status
             }
             #expect(try plain(1, [1], &server) == 201)
-            var fields = UploadDialect.v10.fields(isComplete: false, length: 2)
+            var fields = UploadWireFormat.v10.fields(isComplete: false, length: 2)
             fields[.ifMatch] = "\"1\""
             let created = try UploadTable.response(&server, 2, .put, .target(.file), fields, content: [2])
             let location = try #require(created.fields[.location])
@@ -246,7 +247,7 @@ import TransferProtocol
                 server.stop()
                 try server.begin()
             }
-            fields = UploadDialect.v10.fields(isComplete: true, offset: 1, isAppend: true)
+            fields = UploadWireFormat.v10.fields(isComplete: true, offset: 1, isAppend: true)
             let refused = try UploadTable.response(&server, 4, .patch, .upload(token), fields, content: [2])
             #expect(refused.status == 412)
             #expect(refused.fields[.uploadComplete] == "?1")
@@ -267,7 +268,7 @@ import TransferProtocol
 
     @Test func `a full disk is reported, and the upload resumes from its last checkpoint`() throws {
         var (server, token) = try UploadTable.server(received: 4)
-        let dialect = UploadDialect.v10
+        let dialect = UploadWireFormat.v10
         let fields = dialect.fields(isComplete: true, offset: 4, isAppend: true)
         server.request(2, .patch, .upload(token), fields, contentLength: 6)
         server.settle()
@@ -280,7 +281,7 @@ import TransferProtocol
         #expect(refused.fields[.uploadComplete] == "?0")
         server.disk.setFaults(.init())
         let head = try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields())
-        #expect(UploadFields(head.fields, in: dialect).offset == 4)
+        #expect(dialect.decode(head.fields).offset == 4)
         let rest = Array([UInt8].numbered(10)[4...])
         #expect(try UploadTable.response(&server, 4, .patch, .upload(token), fields, content: rest).status == 201)
         #expect(try server.file("file.bin") == .numbered(10))
@@ -290,7 +291,7 @@ import TransferProtocol
         var server = try SimulatedServer(seed: 1)
         server.policy.checkpointBytes = 1
         try server.begin()
-        let fields = UploadDialect.v10.fields(isComplete: true)
+        let fields = UploadWireFormat.v10.fields(isComplete: true)
         server.request(1, .put, .target(.file), fields, contentLength: nil)
         server.settle()
         var reported: [Int64] = []
@@ -300,7 +301,7 @@ import TransferProtocol
             let before = reported.count
             for case .interim(_, let response) in server.takeSent() where response.fields[.location] == nil {
                 #expect(response.status == 104)
-                reported.append(try #require(UploadFields(response.fields, in: .v10).offset))
+                reported.append(try #require(UploadWireFormat.v10.decode(response.fields).offset))
             }
             #expect(reported.count <= before + 1)
             server.now.elapsed += step < 10_000 ? .milliseconds(100) : .seconds(100_000)
@@ -315,23 +316,27 @@ import TransferProtocol
         let response = try UploadTable.response(&server, 1, .options, .target(.file), [:])
         #expect(response.status == 200)
         #expect(response.fields[.uploadLimit] == "max-size=17179869184, max-age=3600")
-        let old = try UploadTable.response(&server, 2, .options, .target(.file), UploadDialect.v6.fields())
+        let old = try UploadTable.response(&server, 2, .options, .target(.file), UploadWireFormat.v6.fields())
         #expect(old.fields[.uploadLimit] == "max-size=17179869184, expires=3600")
     }
 
     @Test func `what a dialect demands of a request is demanded`() throws {
         var (server, token) = try UploadTable.server(.v6, received: 4)
         let upload = UploadRequestHead.Resource.upload(token)
-        var fields = UploadDialect.v6.fields(isComplete: true, offset: 4)
+        var fields = UploadWireFormat.v6.fields(isComplete: true, offset: 4)
         #expect(try UploadTable.response(&server, 2, .patch, upload, fields, content: [1]).status == 415)
-        fields = UploadDialect.v6.fields(isComplete: true, isAppend: true)
+        fields = UploadWireFormat.v6.fields(isComplete: true, isAppend: true)
         #expect(try UploadTable.response(&server, 3, .patch, upload, fields, content: [1]).status == 400)
-        fields = UploadDialect.v10.fields(offset: 4, isAppend: true)
+        fields = UploadWireFormat.v10.fields(offset: 4, isAppend: true)
         #expect(try UploadTable.response(&server, 4, .patch, upload, fields, content: [1]).status == 400)
-        #expect(try UploadTable.response(&server, 5, .head, upload, UploadDialect.v6.fields(offset: 4)).status == 400)
-        #expect(try UploadTable.response(&server, 6, .delete, upload, UploadDialect.v6.fields(offset: 4)).status == 400)
-        #expect(try UploadTable.response(&server, 7, .post, upload, UploadDialect.v6.fields()).status == 405)
-        let head = try UploadTable.response(&server, 8, .get, upload, UploadDialect.v10.fields())
-        #expect(UploadFields(head.fields, in: .v10).offset == 4)
+        #expect(
+            try UploadTable.response(&server, 5, .head, upload, UploadWireFormat.v6.fields(offset: 4)).status == 400
+        )
+        #expect(
+            try UploadTable.response(&server, 6, .delete, upload, UploadWireFormat.v6.fields(offset: 4)).status == 400
+        )
+        #expect(try UploadTable.response(&server, 7, .post, upload, UploadWireFormat.v6.fields()).status == 405)
+        let head = try UploadTable.response(&server, 8, .get, upload, UploadWireFormat.v10.fields())
+        #expect(UploadWireFormat.v10.decode(head.fields).offset == 4)
     }
 }

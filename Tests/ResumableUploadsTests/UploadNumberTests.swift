@@ -7,9 +7,9 @@ import TransferProtocol
 @Suite struct UploadNumberTests {
     private static let extremes: [Int64] = [.max, .max - 1, .max - 4, UploadFields.largest, .min, -1]
 
-    @Test(arguments: UploadDialect.allCases, extremes)
+    @Test(arguments: UploadWireFormat.allCases, extremes)
     func `an append with an extreme length is refused, and the upload can be resumed`(
-        dialect: UploadDialect,
+        dialect: UploadWireFormat,
         count: Int64
     ) throws {
         for length in [nil, 10] as [Int64?] {
@@ -23,13 +23,13 @@ import TransferProtocol
                 }
                 #expect(response.status == 413)
                 let head = try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields())
-                #expect(UploadFields(head.fields, in: dialect).offset == 4)
+                #expect(dialect.decode(head.fields).offset == 4)
             }
         }
     }
 
-    @Test(arguments: UploadDialect.allCases, extremes)
-    func `extreme numbers in the fields of an append are refused`(dialect: UploadDialect, number: Int64) throws {
+    @Test(arguments: UploadWireFormat.allCases, extremes)
+    func `extreme numbers in the fields of an append are refused`(dialect: UploadWireFormat, number: Int64) throws {
         let fields: [HTTPFields] = [
             [.uploadOffset: "\(number)"], [.uploadOffset: "4", .uploadLength: "\(number)"],
             [.uploadOffset: "\(number)", .uploadLength: "\(number)"],
@@ -47,8 +47,8 @@ import TransferProtocol
         }
     }
 
-    @Test(arguments: UploadDialect.allCases, extremes)
-    func `a creation with an extreme length is refused`(dialect: UploadDialect, number: Int64) throws {
+    @Test(arguments: UploadWireFormat.allCases, extremes)
+    func `a creation with an extreme length is refused`(dialect: UploadWireFormat, number: Int64) throws {
         for isComplete in [true, false] {
             var server = try SimulatedServer(seed: 1)
             try server.begin()

@@ -13,7 +13,7 @@ import TransferProtocol
     private static let idleFiles = 1
 
     private static func append(digest: ReprDigest?) throws -> HTTPFields {
-        var fields = UploadDialect.v10.fields(isComplete: true, offset: 4, isAppend: true)
+        var fields = UploadWireFormat.v10.fields(isComplete: true, offset: 4, isAppend: true)
         fields[try #require(HTTPField.Name("Content-Digest"))] = digest?.headerValue
         return fields
     }
@@ -59,8 +59,8 @@ import TransferProtocol
         #expect(refused.status == 507)
         #expect(server.disk.openFiles == Self.idleFiles)
         server.disk.setFaults(.init())
-        let head = try UploadTable.response(&server, 3, .head, .upload(token), UploadDialect.v10.fields())
-        #expect(UploadFields(head.fields, in: .v10).offset == 4)
+        let head = try UploadTable.response(&server, 3, .head, .upload(token), UploadWireFormat.v10.fields())
+        #expect(UploadWireFormat.v10.decode(head.fields).offset == 4)
         #expect(server.disk.openFiles == Self.idleFiles)
     }
 

@@ -7,7 +7,7 @@ import TransferProtocol
 enum UploadTable {
     /// A server with one upload of `received` bytes out of `length`, and its token.
     static func server(
-        _ dialect: UploadDialect = .newest,
+        _ dialect: UploadWireFormat = .newest,
         received: Int = 0,
         length: Int64? = 10,
         policy: UploadPolicy = UploadPolicy(),

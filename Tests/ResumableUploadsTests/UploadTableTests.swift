@@ -6,14 +6,14 @@ import TransferProtocol
 
 /// The core, state by request, in every dialect. The store works.
 @Suite struct UploadTableTests {
-    @Test(arguments: UploadDialect.allCases)
-    func `an upload is created, queried, resumed and completed`(dialect: UploadDialect) throws {
+    @Test(arguments: UploadWireFormat.allCases)
+    func `an upload is created, queried, resumed and completed`(dialect: UploadWireFormat) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)
         let bytes = [UInt8].numbered(10)
         let head = try UploadTable.response(&server, 2, .head, .upload(token), dialect.fields())
         #expect(head.status == 204)
         #expect(head.fields[.cacheControl] == "no-store")
-        let fields = UploadFields(head.fields, in: dialect)
+        let fields = dialect.decode(head.fields)
         #expect(fields.offset == 4)
         #expect(fields.isComplete == false)
         #expect(fields.length == (dialect.rules.hasLengthField ? 10 : nil))
@@ -27,8 +27,8 @@ import TransferProtocol
             content: Array(bytes[4..<6])
         )
         #expect(part.status == dialect.rules.incompleteAppendStatus)
-        #expect(UploadFields(part.fields, in: dialect).isComplete == false)
-        #expect(UploadFields(part.fields, in: dialect).offset == 6)
+        #expect(dialect.decode(part.fields).isComplete == false)
+        #expect(dialect.decode(part.fields).offset == 6)
         let final = try UploadTable.response(
             &server,
             4,
@@ -38,14 +38,14 @@ import TransferProtocol
             content: Array(bytes[6...])
         )
         #expect(final.status == 201)
-        #expect(UploadFields(final.fields, in: dialect).isComplete == true)
+        #expect(dialect.decode(final.fields).isComplete == true)
         #expect(final.fields[.location] == "/file.bin")
         #expect(final.fields[.reprDigest] == bytes.digest.headerValue)
         #expect(try server.file("file.bin") == bytes)
     }
 
-    @Test(arguments: UploadDialect.allCases)
-    func `a lost final response is sent again`(dialect: UploadDialect) throws {
+    @Test(arguments: UploadWireFormat.allCases)
+    func `a lost final response is sent again`(dialect: UploadWireFormat) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)
         let append = dialect.fields(isComplete: true, offset: 4, isAppend: true)
         let final = try UploadTable.response(
@@ -56,9 +56,8 @@ import TransferProtocol
             append,
             content: Array([UInt8].numbered(10)[4...])
         )
-        let head = UploadFields(
-            try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields()).fields,
-            in: dialect
+        let head = dialect.decode(
+            try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields()).fields
         )
         #expect(head.offset == 10)
         #expect(head.isComplete == true)
@@ -72,27 +71,27 @@ import TransferProtocol
         #expect(late.status == (dialect.rules.completedAppend == .refuseAsCompleted ? 400 : 409))
     }
 
-    @Test(arguments: UploadDialect.allCases)
-    func `a wrong offset gets the right one, and changes nothing`(dialect: UploadDialect) throws {
+    @Test(arguments: UploadWireFormat.allCases)
+    func `a wrong offset gets the right one, and changes nothing`(dialect: UploadWireFormat) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)
         for (id, offset) in [(2, 3), (3, 5), (4, 10)] {
             let fields = dialect.fields(isComplete: true, offset: Int64(offset), isAppend: true)
             let conflict = try UploadTable.response(&server, UInt64(id), .patch, .upload(token), fields, content: [1])
             #expect(conflict.status == 409)
-            #expect(UploadFields(conflict.fields, in: dialect).offset == 4)
-            #expect(UploadFields(conflict.fields, in: dialect).isComplete == false)
+            #expect(dialect.decode(conflict.fields).offset == 4)
+            #expect(dialect.decode(conflict.fields).isComplete == false)
             if dialect.rules.hasProblemDetails {
                 let problem = ProblemDetails(json: conflict.content)
                 #expect(problem == .mismatchingOffset(expected: 4, provided: Int64(offset)))
             }
             let head = try UploadTable.response(&server, UInt64(10 + id), .head, .upload(token), dialect.fields())
-            #expect(UploadFields(head.fields, in: dialect).offset == 4)
+            #expect(dialect.decode(head.fields).offset == 4)
         }
     }
 
     @Test func `lengths that contradict each other are refused, and content beyond the length ends the upload`() throws
     {
-        let dialect = UploadDialect.v10
+        let dialect = UploadWireFormat.v10
         var (server, token) = try UploadTable.server(received: 4)
         func append(_ id: UInt64, _ length: Int64?, _ count: Int, isChunked: Bool = false) throws -> Int {
             let fields = dialect.fields(isComplete: true, offset: 4, length: length, isAppend: true)
@@ -111,7 +110,7 @@ import TransferProtocol
         #expect(try append(2, 11, 6) == 400)
         #expect(try append(3, 10, 5) == 400)
         let head = try UploadTable.response(&server, 4, .head, .upload(token), dialect.fields())
-        #expect(UploadFields(head.fields, in: dialect).offset == 4)
+        #expect(dialect.decode(head.fields).offset == 4)
         #expect(try append(5, 10, 7, isChunked: true) == 400)
         #expect(try append(6, 10, 6) == 404)
         #expect(server.count == 0)
@@ -123,7 +122,7 @@ import TransferProtocol
         server.policy.minimumSize = 5
         server.policy.maximumAppendSize = 50
         try server.begin()
-        let dialect = UploadDialect.v10
+        let dialect = UploadWireFormat.v10
         func create(_ id: UInt64, _ isComplete: Bool, length: Int64?, count: Int64?) -> UploadResponse? {
             let fields = dialect.fields(isComplete: isComplete, length: length)
             server.request(id, .put, .target(.file), fields, contentLength: count)
@@ -134,7 +133,7 @@ import TransferProtocol
         #expect(create(2, false, length: 10, count: 11)?.status == 400)
         let tooLarge = create(3, false, length: 101, count: 0)
         #expect(tooLarge?.status == 413)
-        let limits = tooLarge.flatMap { UploadFields($0.fields, in: dialect).limits }
+        let limits = tooLarge.flatMap { dialect.decode($0.fields).limits }
         #expect(limits?.maximumSize == 100)
         #expect(limits?.minimumSize == 5)
         #expect(limits?.maximumAppendSize == 50)
@@ -151,7 +150,7 @@ import TransferProtocol
         policy.maximumSize = 20
         policy.maximumAppendSize = 8
         var (server, token) = try UploadTable.server(received: 4, length: nil, policy: policy)
-        let dialect = UploadDialect.v10
+        let dialect = UploadWireFormat.v10
         let fields = dialect.fields(isComplete: false, offset: 4, isAppend: true)
         let refused = try UploadTable.response(
             &server,
@@ -163,7 +162,7 @@ import TransferProtocol
             isChunked: true
         )
         #expect(refused.status == 413)
-        #expect(UploadFields(refused.fields, in: dialect).limits?.maximumAppendSize == 8)
+        #expect(dialect.decode(refused.fields).limits?.maximumAppendSize == 8)
         let accepted = try UploadTable.response(
             &server,
             3,
@@ -178,7 +177,7 @@ import TransferProtocol
 
     @Test func `a newer request replaces an older one, and gets a valid offset`() throws {
         var (server, token) = try UploadTable.server(received: 4)
-        let dialect = UploadDialect.v10
+        let dialect = UploadWireFormat.v10
         let fields = dialect.fields(isComplete: true, offset: 4, isAppend: true)
         server.request(2, .patch, .upload(token), fields, contentLength: 6)
         server.settle()
@@ -192,7 +191,7 @@ import TransferProtocol
             Issue.record("no response to HEAD")
             return
         }
-        let offset = try #require(UploadFields(head.fields, in: dialect).offset)
+        let offset = try #require(dialect.decode(head.fields).offset)
         #expect(offset == 6)
         let next = dialect.fields(isComplete: false, offset: offset, isAppend: true)
         #expect(try UploadTable.response(&server, 4, .patch, .upload(token), next, content: [9]).status == 204)
@@ -200,14 +199,14 @@ import TransferProtocol
 
     @Test func `no offset is acknowledged before its bytes are on disk`() throws {
         var (server, token) = try UploadTable.server(received: 4)
-        let fields = UploadDialect.v10.fields(isComplete: false, offset: 4, isAppend: true)
+        let fields = UploadWireFormat.v10.fields(isComplete: false, offset: 4, isAppend: true)
         server.request(2, .patch, .upload(token), fields, contentLength: 6)
         server.settle()
         server.handle(.content(UploadRequestID(2), [7, 8]))
         server.settle()
         _ = server.takeSent()
         server.handle(.disconnected(UploadRequestID(2)))
-        server.request(3, .head, .upload(token), UploadDialect.v10.fields(), contentLength: 0)
+        server.request(3, .head, .upload(token), UploadWireFormat.v10.fields(), contentLength: 0)
         #expect(server.takeSent().isEmpty)
         server.disk.setFaults(.init(stop: 1))
         server.settle()
@@ -215,7 +214,7 @@ import TransferProtocol
     }
 
     @Test func `what arrived before a connection broke, or was replaced, is kept`() throws {
-        let dialect = UploadDialect.v10
+        let dialect = UploadWireFormat.v10
         for isReplaced in [false, true] {
             var (server, token) = try UploadTable.server(received: 4)
             let fields = dialect.fields(isComplete: true, offset: 4, isAppend: true)
@@ -226,7 +225,7 @@ import TransferProtocol
             server.handle(.content(UploadRequestID(2), [9]))
             if !isReplaced { server.handle(.disconnected(UploadRequestID(2))) }
             let head = try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields())
-            #expect(UploadFields(head.fields, in: dialect).offset == 7)
+            #expect(dialect.decode(head.fields).offset == 7)
         }
     }
 }

@@ -37,9 +37,21 @@ extension SimulatedNetwork {
             (socket.state, socket.error) = (.dead, ECONNREFUSED)
             return noteChange(socket)
         }
+        let listener = listeners[socket.ports.other]
+        guard listener?.listening ?? .accepting == .accepting else {
+            // One that doesn't answer is given up.
+            guard listener?.listening == .refusing else { return }
+            (socket.state, socket.error) = (.dead, ECONNREFUSED)
+            return noteChange(socket)
+        }
         let end = makeEnd()
         join(socket, end)
-        serve(end)
+        if let listener {
+            listener.queue.append(end)
+            setPending(listener.descriptor)
+        } else {
+            serve(end)
+        }
         noteChange(socket)
     }
 

@@ -43,6 +43,8 @@ public final class World {
     private let isHTTP: Bool
     private let isBulk: Bool
     private let proxy: Proxy
+    /// In some worlds a proxy in front of the other one, between which there is TLS without cryptography.
+    private let front: Proxy?
     private let log = Log()
     private let conversation: Conversation
     private var clients: [Peer] = []
@@ -81,6 +83,7 @@ public final class World {
         // Dice of their own, so that the rest of a world stays as it was.
         var forwardDice = Dice(seed: seed ^ 0xF0D)
         let isForward = forwardDice.once(in: 4)
+        let isSecure = !isForward && forwardDice.once(in: 4)
         handshake = isForward ? Peer.Handshake.draw(&forwardDice) : nil
         let most = isBulk ? 900_000 : 40_000
         conversation = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
@@ -110,11 +113,16 @@ public final class World {
         )
         configuration.registry = ProxyRegistry()
         configuration.clockStart = network.moment
+        if isSecure {
+            configuration.listen = Endpoint(host: "127.0.0.1", port: 4_500, usesTLS: true)
+            configuration.tls = ProxyTLS(acceptor: ClearTLS(), connector: ClearTLS())
+        }
         // In place of a day.
         configuration.drainLimits.limit = .seconds(3_600)
         if dice.once(in: 10) { configuration.connectionLimit = dice.number(1...3) }
         if dice.once(in: 4) { configuration.linkHoldLimit = ByteCount(Int64(dice.spread(1_000...1_000_000))) }
-        guard let listen = SocketAddress(numericHost: "127.0.0.1", port: 4_000),
+        guard let listen = SocketAddress(numericHost: "127.0.0.1", port: isSecure ? 4_500 : 4_000),
+            let entrance = SocketAddress(numericHost: "127.0.0.1", port: 4_000),
             let upstream = SocketAddress(numericHost: "127.0.0.1", port: 5_000)
         else { preconditionFailure("both are addresses") }
         let addresses = dice.once(in: 4) ? [upstream, upstream] : [upstream]
@@ -137,6 +145,23 @@ public final class World {
                 log.trace?("\($0)")
             }
         )
+        var between = configuration
+        between.name = "front"
+        between.listen = Endpoint(host: "127.0.0.1", port: 4_000)
+        between.destination = .upstream(configuration.listen)
+        between.profile = Profile(name: "front")
+        between.connectionLimit = 16_384
+        front =
+            !isSecure
+            ? nil
+            : try Proxy.startSimulated(
+                between,
+                on: loops,
+                listen: entrance,
+                upstream: [listen],
+                journal: { _ in },
+                report: { [log] in log.trace?("front: \($0)") }
+            )
         self.dice = dice
         isLimited = configuration.connectionLimit < 100
     }
@@ -155,6 +180,7 @@ public final class World {
         run(until: network.moment.advanced(byNanoseconds: timeLimit), isOver: { [unowned self] in isOver })
         judge()
         trace("stop")
+        front?.stopSimulated()
         proxy.stopSimulated()
         run(until: network.moment.advanced(byNanoseconds: 10_000_000_000))
         deferRelease()
@@ -271,9 +297,11 @@ public final class World {
 
     /// Whether all peers have gone, and their connections with them.
     private var isOver: Bool {
-        clients.allSatisfy(\.isDone) && servers.allSatisfy(\.isDone) && proxy.simulatedStatistics.open == 0
+        clients.allSatisfy(\.isDone) && servers.allSatisfy(\.isDone) && open == 0
             && !network.listeners.values.contains { !$0.queue.isEmpty }
     }
+
+    private var open: Int { proxy.simulatedStatistics.open + (front?.simulatedStatistics.open ?? 0) }
 
     private func run(until end: Moment, isOver: () -> Bool = { false }) {
         var turns = 0
@@ -324,7 +352,6 @@ public final class World {
     // MARK: Judgement
 
     private func judge() {
-        let open = proxy.simulatedStatistics.open
         if open > 0 { fail("\(open) connections are still there when all peers have gone") }
         if network.listeners.values.contains(where: \.isReady) { fail("clients wait, and nobody accepts them") }
         for peer in clients + servers {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct WeatherTests {
     /// The keys that no world has, by the kind of the fault or the name of a condition. `shared` is written as `scope`.
     private static let undrawn: [String: Set<String>] = [
-        "condition": ["proxy"],
+        "condition": ["program", "proxy"],
         "httpCondition": ["header", "status"],
         "bandwidth": ["burst", "repeat", "shared", "steps", "wave"],
         "connect": ["jitter", "stream"],
@@ -18,7 +18,11 @@ import Testing
         "latency": ["correlation", "distribution", "minimum", "quantiles", "spikes"],
         "loss": ["burst", "link", "queue", "receiveWindow", "sender"],
         "outage": ["recovery", "rtt"],
-        "slice": ["spread"],
+        "slice": ["spread"], "insert": ["of"],
+        "tls": [
+            "alert", "alpn", "certificate", "for", "kind", "name", "record", "reply", "stall", "stream", "version",
+            "when",
+        ],
         "slow-reader": ["window"],
     ]
 

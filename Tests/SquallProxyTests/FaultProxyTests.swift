@@ -42,6 +42,23 @@ import Testing
         #expect(received(from: proxy) == nil, "nobody listens any more")
     }
 
+    @Test func `a fault is added, replaced and removed by its name, and the others stay`() async throws {
+        let late = NetworkFault.json(#"{ "kind": "latency", "delay": "1 ms" }"#).on(.downstream)
+        let proxy = try await FaultProxy.start(.faults([late]), to: server.address)
+        try await proxy.set(.cut(at: 10).on(.downstream))
+        #expect(received(from: proxy)?.bytes.count == 10)
+        try await proxy.set(.cut(at: 20).on(.downstream))
+        #expect(received(from: proxy)?.bytes.count == 20)
+        await #expect(throws: FaultProxyError.self) { try await proxy.set(.cut(at: -1)) }
+        #expect(try await proxy.remove(fault: "cut"))
+        #expect(try await !proxy.remove(fault: "cut"))
+        #expect(received(from: proxy)?.bytes.count == 100_000)
+        #expect(proxy.description.hasPrefix("profile “faults, changed”"))
+        let statistics = await proxy.statistics
+        #expect(statistics.faultEvents["cut"] == 2)
+        await proxy.stop()
+    }
+
     @Test func `faults change while a proxy runs`() async throws {
         let proxy = try await FaultProxy.start(.clear, to: server.address)
         #expect(received(from: proxy)?.bytes.count == 100_000)

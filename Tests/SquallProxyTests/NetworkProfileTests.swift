@@ -73,4 +73,34 @@ import Testing
             #expect(error?.problems.isEmpty == false, "\(fault)")
         }
     }
+
+    @Test func `every kind of fault and phases are made in Swift`() throws {
+        let faults: [NetworkFault] = [
+            .latency(.milliseconds(1)), .bandwidth(1_000), .cut(at: 1), .stall(at: 0, for: .seconds(1)),
+            .loss(percent: 1, roundTrip: .milliseconds(40)), .outage(.silence), .corrupt(at: 3), .corrupt(percent: 0.1),
+            .truncate(at: 5, bytes: 2), .insert([0, 255], at: 9), .slice(512, pause: .milliseconds(1)),
+            .slowReader(10_000), .answer(503, fields: [("Retry-After", "2")], body: "later\n"), .dropInterim(),
+            .connect(delayedBy: .seconds(1)), .connect(.hang), .connectionLimit(3, isSilent: true),
+            .slowClose(by: .seconds(1)), .halfOpen(at: 7).on(.downstream), .discard(closingAfter: .seconds(2)),
+            .discard().hosts(["*.example.com"]), .connect(.refuse).connections(4...4),
+        ]
+        try NetworkProfile.faults(faults).check()
+        try NetworkProfile.phases(
+            [NetworkPhase("near", for: .seconds(2)), NetworkPhase("gone", for: .seconds(1), [.outage(.refuse)])],
+            always: [.latency(.milliseconds(5))],
+            repeats: true
+        ).check()
+        // A file that isn't there is a problem of the file, not of the kind.
+        #expect(failure(of: .faults([.trace(file: "none.trace")]))?.message.contains("none.trace") == true)
+        #expect(failure(of: .phases([NetworkPhase("a"), NetworkPhase("b")]))?.problems.isEmpty == false)
+    }
+
+    @Test func `what is added to a fault of JSON counts, and what it has already is a problem`() throws {
+        let cut = NetworkFault.json(#"{ "kind": "cut", "at": "8 B" }"#)
+        let added = cut.on(.downstream).named("x").connections(2...3)
+        try NetworkProfile.faults([added]).check()
+        let twice = NetworkFault.json(#"{ "kind": "cut", "at": "8 B", "stream": "upstream" }"#).on(.downstream)
+        #expect(failure(of: .faults([twice]))?.problems.isEmpty == false)
+        #expect(failure(of: .faults([NetworkFault.json("{}").on(.upstream)]))?.problems.isEmpty == false)
+    }
 }

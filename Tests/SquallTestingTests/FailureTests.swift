@@ -84,7 +84,7 @@ import Testing
 
     @Test(arguments: [
         ("noConnection", "no connection came to 127.0.0.1:"), ("noFault", "no fault acted (profile “faults”, seed 1"),
-        ("notConnected", "the test has connected no network: call Network.connect(to:)"),
+        ("notConnected", "the test has connected no network: call TestNetwork.connect(to:)"),
         ("wrongProfile", ":1:38: “cat” is not a value of “kind”"),
         ("wrongAddress", "“nowhere” is no address"), ("noSeeds", "the test has no seeds: give from 1 to 1000"),
     ])

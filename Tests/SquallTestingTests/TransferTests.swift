@@ -14,10 +14,10 @@ import Testing
         try Data(content).write(to: folder.appendingPathComponent("file.bin"))
         let origin = try await OriginServer.start(OriginConfiguration(folder: folder.path))
 
-        let network = try await Network.connect(to: "\(origin.address.host):\(origin.address.port)")
+        let network = try await TestNetwork.connect(to: "\(origin.address.host):\(origin.address.port)")
         let file = folder.appendingPathComponent("copy.bin")
         let request = TransferRequest(network.url("/file.bin"))
-        let result = try await TransferSession().download(request, to: file.path).value
+        let result = try await TransferSession().download(for: request, to: file.path).value
         #expect(result.isVerified && result.resumptions >= 3)
         #expect(try [UInt8](Data(contentsOf: file)) == content)
         #expect(await network.faults.count >= 3)

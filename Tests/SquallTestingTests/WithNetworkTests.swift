@@ -12,7 +12,7 @@ import Testing
     @Test func `a network is there for its body, and gone afterwards`() async throws {
         let counter = Counter()
         let network = try await withNetwork(.faults([.cut(at: 40)]), to: server.address, seed: 7) { network in
-            #expect(try Network.current === network)
+            #expect(try TestNetwork.current === network)
             counter.bytes = try #require(received(from: network)).bytes.count
             return network
         }

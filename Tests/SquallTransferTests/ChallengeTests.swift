@@ -41,7 +41,7 @@ import Testing
         let transfers = (0..<8).map { number in
             var request = TransferRequest(server.url + "/file.bin")
             request.credentials = .bearer("stale")
-            return session.download(request, to: folder.file("\(number).bin"))
+            return session.download(for: request, to: folder.file("\(number).bin"))
         }
         for transfer in transfers { _ = try await transfer.value }
         for number in 0..<8 { #expect(folder.bytes(of: "\(number).bin") == Self.content) }
@@ -53,7 +53,7 @@ import Testing
         // A later one is refused once and gets the cached credentials.
         var late = TransferRequest(server.url + "/file.bin")
         late.credentials = .bearer("stale")
-        _ = try await session.download(late, to: folder.file("late.bin")).value
+        _ = try await session.download(for: late, to: folder.file("late.bin")).value
         #expect(requested.withLock { $0.count } == 1)
     }
 
@@ -66,7 +66,7 @@ import Testing
         }
         let folder = try Folder()
         let session = TransferSession(configuration: configuration)
-        _ = try await session.download(TransferRequest(server.url), to: folder.file("a.bin")).value
+        _ = try await session.download(for: TransferRequest(server.url), to: folder.file("a.bin")).value
         #expect(credentials.withLock { $0.isEmpty })
         let (data, response) = try await session.data(for: TransferRequest(server.url))
         #expect(response.status == 200)
@@ -92,7 +92,7 @@ import Testing
     @Test func `credentials from a callback replace a field of the request`() async throws {
         let server = Self.server("fresh")
         var request = TransferRequest(server.url)
-        request.headers = [TransferHeader("authorization", "Bearer stale")]
+        request.headers = [.authorization: "Bearer stale"]
         request.authenticator = { _ in .bearer("fresh") }
         #expect(try await TransferSession.shared.data(for: request).response.status == 200)
     }
@@ -118,7 +118,7 @@ import Testing
         var request = TransferRequest(server.url)
         if !isShared { request.authenticator = ask }
         let folder = try Folder()
-        let transfer = TransferSession(configuration: configuration).download(request, to: folder.file("a.bin"))
+        let transfer = TransferSession(configuration: configuration).download(for: request, to: folder.file("a.bin"))
         for await _ in started { break }
         #expect(await transfer.pause() != nil)
         for await _ in ended { break }
@@ -134,10 +134,10 @@ import Testing
         let api = ScriptedServer("HTTP/1.1 403 Expired\r\nContent-Length: 0\r\n\r\n")
         var request = TransferRequest(api.url)
         request.credentials = .bearer("secret")
-        request.headers = [TransferHeader("Cookie", "session=secret")]
+        request.headers = [.cookie: "session=secret"]
         request.urlRefresher = { _ in bucket.url + "/?signature=1" }
         let folder = try Folder()
-        _ = try await TransferSession.shared.download(request, to: folder.file("a.bin")).value
+        _ = try await TransferSession.shared.download(for: request, to: folder.file("a.bin")).value
         #expect(folder.bytes(of: "a.bin") == Self.content)
         #expect(heads.withLock { $0.count } >= 1)
         #expect(heads.withLock { $0.allSatisfy { !$0.contains("secret") } })
@@ -148,7 +148,7 @@ import Testing
         request.isRepeatable = true
         request.delay = .seconds(3_600)
         let folder = try Folder()
-        let paused = await TransferSession.shared.upload(request, from: folder.file("a.bin")).pause()
+        let paused = await TransferSession.shared.upload(for: request, from: folder.file("a.bin")).pause()
         let token = try #require(paused)
         #expect(try ResumptionToken(token.text).isRepeatable == true)
     }
@@ -166,7 +166,7 @@ import Testing
         var request = TransferRequest(server.url)
         request.authenticator = { _ in nil }
         do {
-            _ = try await session.download(request, to: folder.file("a.bin")).value
+            _ = try await session.download(for: request, to: folder.file("a.bin")).value
             Issue.record("it succeeds")
         } catch let error as TransferError {
             #expect(error.code == .unauthorized)
@@ -188,7 +188,7 @@ import Testing
                 requested.withLock { $0.append(refused) }
                 return url + "/file.bin"
             }
-            let result = try await TransferSession.shared.download(request, to: mine.file("a.bin")).value
+            let result = try await TransferSession.shared.download(for: request, to: mine.file("a.bin")).value
             #expect(mine.bytes(of: "a.bin") == Self.content)
             #expect(result.url == url + "/file.bin")
             #expect(requested.withLock { $0 } == [TransferRefusedURL(url: url + "/expired.bin", status: 404)])
@@ -203,7 +203,7 @@ import Testing
             request.onResponse = { response in
                 (Int(response["Content-Length"] ?? "") ?? 0) > 100_000 ? .cancel : .allow
             }
-            let transfer = TransferSession.shared.download(request, to: mine.file("a.bin"))
+            let transfer = TransferSession.shared.download(for: request, to: mine.file("a.bin"))
             await #expect(throws: TransferError.self) { try await transfer.value }
             #expect(transfer.status.phase == .cancelled)
             #expect(mine.bytes(of: "a.bin") == nil)
@@ -262,14 +262,14 @@ import Testing
             var request = TransferRequest(url + "/file.bin")
             request.delay = .milliseconds(200)
             let start = ContinuousClock.now
-            let transfer = TransferSession.shared.download(request, to: mine.file("a.bin"))
+            let transfer = TransferSession.shared.download(for: request, to: mine.file("a.bin"))
             var phases: [TransferStatus.Phase] = []
             for try await status in transfer { phases.append(status.phase) }
             #expect(ContinuousClock.now - start >= .milliseconds(200))
             #expect(phases.first == .waiting)
             #expect(phases.last == .finished)
             request.delay = .seconds(3_600)
-            let token = await TransferSession.shared.download(request, to: mine.file("b.bin")).pause()
+            let token = await TransferSession.shared.download(for: request, to: mine.file("b.bin")).pause()
             #expect(token?.url == request.url)
         }
     }

@@ -29,13 +29,13 @@ import Units
             try await withFaults(faults, on: .upstream, before: host, port) { url in
                 try mine.write(Self.content, to: "file.bin")
                 let session = session(mine)
-                let file = try await session.upload(TransferRequest(url + "/a"), from: mine.file("file.bin")).value
-                let memory = try await session.upload(TransferRequest(url + "/b"), from: Self.content).value
+                let file = try await session.upload(for: TransferRequest(url + "/a"), from: mine.file("file.bin")).value
+                let memory = try await session.upload(for: TransferRequest(url + "/b"), from: Self.content).value
                 let stream = AsyncStream<[UInt8]> { continuation in
                     continuation.yield(Self.content)
                     continuation.finish()
                 }
-                let streamed = try await session.upload(TransferRequest(url + "/c"), from: stream).value
+                let streamed = try await session.upload(for: TransferRequest(url + "/c"), from: stream).value
                 for (name, result) in [("a", file), ("b", memory), ("c", streamed)] {
                     #expect(result.resumptions >= 3)
                     #expect(served.bytes(of: name) == Self.content)
@@ -43,7 +43,8 @@ import Units
                 #expect(try names(mine) == ["file.bin"])
             }
             try await withFaults(faults, on: .downstream, before: host, port) { url in
-                let result = try await session(mine).download(TransferRequest(url + "/a"), to: mine.file("copy")).value
+                let result = try await session(mine).download(for: TransferRequest(url + "/a"), to: mine.file("copy"))
+                    .value
                 #expect(result.resumptions >= 3)
                 #expect(mine.bytes(of: "copy") == Self.content)
                 #expect(try names(mine) == ["copy", "file.bin"])
@@ -57,7 +58,10 @@ import Units
         try await withOrigin(served) { _, host, port in
             let stall = FaultKind.stall(Stall(at: ByteCount(400_000), duration: .seconds(600)))
             try await withFaults([stall], on: .downstream, before: host, port) { url in
-                let transfer = session(mine).download(TransferRequest(url + "/file.bin"), to: mine.file("copy.bin"))
+                let transfer = session(mine).download(
+                    for: TransferRequest(url + "/file.bin"),
+                    to: mine.file("copy.bin")
+                )
                 for try await status in transfer where status.completedBytes >= 300_000 { break }
                 #expect(try names(mine).contains(".copy.bin.squall-part"))
                 #expect(await transfer.pause() == nil)
@@ -73,7 +77,7 @@ import Units
         try await withOrigin(served) { _, host, port in
             let stall = FaultKind.stall(Stall(at: ByteCount(400_000), duration: .seconds(600)))
             try await withFaults([stall], on: .upstream, before: host, port) { url in
-                let transfer = session(mine).upload(TransferRequest(url + "/copy.bin"), from: Self.content)
+                let transfer = session(mine).upload(for: TransferRequest(url + "/copy.bin"), from: Self.content)
                 for try await status in transfer where status.sentBytes > 200_000 { break }
                 #expect(try names(mine).isEmpty)
                 #expect(await transfer.pause() == nil)
@@ -101,14 +105,14 @@ import Units
         let session = TransferSession(configuration: configuration)
         func failure(_ url: String) async -> TransferError? {
             await #expect(throws: TransferError.self) {
-                try await session.download(TransferRequest(url), to: mine.file("copy.bin")).value
+                try await session.download(for: TransferRequest(url), to: mine.file("copy.bin")).value
             }
         }
         let gaveUp = await failure(server.url)
         #expect(gaveUp?.code == .gaveUp && gaveUp?.token == nil && gaveUp?.obstacle == .nothingKept)
         var later = TransferRequest(server.url)
         later.delay = .seconds(600)
-        let delayed = session.download(later, to: mine.file("copy.bin"))
+        let delayed = session.download(for: later, to: mine.file("copy.bin"))
         #expect(await delayed.pause() == nil)
         let refused = await failure(locked.url)
         #expect(refused?.code == .unauthorized && refused?.token == nil && refused?.obstacle == .finalFailure)

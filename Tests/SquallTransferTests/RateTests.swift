@@ -14,10 +14,10 @@ import Testing
         let least = Duration.milliseconds(200)
         try await withOrigin(folder) { url, _, _ in
             let request = TransferRequest(url + "/file.bin")
-            let download = try await session.download(request, to: folder.file("received.bin")).value
+            let download = try await session.download(for: request, to: folder.file("received.bin")).value
             #expect(download.duration >= least)
             let target = TransferRequest(url + "/uploaded.bin")
-            let upload = try await session.upload(target, from: folder.file("file.bin")).value
+            let upload = try await session.upload(for: target, from: folder.file("file.bin")).value
             #expect(upload.duration >= least)
             let clock = ContinuousClock()
             let start = clock.now

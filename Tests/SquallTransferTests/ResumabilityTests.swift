@@ -33,7 +33,7 @@ import Testing
             try socket.send(Array("HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: 9\r\n\r\nabc".utf8))
         }
         let seen = Mutex<[Resumability]>([])
-        let transfer = session.download(TransferRequest(server.url), to: folder.file("copy")) { status in
+        let transfer = session.download(for: TransferRequest(server.url), to: folder.file("copy")) { status in
             seen.withLock { $0.append(status.resumability) }
         }
         let error = await #expect(throws: TransferError.self) { try await transfer.value }
@@ -49,7 +49,7 @@ import Testing
         configuration.maximumAttempts = 3
         let patient = TransferSession(configuration: configuration)
         let error = await #expect(throws: TransferError.self) {
-            try await patient.download(TransferRequest(server.url), to: folder.file("copy")).value
+            try await patient.download(for: TransferRequest(server.url), to: folder.file("copy")).value
         }
         #expect(error?.token != nil && error?.resumability == .startsOver(.noRanges), "\(String(describing: error))")
     }
@@ -57,12 +57,12 @@ import Testing
     @Test func `a download that can't be resumed says why`() async throws {
         let coded = ScriptedServer("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\na")
         var error = await #expect(throws: TransferError.self) {
-            try await session.download(TransferRequest(coded.url), to: folder.file("copy")).value
+            try await session.download(for: TransferRequest(coded.url), to: folder.file("copy")).value
         }
         #expect(error?.resumability == .impossible(.contentCoded))
         let absent = ScriptedServer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
         error = await #expect(throws: TransferError.self) {
-            try await session.download(TransferRequest(absent.url), to: folder.file("copy")).value
+            try await session.download(for: TransferRequest(absent.url), to: folder.file("copy")).value
         }
         #expect(error?.resumability == .impossible(.finalFailure))
         error = await #expect(throws: TransferError.self) {
@@ -70,7 +70,7 @@ import Testing
         }
         #expect(error?.resumability == .impossible(.nothingKept))
         error = await #expect(throws: TransferError.self) {
-            try await session.download(TransferRequest("ftp://x"), to: folder.file("copy")).value
+            try await session.download(for: TransferRequest("ftp://x"), to: folder.file("copy")).value
         }
         #expect(error?.resumability == .impossible(.wrongInput))
     }
@@ -84,8 +84,8 @@ import Testing
         let server = ScriptedServer { _, _, socket in _ = try socket.receive(exactly: 10) }
         let transfer = {
             var request = TransferRequest(server.url)
-            request.method = method
-            return session.upload(request, from: [UInt8](repeating: 1, count: 100_000))
+            request.method = HTTPRequest.Method(rawValue: method)
+            return session.upload(for: request, from: [UInt8](repeating: 1, count: 100_000))
         }()
         let error = await #expect(throws: TransferError.self) { try await transfer.value }
         #expect(error?.resumability == expected)
@@ -97,7 +97,7 @@ import Testing
             try socket.send(Array(notice.utf8))
             _ = try socket.receive(exactly: 10)
         }
-        let transfer = session.upload(TransferRequest(server.url), from: [UInt8](repeating: 1, count: 100_000))
+        let transfer = session.upload(for: TransferRequest(server.url), from: [UInt8](repeating: 1, count: 100_000))
         let error = await #expect(throws: TransferError.self) { try await transfer.value }
         #expect(error?.resumability == .continues && error?.token != nil)
     }

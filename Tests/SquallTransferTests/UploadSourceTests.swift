@@ -50,10 +50,10 @@ import Units
                 }
                 let (download, _) = try await session.bytes(for: TransferRequest(origin + "/source.bin"))
                 let transfers = [
-                    ("memory", session.upload(TransferRequest(url + "/memory"), from: Self.content)),
-                    ("throwing", session.upload(TransferRequest(url + "/throwing"), from: chunks())),
-                    ("quiet", session.upload(TransferRequest(url + "/quiet"), from: quiet)),
-                    ("copy", session.upload(TransferRequest(url + "/copy"), from: download.chunks)),
+                    ("memory", session.upload(for: TransferRequest(url + "/memory"), from: Self.content)),
+                    ("throwing", session.upload(for: TransferRequest(url + "/throwing"), from: chunks())),
+                    ("quiet", session.upload(for: TransferRequest(url + "/quiet"), from: quiet)),
+                    ("copy", session.upload(for: TransferRequest(url + "/copy"), from: download.chunks)),
                 ]
                 for (name, transfer) in transfers {
                     let result = try await transfer.value
@@ -71,11 +71,11 @@ import Units
         let (served, mine) = (try Folder(), try Folder())
         try await withOrigin(served) { origin, _, _ in
             let session = session(mine)
-            _ = try await session.upload(TransferRequest(origin + "/some"), from: [1, 2, 3]).value
-            _ = try await session.upload(TransferRequest(origin + "/empty"), from: []).value
+            _ = try await session.upload(for: TransferRequest(origin + "/some"), from: [1, 2, 3]).value
+            _ = try await session.upload(for: TransferRequest(origin + "/empty"), from: []).value
             #expect(served.bytes(of: "some") == [1, 2, 3])
             #expect(served.bytes(of: "empty") == [])
-            #expect(await failure(of: session.upload(TransferRequest(origin), from: "/none"))?.code == .fileSystem)
+            #expect(await failure(of: session.upload(for: TransferRequest(origin), from: "/none"))?.code == .fileSystem)
         }
     }
 
@@ -98,8 +98,8 @@ import Units
             let token = try await withFaults(Self.terminators, on: .upstream, before: host, port) { url in
                 try await paused(url) { request in
                     isStream
-                        ? session(mine).upload(request, from: chunks())
-                        : session(mine).upload(request, from: Self.content)
+                        ? session(mine).upload(for: request, from: chunks())
+                        : session(mine).upload(for: request, from: Self.content)
                 }
             }
             #expect(token.file.isEmpty)
@@ -135,7 +135,7 @@ import Units
                     configuration.maximumBackoff = .milliseconds(1)
                 }
                 let request = TransferRequest(url + "/copy.bin")
-                let error = await failure(of: impatient.upload(request, from: Self.content))
+                let error = await failure(of: impatient.upload(for: request, from: Self.content))
                 #expect(error?.code == .gaveUp)
                 let token = try #require(error?.token)
                 let result = try await TransferSession().resumeUpload(token, from: Self.content).value
@@ -150,8 +150,8 @@ import Units
         try mine.write([1], to: "file.bin")
         let session = session(mine) { $0.maximumAttempts = 1 }
         let request = TransferRequest("http://127.0.0.1:1/")
-        let file = try #require(await failure(of: session.upload(request, from: mine.file("file.bin")))?.token)
-        let memory = try #require(await failure(of: session.upload(request, from: [1]))?.token)
+        let file = try #require(await failure(of: session.upload(for: request, from: mine.file("file.bin")))?.token)
+        let memory = try #require(await failure(of: session.upload(for: request, from: [1]))?.token)
         #expect(memory.file.isEmpty)
         for error in [
             #expect(throws: TransferError.self) { try session.resumeUpload(file, from: [1]) },
@@ -167,17 +167,17 @@ import Units
         let (served, mine) = (try Folder(), try Folder())
         try await withOrigin(served) { origin, _, _ in
             let request = TransferRequest(origin + "/copy.bin")
-            var error = await failure(of: session(mine).upload(request, from: chunks(failing: Torn())))
+            var error = await failure(of: session(mine).upload(for: request, from: chunks(failing: Torn())))
             #expect(error?.code == .streamFailed && error?.message.contains("Torn") == true)
             #expect(error?.token == nil && error?.obstacle == .nothingKept)
             error = await failure(
-                of: session(mine) { $0.maximumStreamBytes = 999_999 }.upload(request, from: chunks())
+                of: session(mine) { $0.maximumStreamBytes = 999_999 }.upload(for: request, from: chunks())
             )
             #expect(error?.code == .tooLong && error?.token == nil && error?.obstacle == .wrongInput)
             #expect(served.bytes(of: "copy.bin") == nil)
             #expect(names(served.file(".squall-uploads")) == ["lock"])
             #expect(names(mine.file("state")).isEmpty)
-            _ = try await session(mine) { $0.maximumStreamBytes = 1_000_000 }.upload(request, from: chunks()).value
+            _ = try await session(mine) { $0.maximumStreamBytes = 1_000_000 }.upload(for: request, from: chunks()).value
         }
     }
 
@@ -188,11 +188,11 @@ import Units
             isRead.withLock { $0 = true }
             return nil
         }
-        var error = await failure(of: session(mine).upload(TransferRequest("ftp://127.0.0.1/"), from: chunks))
+        var error = await failure(of: session(mine).upload(for: TransferRequest("ftp://127.0.0.1/"), from: chunks))
         #expect(error?.code == .invalidURL)
         var request = TransferRequest("http://127.0.0.1:1/")
         request.sha256 = [1]
-        error = await failure(of: session(mine).upload(request, from: chunks))
+        error = await failure(of: session(mine).upload(for: request, from: chunks))
         #expect(error?.code == .invalidRequest && error?.obstacle == .wrongInput)
         #expect(!isRead.withLock { $0 })
     }
@@ -204,9 +204,9 @@ import Units
         for delay in [Duration.zero, .seconds(600)] {
             var request = TransferRequest("http://127.0.0.1:1/")
             request.delay = delay
-            let transfer = session(mine).upload(request, from: chunks)
+            let transfer = session(mine).upload(for: request, from: chunks)
             #expect(await transfer.pause() == nil)
-            #expect(transfer.status.phase == .cancelled)
+            #expect(transfer.status.phase == .paused)
             #expect(await failure(of: transfer)?.obstacle == .nothingKept)
         }
         #expect(names(mine.file("state")).isEmpty)

@@ -46,7 +46,7 @@ struct Conversation {
 
     /// Has the reader of a conversation that `joins` read from here on.
     func join() {
-        reader.follow(interest, upstream: plan.upstream.taken, downstream: plan.downstream.taken)
+        reader.apply(interest, upstream: plan.upstream.taken, downstream: plan.downstream.taken)
     }
 
     /// The client sends `text`.

@@ -128,7 +128,7 @@ import Units
         var conversation = Conversation(JoiningTests.answer, joins: true)
         conversation.join()
         #expect(conversation.reader.messages == .read, "no byte has passed")
-        conversation.reader.follow(StreamInterest(), upstream: 0, downstream: 0)
+        conversation.reader.apply(StreamInterest(), upstream: 0, downstream: 0)
         conversation.request(Sent.get("/one"))
         conversation.respond(Sent.ok(""))
         conversation.join()

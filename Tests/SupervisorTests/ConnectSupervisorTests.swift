@@ -31,7 +31,7 @@ struct ConnectSupervisorTests {
             default: endDial()
             }
             now = now.advanced(byNanoseconds: Int64(draw(400_000_000)))
-            if now >= supervisor.nextLook(after: now) || draw(3) == 0 { supervisor.look(at: now) }
+            if now >= supervisor.nextLook || draw(3) == 0 { supervisor.look(at: now) }
         }
 
         private func call(_ kind: SupervisedCall.Kind, _ process: Int, _ descriptor: Int32, _ target: UInt16) {
@@ -129,6 +129,27 @@ struct ConnectSupervisorTests {
             #expect(system.openHandles == 0, "seed \(seed): \(system.openHandles) handles are left open")
             if !system.problems.isEmpty || !system.waiting.isEmpty || system.openHandles != 0 { return }
         }
+    }
+
+    @Test func `connects are looked after in time, however many others begin`() {
+        let system = SimulatedPrograms(seed: 3)
+        let supervisor = ConnectSupervisor(system, allowsUnproxied: false) { _ in true }
+        system.processes.append(.init())
+        var now = Moment.zero
+        for id in UInt64(1)...20 {
+            system.sockets.append(.init(cookie: id, isBlocking: true, timeLimit: id == 2 ? .milliseconds(300) : nil))
+            system.processes[0].descriptors[Int32(id)] = system.sockets.count - 1
+            system.addresses[id] = SocketAddress(numericHost: "192.0.2.1", port: 80)
+            let call = SupervisedCall(id: id, .connect, thread: 0, descriptor: Int32(id))
+            system.waiting[id] = (0, system.sockets.count - 1, call)
+            supervisor.receive(call, at: now)
+            now = now + .milliseconds(40)
+        }
+        // The time limit of the second, which has begun after 40 ms.
+        #expect(supervisor.nextLook == .zero + .milliseconds(340))
+        supervisor.look(at: .zero + .milliseconds(340))
+        #expect(system.answered.contains(2))
+        #expect(supervisor.nextLook == .zero + .milliseconds(1_340))
     }
 
     @Test func `one connect more than are kept track of fails, and one is let in when another has ended`() throws {

@@ -96,7 +96,7 @@ final class SimulatedPrograms: SupervisorSystem {
         return processes[index].isAlive ? .success(handle(index)) : .failure(SystemFailure(code: 3))
     }
 
-    func socket(_ descriptor: Int32, of process: Int32) -> Result<Int32, SystemFailure> {
+    func socket(_ descriptor: Int32, of process: Int32, isShared: Bool) -> Result<Int32, SystemFailure> {
         let process = processes[socket(at: process)]
         guard process.isAlive, let index = process.descriptors[descriptor] else {
             return .failure(SystemFailure(code: 9))
@@ -114,7 +114,13 @@ final class SimulatedPrograms: SupervisorSystem {
         )
     }
 
-    func beginConnecting(_ handle: Int32, to target: SocketAddress) -> Result<SocketAddress, SystemFailure> {
+    func release(_ process: Int32) { close(process) }
+
+    func beginConnecting(
+        _ handle: Int32,
+        isBlocking: Bool,
+        to target: SocketAddress
+    ) -> Result<SocketAddress, SystemFailure> {
         let index = socket(at: handle)
         if sockets[index].state != .closed { problems.append("a socket connects twice") }
         lastPort += 1
@@ -146,7 +152,12 @@ final class SimulatedPrograms: SupervisorSystem {
         sockets[index].state = .other
     }
 
-    func dial(_ target: SocketAddress, for local: SocketAddress) -> Result<UInt64, SystemFailure> {
+    func dial(
+        _ target: SocketAddress,
+        for local: SocketAddress,
+        of call: SupervisedCall,
+        blocks: Bool
+    ) -> Result<UInt64, SystemFailure> {
         if generator.next() % 16 == 0 { return .failure(SystemFailure(code: 111)) }
         if sockets.first(where: { $0.local == local })?.target != target { problems.append("a target was mixed up") }
         lastDial += 1

@@ -11,14 +11,14 @@ final class DialectHandler: ChannelInboundHandler {
 
     private let server: UploadServer
     private let ordinal: Int
-    private let dialect: UploadDialect
+    private let dialect: UploadWireFormat
     /// The upload that receives content; `nil` to discard it.
     private var current: Int?
     private var completes = false
     private var isResolved = false
     private var unreported = 0
 
-    init(_ server: UploadServer, _ ordinal: Int, _ dialect: UploadDialect) {
+    init(_ server: UploadServer, _ ordinal: Int, _ dialect: UploadWireFormat) {
         self.server = server
         self.ordinal = ordinal
         self.dialect = dialect
@@ -33,7 +33,7 @@ final class DialectHandler: ChannelInboundHandler {
             unreported += buffer.readableBytes
             if dialect.rules.hasProgressResponses, unreported >= 32 << 10 {
                 unreported = 0
-                inform(context) { UploadFields(offset: self.offset(current)).write(to: &$0, in: self.dialect) }
+                inform(context) { (self.dialect).encode(UploadFields(offset: self.offset(current)), into: &$0) }
             }
         case .end: if let current, !isResolved { end(current, context) }
         }
@@ -44,13 +44,13 @@ final class DialectHandler: ChannelInboundHandler {
     private func offset(_ id: Int) -> Int64 { server.record.withLock { Int64($0.uploads[id]?.bytes.count ?? 0) } }
 
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
-        let reported = UploadFields(head.headerFields, in: dialect)
+        let reported = dialect.decode(head.headerFields)
         let length = head.headerFields[.contentLength].flatMap { Int64($0) } ?? 0
         if let status = server.habits.refuse(ordinal, head.headerFields) {
             return respond(status, context) { $0[.wwwAuthenticate] = status == 401 ? UploadServer.challenge : nil }
         }
-        guard UploadFields.interopVersion(of: head.headerFields) == dialect.interopVersion else {
-            return respond(400, context) { $0[.uploadDraftInteropVersion] = self.dialect.interopVersionValue }
+        guard UploadWireFormat.interopVersion(in: head.headerFields) == dialect.interopVersion else {
+            return respond(400, context) { $0[.uploadDraftInteropVersion] = self.dialect.interopVersion.description }
         }
         if let limit = server.habits.maximumAppend, length > limit {
             return respond(413, context) { self.limits(&$0) }
@@ -97,7 +97,7 @@ final class DialectHandler: ChannelInboundHandler {
         guard reported.offset == offset(id), !(dialect.rules.isFlagRequiredOnAppend && reported.isComplete == nil)
         else {
             return respond(409, context) {
-                UploadFields(isComplete: false, offset: self.offset(id)).write(to: &$0, in: self.dialect)
+                (self.dialect).encode(UploadFields(isComplete: false, offset: self.offset(id)), into: &$0)
             }
         }
         if isComplete {
@@ -112,7 +112,7 @@ final class DialectHandler: ChannelInboundHandler {
         guard completes else {
             return respond(dialect.rules.incompleteAppendStatus, context) {
                 let offset = self.dialect.rules.responsesCarryOffset ? self.offset(id) : nil
-                UploadFields(isComplete: false, offset: offset).write(to: &$0, in: self.dialect)
+                (self.dialect).encode(UploadFields(isComplete: false, offset: offset), into: &$0)
                 $0[.location] = "/uploads/\(id)"
             }
         }
@@ -128,10 +128,13 @@ final class DialectHandler: ChannelInboundHandler {
     private func answerFinally(_ id: Int, _ context: ChannelHandlerContext) {
         respond(201, context) {
             let rules = self.dialect.rules
-            UploadFields(
-                isComplete: rules.isUnflaggedResponseFinal ? nil : true,
-                offset: rules.responsesCarryOffset ? self.offset(id) : nil
-            ).write(to: &$0, in: self.dialect)
+            (self.dialect).encode(
+                UploadFields(
+                    isComplete: rules.isUnflaggedResponseFinal ? nil : true,
+                    offset: rules.responsesCarryOffset ? self.offset(id) : nil
+                ),
+                into: &$0
+            )
             $0[.reprDigest] = self.server.habits.digest
         }
     }
@@ -140,19 +143,19 @@ final class DialectHandler: ChannelInboundHandler {
         let isComplete = server.record.withLock { $0.uploads[id]?.isComplete ?? false }
         respond(204, context) {
             let offset = self.server.habits.toldOffset(self.offset(id))
-            UploadFields(isComplete: isComplete, offset: offset).write(to: &$0, in: self.dialect)
+            (self.dialect).encode(UploadFields(isComplete: isComplete, offset: offset), into: &$0)
             self.limits(&$0)
         }
     }
 
     private func limits(_ fields: inout HTTPFields) {
         guard let limit = server.habits.maximumAppend else { return }
-        UploadFields(limits: UploadLimits(maximumAppendSize: limit)).write(to: &fields, in: dialect)
+        dialect.encode(UploadFields(limits: UploadLimits(maximumAppendSize: limit)), into: &fields)
     }
 
     private func inform(_ context: ChannelHandlerContext, _ change: (inout HTTPFields) -> Void) {
         guard server.habits.interimResponses else { return }
-        var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue]
+        var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersion.description]
         change(&fields)
         context.writeAndFlush(
             wrapOutboundOut(.head(HTTPResponse(status: .init(code: 104), headerFields: fields))),

@@ -22,7 +22,7 @@ public enum UploadServerKind: Hashable, Sendable {
     /// Squall's handler in front of one for plain uploads.
     case wrapped
     /// Resumable uploads in one dialect, with progress responses.
-    case dialect(UploadDialect)
+    case dialect(UploadWireFormat)
 }
 
 /// The faults and responses of a server.

@@ -18,8 +18,8 @@ import TransferProtocol
     /// Returns the tokens one after the other, and then nothing.
     private final class Authenticator: Sendable {
         private let tokens: [String]
-        private let requested = Mutex<[AuthenticationChallenge]>([])
-        var questions: [AuthenticationChallenge] { requested.withLock { $0 } }
+        private let requested = Mutex<[AttemptRefusal]>([])
+        var questions: [AttemptRefusal] { requested.withLock { $0 } }
 
         init(_ tokens: String...) { self.tokens = tokens }
 
@@ -54,10 +54,10 @@ import TransferProtocol
             #expect(done.error == nil)
             #expect(folder.file == Self.resource.content)
             let questions = authenticator.questions
-            #expect(questions.map(\.wereCredentialsSent) == [false, true])
+            #expect(questions.map { $0.use == .sent } == [false, true])
             #expect(questions.map(\.previousRefusals) == [0, 0])
-            #expect(questions.map(\.challenge.schemes) == [["Bearer"], ["Bearer"]])
-            #expect(questions.map(\.challenge.realm) == ["files", "files"])
+            #expect(questions.map(\.challenge?.schemes) == [["Bearer"], ["Bearer"]])
+            #expect(questions.map(\.challenge?.realm) == ["files", "files"])
             #expect(done.resumedAt == [40_000, 60_000])
         }
     }
@@ -130,7 +130,7 @@ import TransferProtocol
             let done = await upload(folder, request, callbacks: authenticator.callbacks)
             #expect(done.error == nil)
             #expect(server.delivered == [bytes])
-            #expect(authenticator.questions.map(\.wereCredentialsSent) == [false, true])
+            #expect(authenticator.questions.map { $0.use == .sent } == [false, true])
             if kind != .ordinary { #expect(done.restarts.isEmpty) }
         }
     }
@@ -140,7 +140,7 @@ import TransferProtocol
     @Test(arguments: [400, 401, 403, 404, 410])
     func `an expired URL is replaced, and the download resumes there`(status: Int) async throws {
         let folder = try TemporaryFolder()
-        let requested = Mutex<[RefusedURL]>([])
+        let requested = Mutex<[AttemptRefusal]>([])
         try await Script { request in
             let isFresh = request.target.hasSuffix("signature=2")
             guard isFresh || request.ordinal == 0 else { return [.head(status, ["Content-Length: 0"])] }
@@ -159,7 +159,7 @@ import TransferProtocol
             #expect(done.error == nil)
             #expect(folder.file == Self.resource.content)
             #expect(requested.withLock { $0.map(\.status) } == [status])
-            #expect(requested.withLock { $0.first?.url.hasSuffix("signature=1") } == true)
+            #expect(requested.withLock { $0.first?.url.text.hasSuffix("signature=1") } == true)
             // The next range repeats the last received bytes, since the tag of another URL proves little.
             #expect(server.requests.last?.rangeStart == 70_000 - 65_536)
             #expect(done.restarts.isEmpty)
@@ -190,7 +190,7 @@ import TransferProtocol
         try await withUploadServer(.dialect(.v10), habits) { server in
             let folder = try UploadFolder(bytes)
             var callbacks = TransferCallbacks()
-            callbacks.refreshURL = { $0.url + "?signature=2" }
+            callbacks.refreshURL = { $0.url.text + "?signature=2" }
             let done = await upload(folder, folder.request(server.url), callbacks: callbacks)
             #expect(done.error == nil)
             #expect(server.delivered == [bytes])

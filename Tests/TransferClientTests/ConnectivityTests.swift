@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 import TransferProtocol
+import Units
 
 @testable import TransferClient
 
@@ -87,17 +88,27 @@ import TransferProtocol
 
     /// A network that comes back after a number of waits.
     private final class Network: ConnectivityMonitor {
-        private let state: Mutex<(waits: Int, needed: Int)>
-        init(backAfter waits: Int) { state = Mutex((0, waits)) }
+        private let state: Mutex<(waits: Int, needed: Int, events: Int)>
+        /// Time passes only while a transfer waits.
+        private let time = Mutex(Moment.zero)
+        init(backAfter waits: Int) { state = Mutex((0, waits, 0)) }
+        var now: Moment { time.withLock { $0 } }
+        func pass(_ delay: Duration) { time.withLock { $0 = $0 + delay } }
+        /// How often a transfer said that it waits.
+        var events: Int { state.withLock { $0.events } }
+        func note(_ event: TransferEvent) { if event == .waitingForNetwork { state.withLock { $0.events += 1 } } }
         var waits: Int { state.withLock { $0.waits } }
         func isConnected(to host: String) -> Bool { state.withLock { $0.waits >= $0.needed } }
-        func waitUntilConnected(to host: String, within limit: Duration) async { state.withLock { $0.waits += 1 } }
+        func waitUntilConnected(to host: String, within limit: Duration) async {
+            state.withLock { $0.waits += 1 }
+            pass(limit)
+        }
     }
 
     /// A transfer with scripted attempts that is complete after the last one.
     private final class Scripted: AttemptedTransfer {
         private var outcomes: [AttemptOutcome]
-        private(set) var (waits, networkWaits) = (0, 0)
+        private(set) var waits = 0
         let committed: Int64 = 0
         let startsOver = false
         let host = "files.example"
@@ -107,7 +118,9 @@ import TransferProtocol
             details: .upload(UploadDetails(proof: .complete))
         )
 
-        init(_ transientFailures: [TransientFailure]) { outcomes = transientFailures.map { .retryable($0) } }
+        init(_ transientFailures: [TransientFailure], retryAfter: Duration? = nil) {
+            outcomes = transientFailures.map { .retryable($0, retryAfter: retryAfter) }
+        }
 
         func nextStep() async throws(TransferError) -> AttemptStep<Int> {
             outcomes.isEmpty ? .finished(Self.summary) : .attempt(0)
@@ -123,7 +136,6 @@ import TransferProtocol
             waits += 1
         }
 
-        func willWaitForNetwork() { networkWaits += 1 }
         func use(_ credentials: RequestCredentials) {}
         func use(_ url: TransferURL) {}
     }
@@ -133,8 +145,9 @@ import TransferProtocol
         configuration.connectivity = network
         configuration.retry.maximumAttempts = 3
         configuration.retry.deadline = deadline
-        configuration.clock.sleep = { _ in try Task.checkCancellation() }
-        return AttemptLoop(configuration, TransferCallbacks(), seed: 1, startedAt: configuration.clock.now())
+        configuration.clock.now = { network.now }
+        configuration.clock.sleep = { network.pass($0) }
+        return AttemptLoop(configuration, TransferCallbacks(), seed: 1, startedAt: .zero) { network.note($0) }
     }
 
     @Test(arguments: [TransientFailure.unreachable("no route"), .connectTimedOut])
@@ -143,7 +156,7 @@ import TransferProtocol
         let transfer = Scripted(Array(repeating: cause, count: 52))
         _ = try await loop(network).run(transfer)
         #expect(network.waits == 50)
-        #expect(transfer.networkWaits == 50)
+        #expect(network.events == 50)
         #expect(transfer.waits == 2)
     }
 
@@ -151,19 +164,30 @@ import TransferProtocol
         TransientFailure.connectFailed("refused"), .connectionLost("reset"), .status(503), .firstByteTimedOut,
     ])
     func `what no network is the reason of counts`(cause: TransientFailure) async {
+        let network = Network(backAfter: .max)
         let transfer = Scripted(Array(repeating: cause, count: 10))
         await #expect(throws: TransferError.gaveUp(.attempts(3), cause)) {
-            _ = try await loop(Network(backAfter: .max)).run(transfer)
+            _ = try await loop(network).run(transfer)
         }
-        #expect(transfer.networkWaits == 0)
+        #expect(network.events == 0)
     }
 
     @Test func `the deadline ends a wait for the network`() async {
+        let network = Network(backAfter: .max)
         let transfer = Scripted(Array(repeating: .unreachable("no route"), count: 1_000_000))
-        await #expect(throws: TransferError.self) {
-            _ = try await loop(Network(backAfter: .max), deadline: .milliseconds(50)).run(transfer)
+        let deadline = Duration.seconds(3_605)
+        await #expect(throws: TransferError.gaveUp(.deadline(deadline), .unreachable("no route"))) {
+            _ = try await loop(network, deadline: deadline).run(transfer)
         }
-        #expect(transfer.networkWaits > 0)
+        #expect(network.events == 121)
+        #expect(network.now == Moment(nanoseconds: 3_605_000_000_000))
+    }
+
+    @Test func `a Retry-After is waited for to the second`() async throws {
+        let network = Network(backAfter: 0)
+        let transfer = Scripted([.status(503), .status(503)], retryAfter: .seconds(300))
+        _ = try await loop(network).run(transfer)
+        #expect(network.now == .zero + .seconds(600))
     }
 
     @Test func `with a proxy it is the proxy that has to be reached`() async throws {

@@ -125,14 +125,17 @@ import TransferProtocol
         }
     }
 
-    @Test func `a netrc is consulted for the host that a redirection leads to`() async throws {
+    @Test func `credentials are looked up for the host that a redirection leads to`() async throws {
         let folder = try TemporaryFolder()
-        let file = "machine 127.0.0.1 login ada password hunter2\nmachine localhost login bob password hunter3\n"
-        let netrc = try Netrc(Array(file.utf8))
+        let byHost = { @Sendable (host: String, _: Bool) in
+            host == "localhost"
+                ? try? BasicCredentials(name: "bob", password: "hunter3")
+                : try? BasicCredentials(name: "ada", password: "hunter2")
+        }
         try await Script { Self.resource.serve($0) }.serve { other in
             let target = "http://localhost:\(other.port)/elsewhere"
             try await Script { _ in [.head(302, ["Location: \(target)", "Content-Length: 0"])] }.serve { server in
-                let request = DownloadRequest(url: server.url(), credentials: RequestCredentials(netrc: netrc))
+                let request = DownloadRequest(url: server.url(), credentials: RequestCredentials(byHost: byHost))
                 let done = await attempt(request, to: folder.destination)
                 #expect(folder.file == Self.resource.content)
                 #expect(server.requests.map { $0.fields["authorization"] } == [Self.basic])

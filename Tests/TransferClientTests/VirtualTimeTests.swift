@@ -4,6 +4,7 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
 import SimulatedDisk
+import Synchronization
 import SystemPackage
 import Testing
 import TransferProtocol
@@ -67,6 +68,34 @@ import Units
         #expect(firstError.error?.cause == .stalled)
     }
 
+    @Test func `the deadline of a transfer ends its connection, whatever it waits for`() throws {
+        let (channel, firstError) = try connection { $0.deadline = .uptimeNanoseconds(7_000_000_000) }
+        #expect(secondsUntilEnd(channel, firstError) == 7)
+        #expect(firstError.error?.cause == .deadlineExceeded)
+    }
+
+    @Test(arguments: [false, true])
+    func `a connection stays open for 100 ms after the response, or for the next request`(isKept: Bool) throws {
+        let (channel, _) = try connection { $0.isKept = isKept }
+        try channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        try channel.writeInbound(HTTPResponsePart.end(nil))
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(99))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(channel.isActive == isKept)
+    }
+
+    @Test func `a mebibyte at a mebibyte a second takes a second`() async throws {
+        let clock = Mutex(Moment.zero)
+        var configuration = TransferClientConfiguration()
+        configuration.maximumRate = .bytesPerSecond(1 << 20)
+        configuration.clock.now = { clock.withLock { $0 } }
+        configuration.clock.sleep = { delay in clock.withLock { $0 = $0 + delay } }
+        let pacer = try #require(TransferPacer(configuration))
+        for _ in 0..<16 { try await pacer.admit(64 << 10) }
+        #expect(clock.withLock { $0 } == .zero + .seconds(1))
+    }
+
     @Test func `too many interim responses are no response`() throws {
         let (channel, firstError) = try connection { $0.interimResponses = 2 }
         for _ in 0..<3 { _ = try? channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .init(code: 103)))) }
@@ -78,7 +107,7 @@ import Units
         func send<Outcome: Sendable>(
             _ request: HTTPRequest,
             to url: TransferURL,
-            _ content: RequestContent,
+            _ content: UploadBodyWriter?,
             within remaining: Duration?,
             receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
         ) async throws -> Outcome {

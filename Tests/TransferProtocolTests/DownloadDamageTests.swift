@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
-import TransferProtocol
+
+@testable import TransferProtocol
 
 /// Received bytes that were damaged on disk.
 @Suite struct DownloadDamageTests {

@@ -1,7 +1,8 @@
 import HTTPSemantics
 import HTTPTypes
 import Testing
-import TransferProtocol
+
+@testable import TransferProtocol
 
 /// States with 100 received bytes of 300 of `"v1"`, and responses to them.
 enum PartialDownload {

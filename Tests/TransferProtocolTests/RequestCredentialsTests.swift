@@ -7,9 +7,13 @@ import Testing
 /// Which origins get which credentials.
 @Suite struct RequestCredentialsTests {
     private static let basic = try? BasicCredentials(name: "ada", password: "hunter2")
-    private static let netrc = try? Netrc(
-        Array("machine a login na password hunter3 machine b login nb password hunter4 default login d password d".utf8)
-    )
+    private static func byHost(_ host: String, _ isNamed: Bool) -> BasicCredentials? {
+        switch host {
+        case "a": try? BasicCredentials(name: "na", password: "hunter3")
+        case "b": try? BasicCredentials(name: "nb", password: "hunter4")
+        default: isNamed ? try? BasicCredentials(name: "d", password: "d") : nil
+        }
+    }
 
     private func redirects(_ urls: String...) throws -> RedirectChain {
         var redirects = RedirectChain(try TransferURL(urls[0]))
@@ -62,8 +66,8 @@ import Testing
         #expect(sent(.none, redirects).1 == CredentialUse.none)
     }
 
-    @Test func `a netrc is consulted for each host, its default for the first origin alone`() throws {
-        let credentials = RequestCredentials(netrc: Self.netrc)
+    @Test func `credentials are looked up for each host, which the caller named or a server`() throws {
+        let credentials = RequestCredentials(byHost: Self.byHost)
         func name(_ redirects: RedirectChain) throws -> String? {
             for name in [("na", "hunter3"), ("nb", "hunter4"), ("d", "d")] {
                 let value = try BasicCredentials(name: name.0, password: name.1).fieldValue
@@ -80,9 +84,9 @@ import Testing
         #expect(credentials.use(for: try redirects("http://a/", "http://c/")) == .none)
     }
 
-    @Test func `an Authorization field replaces a netrc at its own origin`() throws {
+    @Test func `an Authorization field replaces what is looked up at its own origin`() throws {
         let field = try RequestField("authorization:Bearer t")
-        let credentials = RequestCredentials(fields: [field], netrc: Self.netrc)
+        let credentials = RequestCredentials(fields: [field], byHost: Self.byHost)
         #expect(sent(credentials, try redirects("http://a/")).0 == ["authorization: Bearer t"])
         #expect(credentials.fields(for: try redirects("http://a/", "http://b/")).count == 1)
     }
@@ -119,13 +123,12 @@ import Testing
 
     @Test func `no text of a value shows its secrets`() throws {
         let basic = try #require(Self.basic)
-        let netrc = try #require(Self.netrc)
         let field = try RequestField("X: hunter2")
-        let credentials = RequestCredentials(basic: basic, fields: [field], netrc: netrc)
+        let credentials = RequestCredentials(basic: basic, fields: [field], byHost: Self.byHost)
         var dumped = ""
         dump(credentials, to: &dumped)
         let texts = [
-            "\(basic) \(netrc) \(field) \(credentials)", String(reflecting: credentials), String(reflecting: [field]),
+            "\(basic) \(field) \(credentials)", String(reflecting: credentials), String(reflecting: [field]),
             dumped,
         ]
         for text in texts { #expect(!text.contains("hunter") && !text.contains("aHVudGVy"), "\(text)") }

@@ -23,4 +23,9 @@ int squall_terminal_rows(int descriptor);
 // Removes a folder with everything in it, and follows no link. Returns 0, or -1 with errno.
 int squall_remove_folder(const char *path);
 
+// Runs the tasks of this process on 2 to 8 threads that sleep until there is a job or its time has come. libdispatch, on
+// which they run otherwise, wakes up once a second to look after its threads. To be called once, before the first task.
+// Returns 0 or an errno value.
+int squall_run_tasks(void);
+
 #endif

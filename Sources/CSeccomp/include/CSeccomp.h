@@ -48,15 +48,25 @@ int squall_is_waiting(int supervisor, uint64_t id);
 // Returns 0 or an errno value.
 int squall_answer(int supervisor, uint64_t id, int error);
 
-// A descriptor of the process of `thread`, by pidfd_open(2), for squall_duplicate. Returns -errno on failure.
-int squall_open_process(pid_t thread);
+// A descriptor of `thread`, by pidfd_open(2), for squall_duplicate, and the number of its process, 0 if it can't be had. Returns
+// -errno on failure.
+int squall_open_thread(pid_t thread, pid_t *process);
 
-// Duplicates a descriptor of a process, closed on exec, see pidfd_getfd(2). Returns -errno on failure.
-int squall_duplicate(int process, int descriptor);
+// Duplicates a descriptor of a thread, closed on exec, see pidfd_getfd(2). Returns -errno on failure.
+int squall_duplicate(int thread, int descriptor);
+
+// The same by any thread of `process` that lives.
+int squall_duplicate_by_any(pid_t process, int descriptor);
 
 // Copies from and to the memory of a thread's process. Return the number of bytes, or -errno.
 ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count);
 ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count);
+
+// Sets whether the calls of a socket wait.
+void squall_set_blocking(int descriptor, int blocks);
+
+// The name of an errno value, such as ECONNREFUSED; NULL if there is none.
+const char *squall_error_name(int code);
 
 // A number that no other socket of the machine has (SO_COOKIE, socket(7)); 0 on failure.
 uint64_t squall_socket_cookie(int descriptor);

@@ -5,7 +5,8 @@ extension HTMLReport {
     static func section(_ run: RunReport, index: Int) -> String {
         let number = index + 1
         let parts = [
-            proxies(run), coverage(run), reasons(run), figure(run, number: number), replay(run), output(run),
+            proxies(run), coverage(run), reasons(run), figure(run, number: number), capture(run), replay(run),
+            output(run),
         ].compactMap { $0 }
         return """
             <section class="card run" id="run-\(number)">
@@ -75,6 +76,21 @@ extension HTMLReport {
             <figcaption><ul class="legend">\(items.joined())</ul>\(omissions.joined())</figcaption>
             </figure>
             """
+    }
+
+    private static func capture(_ run: RunReport) -> String? {
+        run.capture.map { "<p class=\"figures\"><a href=\"\(reference($0))\">Capture for Wireshark</a></p>" }
+    }
+
+    /// A relative reference to a file (RFC 3986, section 4.2).
+    private static func reference(_ path: String) -> String {
+        let kept = path.utf8.map { byte -> String in
+            let scalar = Unicode.Scalar(byte)
+            let isPlain =
+                scalar.isASCII && (scalar.properties.isAlphabetic || "0123456789-_./".unicodeScalars.contains(scalar))
+            return isPlain ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        return kept.joined()
     }
 
     private static func replay(_ run: RunReport) -> String? {

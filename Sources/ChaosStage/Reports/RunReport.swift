@@ -62,6 +62,8 @@ package struct RunReport: Sendable {
     package var droppedOutput: Int64
     /// The run over time.
     package var timeline: Timeline
+    /// The path of the run's capture, relative to a report that names it.
+    package var capture: String?
 
     /// The most bytes of output that a report has of a run: 64 KiB.
     package static let outputLimit = 65_536

@@ -98,7 +98,7 @@ extension FaultKind {
         case .stall(let stall): stall.at
         case .truncate(let truncate): truncate.at
         case .latency, .bandwidth, .outage, .trace, .slice, .slowReader, .loss, .http, .connect, .connectionLimit,
-            .slowClose, .halfOpen, .discard:
+            .slowClose, .halfOpen, .discard, .tls:
             nil
         }
     }

@@ -20,33 +20,45 @@ package struct Scenario: Sendable {
     package struct Proxy: Sendable {
         /// The name: in the command's environment and arguments, in expectations, and in every draw.
         package var name: String
-        /// Whether it listens on a Unix-domain socket in the run's folder instead of a free port of 127.0.0.1.
-        package var isUnix: Bool
-        /// Where it forwards to: `host:port` or `unix:path`.
+        /// Where a proxy listens.
+        package enum Listening: String, CaseIterable, Sendable {
+            /// A free port of 127.0.0.1, without TLS or with it.
+            case tcp, tls
+            /// A Unix-domain socket in the run's folder.
+            case unix
+        }
+
+        /// Where it listens.
+        package var listening: Listening
+        /// Where it forwards to: `host:port`, the same with TLS, or `unix:path`.
         package var upstream: String
         /// Its profile in every run; `nil` for that of the run.
         package var profile: StageProfile?
         /// The URL that the command gets, with `{address}`, `{host}` and `{port}` in it.
         package var url: String
 
+        /// Makes a proxy; without `listening` the command's side has TLS if that of the upstream has it.
         package init(
             name: String,
-            isUnix: Bool = false,
+            listening: Listening? = nil,
             upstream: String,
             profile: StageProfile? = nil,
             url: String? = nil
         ) {
             self.name = name
-            self.isUnix = isUnix
+            let address = (try? SecureAddress.translated(upstream)) ?? upstream
+            self.listening = listening ?? (SecureAddress.rest(of: address) == nil ? .tcp : .tls)
             self.upstream = upstream
             self.profile = profile
-            self.url = url ?? (isUnix ? "unix:{address}" : "http://{address}")
+            self.url = url ?? self.listening.url
         }
     }
 
     package var name: String
     /// The proxies, at least one, with different names.
     package var proxies: [Proxy]
+    /// Whether every connection of the command goes through the only proxy, `Scenario.supervising`, unknown to the command.
+    package var isSupervised: Bool
     /// The profiles that the command runs behind, one after the other; empty if every proxy has its own.
     package var profiles: [StageProfile]
     /// The seeds with which it runs behind each.
@@ -63,6 +75,9 @@ package struct Scenario: Sendable {
     /// Whether a run fails that doesn't meet every phase, see `Coverage`.
     package var requiresPhases: Bool
 
+    /// The proxy of a command whose connections are supervised, which names its targets itself.
+    package static let supervising = Proxy(name: "exec", upstream: "")
+
     /// The time limit of a run by default: 5 min.
     package static let defaultTimeLimit = Duration.seconds(300)
     /// The seed by default: 1, so that a stage is the same each time.
@@ -71,6 +86,7 @@ package struct Scenario: Sendable {
     package init(
         name: String,
         proxies: [Proxy],
+        isSupervised: Bool = false,
         profiles: [StageProfile],
         seeds: SeedList,
         command: [String],
@@ -82,6 +98,7 @@ package struct Scenario: Sendable {
     ) {
         self.name = name
         self.proxies = proxies
+        self.isSupervised = isSupervised
         self.profiles = profiles
         self.seeds = seeds
         self.command = command
@@ -90,6 +107,17 @@ package struct Scenario: Sendable {
         self.jobs = jobs
         self.allowsVacuous = allowsVacuous
         self.requiresPhases = requiresPhases
+    }
+}
+
+extension Scenario.Proxy.Listening {
+    /// The URL of a proxy, see `Scenario.Proxy.url`.
+    fileprivate var url: String {
+        switch self {
+        case .tcp: "http://{address}"
+        case .tls: "https://{address}"
+        case .unix: "unix:{address}"
+        }
     }
 }
 

@@ -6,11 +6,10 @@ package enum ScenarioReader {
     /// The keys of a scenario and of a proxy in it.
     static let shape = ObjectShape(
         title: "a scenario",
-        required: [
-            "proxies": "[{ \"name\": …, \"upstream\": … }]", "command": "[\"program\", \"argument\"]",
-        ],
+        required: ["command": "[\"program\", \"argument\"]"],
         optional: [
-            "$schema", "name", "profiles", "seeds", "expect", "time-limit", "jobs", "allow-vacuous", "require-phases",
+            "$schema", "name", "proxies", "exec", "profiles", "seeds", "expect", "time-limit", "jobs", "allow-vacuous",
+            "require-phases",
         ],
         words: ScenarioWords.ofScenarios
     )
@@ -49,7 +48,15 @@ extension ProfileDecoder {
         }
         guard let object = object(root, ScenarioReader.shape) else { return nil }
         let name = anyText(object, "name") ?? "chaos stage"
-        let proxies = all(object, "proxies", 1...Scenario.proxyLimit) { $0.proxy($1) }
+        let isSupervised = read(.flag, object, "exec") ?? false
+        if isSupervised == (object["proxies"] != nil) {
+            let what = isSupervised ? "“exec” and “proxies” don't go together" : "the scenario has no proxy"
+            let remedy = "give “proxies”: [{ \"name\": …, \"upstream\": … }], or “exec”: true for every connection"
+            report(what, remedy: remedy, at: root.place)
+            return nil
+        }
+        let proxies =
+            isSupervised ? [Scenario.supervising] : all(object, "proxies", 1...Scenario.proxyLimit) { $0.proxy($1) }
         let profiles = all(object, "profiles", 1...Scenario.profileLimit) { $0.stageProfile($1) }
         let seeds = seeds(object)
         let command = all(object, "command", 1...Scenario.wordLimit) { $0.anyText($1, "command") }
@@ -85,6 +92,7 @@ extension ProfileDecoder {
         return Scenario(
             name: name,
             proxies: proxies,
+            isSupervised: isSupervised,
             profiles: profiles ?? [],
             seeds: seeds,
             command: command,
@@ -99,14 +107,15 @@ extension ProfileDecoder {
     private mutating func proxy(_ node: JSONNode) -> Scenario.Proxy? {
         guard let object = object(node, ScenarioReader.proxyShape) else { return nil }
         let (name, upstream, url) = (anyText(object, "name"), anyText(object, "upstream"), anyText(object, "url"))
-        let listen = anyText(object, "listen") ?? "tcp"
-        if !["tcp", "unix"].contains(listen), let node = object["listen"] {
-            let remedy = "write “tcp” for a free port or “unix” for a socket in the run's folder: every run has its own"
+        let listen = anyText(object, "listen")
+        let listening = listen.flatMap(Scenario.Proxy.Listening.init(rawValue:))
+        if let listen, listening == nil, let node = object["listen"] {
+            let remedy = "write “tcp” for a free port, “tls” for TLS on one, or “unix” for a socket in the run's folder"
             report("\(listen.quoted) is no place to listen at in a scenario", remedy: remedy, at: node.place)
         }
         let profile = object["profile"].flatMap { stageProfile($0) }
         guard let name, let upstream, profile != nil || object["profile"] == nil else { return nil }
-        return Scenario.Proxy(name: name, isUnix: listen == "unix", upstream: upstream, profile: profile, url: url)
+        return Scenario.Proxy(name: name, listening: listening, upstream: upstream, profile: profile, url: url)
     }
 
     /// A profile by its name or path, or in place.

@@ -5,7 +5,7 @@ enum ScenarioWords {
     private typealias Entry = ForeignWords.Entry
 
     static let ofScenarios = [
-        Entry("cmd run exec script test program", "write “\"command\": [ \"program\", \"argument\" ]”"),
+        Entry("cmd run script test program", "write “\"command\": [ \"program\", \"argument\" ]”"),
         Entry("timeout limit deadline maxtime duration", "write “\"time-limit\": \"60 s\"”"),
         Entry("parallel concurrency workers threads", "write “jobs”"),
         Entry(
@@ -13,6 +13,7 @@ enum ScenarioWords {
             "write “\"expect\": [ \"exit == 0\" ]”"
         ),
         Entry("runs repeat repetitions iterations", "write “\"seeds\": \"1..5\"”"),
+        Entry("supervise supervised unchanged everything", "write “\"exec\": true”"),
         Entry("proxy server servers services", "write “\"proxies\": [ { \"name\": …, \"upstream\": … } ]”"),
         Entry("upstream listen target backend", "move it into one of the “proxies”"),
         Entry(

@@ -28,7 +28,8 @@ struct ControlError: Error, Sendable {
         switch error {
         case .cannotListen(let endpoint, let error): self = .cannotListen(endpoint, error)
         case .unresolved(let endpoint, let error): self = .cannotListen(endpoint, error)
-        case .forwardsToItself, .openToAnybody, .unknownPhase: self = .invalid(error.description)
+        case .forwardsToItself, .openToAnybody, .unknownPhase, .withoutTLS, .noTLSHere:
+            self = .invalid(error.description)
         case .stopped: self = .stopped
         }
     }
@@ -37,6 +38,11 @@ struct ControlError: Error, Sendable {
     static let proxyExists = ControlError(409, "proxy-exists", "proxy already exists")
     static let toxicNotFound = ControlError(404, "toxic-not-found", "toxic not found")
     static let toxicExists = ControlError(409, "toxic-exists", "toxic already exists")
+    static let captureNotFound = ControlError(
+        404,
+        "capture-not-found",
+        "there is no capture: PUT /v1/capture starts one"
+    )
     static let stopped = ControlError(503, "stopping", "the server is stopping", toxiproxy: 500)
 
     static func faultNotFound(_ name: String) -> ControlError {

@@ -147,6 +147,7 @@ final class ManagedProxy: Sendable {
             endsWithDiscard: context.isStrict
         )
         configuration.clockStart = context.clockStart
+        configuration.captureSwitch = context.captures.connections
         let listen = configuration.listen
         configuration.resolve = { endpoint throws(SystemError) in
             endpoint == listen
@@ -273,6 +274,7 @@ extension ManagedProxy.State {
 struct ControlContext: Sendable {
     let loops: EventLoopGroup
     let journal: JournalHub
+    let captures = CaptureControl()
     /// The start of every proxy's clock; `nil` for the start of the proxy.
     var clockStart: Moment?
     /// Whether connections end as those of Toxiproxy do.

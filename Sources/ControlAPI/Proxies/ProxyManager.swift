@@ -153,7 +153,11 @@ package final class ProxyManager: Sendable {
         return try await create(definition)
     }
 
+    /// Captures all connections until the server stops. No request starts or ends another capture.
+    package func capture(by capture: Capture) { context.captures.keep(capture) }
+
     package func stop() async {
         for proxy in all { await proxy.end() }
+        context.captures.remove()
     }
 }

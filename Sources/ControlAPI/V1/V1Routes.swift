@@ -34,12 +34,12 @@ extension V1API {
             .gives("ProxyList"),
         APIRoute(.put, "/v1/proxies/{name}/faults/{fault}", "Adds or replaces a fault.", V1API.putFault)
             .takes("Fault")
-            .query("for", "the time after which the fault goes by itself: 3s; at most 24 h")
+            .query("for", "the time after which the fault expires automatically: 3s; at most 24 h")
             .fails(422, 429),
         APIRoute(.delete, "/v1/proxies/{name}/faults/{fault}", "Removes a fault.", V1API.deleteFault),
         APIRoute(.put, "/v1/faults/{fault}", "Adds or replaces a fault on every proxy.", V1API.putFaultOnAll)
             .takes("Fault")
-            .query("for", "the time after which the fault goes by itself: 3s; at most 24 h")
+            .query("for", "the time after which the fault expires automatically: 3s; at most 24 h")
             .gives("ProxyList")
             .fails(422, 429),
         APIRoute(.delete, "/v1/faults/{fault}", "Removes a fault from every proxy.", V1API.deleteFaultOnAll)
@@ -85,6 +85,15 @@ extension V1API {
         APIRoute(.delete, "/v1/proxies/{name}/connections/{number}", "Ends a connection.", V1API.endConnection)
             .query("how", "close, by default, or reset")
             .gives(nil, 204),
+        APIRoute(.get, "/v1/capture", "The state of the capture.", V1API.readCapture).gives("Capture"),
+        APIRoute(.put, "/v1/capture", "Captures the connections that begin from now on.", V1API.startCapture)
+            .takes("CaptureSettings")
+            .gives("Capture", 201)
+            .fails(409),
+        APIRoute(.delete, "/v1/capture", "Ends the capture.", V1API.stopCapture).gives("Capture").fails(409),
+        APIRoute(.get, "/v1/capture/file", "The capture that has ended, as pcapng.", V1API.downloadCapture)
+            .gives(captureType)
+            .fails(404, 409),
         APIRoute(.post, waitPath, "Waits until a condition holds.", V1API.wait)
             .takes("Wait")
             .gives("WaitResult")

@@ -40,6 +40,22 @@ extension EventLoop {
         return body(bytes.span)
     }
 
+    /// Calls `body` with `length` bytes of the scratch buffer at `offset`, as bytes without a type.
+    public func withRawScratch(_ offset: Int, _ length: Int, _ body: (RawSpan) -> Void) {
+        preconditionOnLoop()
+        precondition(offset >= 0 && length >= 0 && offset + length <= EventLoop.scratchSize, "outside the scratch")
+        body(UnsafeRawBufferPointer(start: scratch + offset, count: length).bytes)
+    }
+
+    /// Copies bytes that lie elsewhere to the scratch buffer at `offset`.
+    public func copyToScratch(_ bytes: RawSpan, at offset: Int) {
+        preconditionOnLoop()
+        precondition(offset >= 0 && offset + bytes.byteCount <= EventLoop.scratchSize, "outside the scratch")
+        bytes.withUnsafeBytes { source in
+            if let start = source.baseAddress { (scratch + offset).copyMemory(from: start, byteCount: source.count) }
+        }
+    }
+
     /// Copies `bytes` to the start of the scratch buffer.
     public func fillScratch(with bytes: [UInt8]) {
         preconditionOnLoop()

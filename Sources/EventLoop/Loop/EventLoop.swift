@@ -29,6 +29,18 @@ public final class EventLoop: @unchecked Sendable {
     let pipes: Unmanaged<PipePool>
     let timers: TimerQueue
     let readProbe = DeferredReadProbe()
+    /// An object of a library that belongs to the loop's thread, and is released on it.
+    public var attachment: AnyObject? {
+        get {
+            preconditionOnLoop()
+            return attached
+        }
+        set {
+            preconditionOnLoop()
+            attached = newValue
+        }
+    }
+    private var attached: AnyObject?
     private let mailbox: Mailbox
     private let threadIdentity = Atomic<UInt>(0)
     private var wakeEvent: UnsafeMutablePointer<event>
@@ -290,6 +302,7 @@ public final class EventLoop: @unchecked Sendable {
         shutdownHandlers.removeAll()
         ready.removeAll()
         deferredReleases.removeAll()
+        attached = nil
         readProbe.close()
         slabs.drain()
         pipes._withUnsafeGuaranteedRef { pool in

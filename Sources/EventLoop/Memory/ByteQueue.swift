@@ -19,7 +19,40 @@ public struct ByteQueue: ~Copyable {
     public mutating func appendScratch(from offset: Int, length: Int, of loop: EventLoop) {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && length >= 0 && offset + length <= EventLoop.scratchSize, "outside the scratch")
-        var source = UnsafeRawPointer(loop.scratch) + offset
+        append(UnsafeRawPointer(loop.scratch) + offset, length, loop)
+    }
+
+    /// Appends bytes that lie anywhere.
+    public mutating func append(_ bytes: RawSpan, of loop: EventLoop) {
+        loop.preconditionOnLoop()
+        bytes.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { append(start, bytes.count, loop) }
+        }
+    }
+
+    /// Appends the bytes of an array.
+    public mutating func append(_ bytes: [UInt8], of loop: EventLoop) { append(bytes.span.bytes, of: loop) }
+
+    /// Moves up to `limit` bytes from the front to the loop's scratch buffer at `offset`; returns their number.
+    public mutating func moveToScratch(at offset: Int, limit: Int, of loop: EventLoop) -> Int {
+        loop.preconditionOnLoop()
+        let total = min(limit, count)
+        precondition(offset >= 0 && total >= 0 && offset + total <= EventLoop.scratchSize, "outside the scratch")
+        var moved = 0
+        var slab = first
+        while moved < total, let current = slab {
+            let part = min(total - moved, current.pointee.end - current.pointee.start)
+            let source = UnsafeMutableRawPointer(current) + current.pointee.start
+            (loop.scratch + offset + moved).copyMemory(from: source, byteCount: part)
+            moved += part
+            slab = current.pointee.next
+        }
+        remove(total, loop)
+        return total
+    }
+
+    private mutating func append(_ start: UnsafeRawPointer, _ length: Int, _ loop: EventLoop) {
+        var source = start
         var remaining = length
         while remaining > 0 {
             let slab = slabWithRoom(loop)

@@ -1,4 +1,5 @@
 import Glibc
+import OperatingSystem
 import Synchronization
 
 /// An accepted connection in transit to its loop. Closes itself if it is never taken.
@@ -12,7 +13,12 @@ public final class DetachedSocket: Sendable {
     package convenience init(connected descriptor: Int32) {
         SystemSocket.setNoDelay(descriptor)
         self.init(descriptor, SystemCalls(nil), isUnix: false)
+        // As a listener's clients, which have it from there.
+        if let peer { CongestionControl.endPacing(descriptor, for: peer) }
     }
+
+    /// None: it has been taken.
+    package static let none = DetachedSocket(-1, SystemCalls(nil), isUnix: true)
 
     init(_ descriptor: Int32, _ system: SystemCalls, isUnix: Bool) {
         self.system = system

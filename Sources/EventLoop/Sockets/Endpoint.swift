@@ -8,11 +8,14 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     public let port: UInt16
     /// The Unix-domain socket; `nil` for a host and a port.
     public let unix: UnixSocketName?
+    /// Whether the connections have TLS; not on a Unix-domain socket.
+    public let usesTLS: Bool
 
     /// Makes an endpoint of its parts.
-    public init(host: String, port: UInt16) {
+    public init(host: String, port: UInt16, usesTLS: Bool = false) {
         self.host = host
         self.port = port
+        self.usesTLS = usesTLS
         unix = nil
     }
 
@@ -20,11 +23,23 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     public init(unix: UnixSocketName) {
         host = ""
         port = 0
+        usesTLS = false
         self.unix = unix
     }
 
-    /// Reads "host:port", "127.0.0.1:80", "[::1]:80" or "unix:/run/app.sock"; `nil` for anything else.
+    /// The word in front of a host and a port with TLS.
+    public static let tlsPrefix = "tls:"
+
+    /// Reads "host:port", "127.0.0.1:80", "[::1]:80", with "tls:" in front for TLS, or "unix:/run/app.sock"; `nil` for
+    /// anything else.
     public init?(_ text: String) {
+        if text.hasPrefix(Endpoint.tlsPrefix), let endpoint = Endpoint(String(text.dropFirst(Endpoint.tlsPrefix.count)))
+        {
+            // "tls:443" is a host called “tls”.
+            guard endpoint.unix == nil, !endpoint.usesTLS else { return nil }
+            self.init(host: endpoint.host, port: endpoint.port, usesTLS: true)
+            return
+        }
         if UnixSocketName.isMeant(by: text) {
             guard let unix = try? UnixSocketName(parsing: text) else { return nil }
             self.init(unix: unix)
@@ -51,9 +66,10 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// Whether the port is 0, which can be listened on but not connected to.
     public var hasFreePort: Bool { unix == nil && port == 0 }
 
-    /// "localhost:80", "[::1]:80" for an address of IPv6, or "unix:/run/app.sock".
+    /// "localhost:80", "[::1]:80" for an address of IPv6, "tls:" in front with TLS, or "unix:/run/app.sock".
     public var description: String {
         if let unix { return unix.description }
-        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        let prefix = usesTLS ? Endpoint.tlsPrefix : ""
+        return host.contains(":") ? "\(prefix)[\(host)]:\(port)" : "\(prefix)\(host):\(port)"
     }
 }

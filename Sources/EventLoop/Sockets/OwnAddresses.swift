@@ -24,7 +24,7 @@ extension SocketAddress {
         return SocketAddress(numericHost: plain.isIPv6 ? "::1" : "127.0.0.1", port: port) ?? plain
     }
 
-    /// The same address as the system spells it; one of IPv4 inside IPv6 as the one of IPv4 (RFC 4291, 2.5.5.2).
+    /// Canonical form; IPv4-mapped addresses unmapped (RFC 4291, section 2.5.5.2).
     public var canonical: SocketAddress {
         let spelled = withSystemAddress { address, _ in SocketAddress(address) } ?? self
         let mapped = "::ffff:"

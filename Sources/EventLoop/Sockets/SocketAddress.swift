@@ -67,6 +67,14 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         isLoopback = SocketAddress.isLoopback(host, isIPv6)
     }
 
+    /// The bytes of the IP address in network order, 4 or 16; none of a Unix-domain socket.
+    public var bytes: [UInt8] {
+        guard unix == nil else { return [] }
+        var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
+        inet_pton(isIPv6 ? AF_INET6 : AF_INET, host, &bytes)
+        return bytes
+    }
+
     /// This address with another port.
     public func with(port: UInt16) -> SocketAddress {
         unix == nil ? SocketAddress(host: host, port: port, isIPv6: isIPv6, scope: scope) : self

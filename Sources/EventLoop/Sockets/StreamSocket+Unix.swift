@@ -13,8 +13,10 @@ extension StreamSocket {
         return isBroken() ? 0 : Int(max(0, loop.system.unacknowledged(descriptor)))
     }
 
-    /// Whether the peer of a Unix-domain socket has closed it, or neither side can send any more; `false` on TCP.
+    /// Whether the peer of a Unix-domain socket has closed it, or neither side can send any more; `false` on TCP. A layer
+    /// may know it as well.
     public var hasPeerClosed: Bool {
+        if let layer { return layer.hasPeerClosed }
         guard isUnix, isOpen, hasPeerEnded else { return false }
         var entry = pollfd(fd: descriptor, events: 0, revents: 0)
         return poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLHUP) != 0

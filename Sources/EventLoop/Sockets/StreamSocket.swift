@@ -8,9 +8,9 @@ import Units
 /// `isReadable` and `isWritable` are cached readiness, cleared by EAGAIN; the handler is called when one becomes true. The
 /// socket is registered once for all events, so that resets are noticed while nothing is read.
 public final class StreamSocket {
-    /// The longest wait of received bytes that counts: 100 ms.
+    /// Longest trusted age of received bytes: 100 ms.
     private static let longestAge: Int64 = 100_000_000
-    /// The same after packets came out of order: 1 ms, because their stamps may be too old.
+    /// Longest trusted age after reordering: 1 ms, because stamps may be too old.
     private static let longestAgeOutOfOrder: Int64 = 1_000_000
 
     // Ordered by size to save memory: each connection has two such objects.
@@ -31,6 +31,10 @@ public final class StreamSocket {
     private var receiveBuffer: Int32 = 0
     /// The error that broke the connection; the system reports it only once.
     private var failure: Failure?
+    /// Carries the bytes in place of the system.
+    private(set) var layer: SocketLayer?
+    /// Sees what passes the system; `nil` on a socket with a layer, whose bytes pass the one below.
+    private(set) var tap: SocketTap?
     private var tag: UInt8 = 0
 
     // Read and set in single steps, many times for each chunk: no access to them can overlap another one.
@@ -42,6 +46,9 @@ public final class StreamSocket {
     /// Whether an event since the last check may be an error.
     @exclusivity(unchecked) private var hasNews = false
     private var stampsArrivals = false
+    /// Whether a layer carries the bytes in place of the system.
+    @exclusivity(unchecked) private(set) var isLayered = false
+    @exclusivity(unchecked) private var isTapped = false
     /// Whether it is a Unix-domain socket, see `StreamSocket+Unix`.
     public private(set) var isUnix = false
     /// Whether the system probes the peer, see `probe`.
@@ -94,7 +101,7 @@ public final class StreamSocket {
     /// - Throws: `SystemError` of socket(2) or connect(2) if it fails at once; the socket is then closed.
     public func connect(to address: SocketAddress, receiveBuffer: Int? = nil) throws(SystemError) {
         loop.preconditionOnLoop()
-        precondition(descriptor < 0, "a socket is closed before it connects anew")
+        precondition(!isOpen, "a socket is closed before it connects anew")
         let descriptor = try made(for: address)
         isUnix = address.unix != nil
         if let receiveBuffer { loop.system.setReceiveBuffer(receiveBuffer, descriptor) }
@@ -120,20 +127,18 @@ public final class StreamSocket {
         }
     }
 
-    /// Closes the connection and takes over another one in its place, which the same handler watches, with the same settings.
-    ///
-    /// - Returns: `false` if the other one has been taken already.
-    public func replace(by detached: DetachedSocket) -> Bool {
+    /// Takes over a connection for a closed socket, with the settings that it was given; returns `false` if another one has taken
+    /// it already.
+    public func open(_ detached: DetachedSocket) -> Bool {
         loop.preconditionOnLoop()
+        precondition(!isOpen, "a socket is closed before it is opened anew")
         let next = detached.take()
-        guard next >= 0, let handler else { return false }
-        close()
+        guard next >= 0 else { return false }
         descriptor = next
         isUnix = detached.isUnix
         (failure, hasNews, peerEnded, hasKeepAlive) = (nil, false, false, false)
         if receiveBuffer > 0 { setReceiveBuffer(Int(receiveBuffer)) }
         if stampsArrivals { stampArrivals() }
-        watch(by: handler._withUnsafeGuaranteedRef { $0 }, tag: Int(tag))
         return true
     }
 
@@ -153,6 +158,7 @@ public final class StreamSocket {
         precondition(self.handler == nil, "a socket is watched by one handler, once")
         self.handler = .passUnretained(handler)
         self.tag = UInt8(tag)
+        if let layer { return layer.watched() }
         loop.system.watch(
             watcher,
             of: loop,
@@ -179,16 +185,48 @@ public final class StreamSocket {
     public var hasPeerEnded: Bool { peerEnded }
 
     /// Whether the socket has not been closed by this side.
-    public var isOpen: Bool { descriptor >= 0 }
+    public var isOpen: Bool { descriptor >= 0 || isLayered }
+    /// Whether the system may splice the bytes (splice(2)).
+    public var canSplice: Bool { !isLayered && !isTapped }
+
+    /// Has `tap` see what passes the socket from now on, until it is closed.
+    public func add(_ tap: SocketTap) {
+        loop.preconditionOnLoop()
+        precondition(isOpen && !isLayered, "what passes a layer passes the socket below")
+        (self.tap, isTapped) = (tap, true)
+    }
+
+    func take(_ layer: SocketLayer) {
+        self.layer = layer
+        isLayered = true
+        (failure, hasNews, peerEnded) = (nil, false, false)
+    }
+
+    func noteEmpty() { readable = false }
+
+    /// Notes the result of a send of `length` bytes by a layer.
+    func noted(_ result: SendResult, of length: Int) -> SendResult {
+        switch result {
+        case .sent(let count) where count == length: break
+        case .sent, .wouldBlock: writable = false
+        case .failed: break
+        }
+        return result
+    }
 
     /// Why connecting failed; `nil` if it succeeded. To be read at the first call of the handler.
     ///
     /// A reset after connecting isn't a failure: bytes sent before it are received first.
     public func connectionError() -> SystemError? {
+        if let layer { return layer.connectionError() }
         // An error also makes the socket readable; if only writable, it has connected.
-        guard readable || !writable, let failure = pendingError(.connect) else { return nil }
+        guard readable || !writable, let failure = pendingError(.connect) else {
+            tap?.connected()
+            return nil
+        }
         // A refusal is ECONNREFUSED.
         if failure.code == ECONNRESET || failure.code == EPIPE {
+            tap?.connected()
             _ = remembered(Failure(call: .recv, code: failure.code))
             return nil
         }
@@ -205,12 +243,14 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && offset < EventLoop.scratchCapacity, "outside the scratch")
         let room = min(limit, EventLoop.scratchCapacity - offset)
+        if isLayered, let layer { return receive(limit: room, behind: offset, from: layer) }
         var arrival: Moment?
         let count =
             stampsArrivals
             ? receiveStamped(room, behind: offset, &arrival)
             : loop.system.receive(descriptor, loop.scratch + offset, room)
         if count > 0 {
+            if isTapped { tell(received: count, at: offset) }
             if count < room, !peerEnded, readProbe.isBusy {
                 readable = false
                 readProbe.add(self)
@@ -237,6 +277,7 @@ public final class StreamSocket {
     @inline(__always)
     private func nothingReceived(_ count: Int) -> ReceiveResult {
         if count == 0 {
+            tap?.ended()
             // A closed peer answers a probe with a reset, after its end of stream.
             if hasKeepAlive { return .ended }
             return failure.map { .failed($0.error) } ?? .ended
@@ -278,22 +319,38 @@ public final class StreamSocket {
     public func sendScratch(from offset: Int, length: Int, endFollows: Bool = false) -> SendResult {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && length > 0 && offset + length <= EventLoop.scratchSize, "outside the scratch")
-        return sent(loop.system.send(descriptor, loop.scratch + offset, length, more: endFollows), of: length)
+        if isLayered, let layer { return send(from: offset, length: length, by: layer) }
+        let result = sent(loop.system.send(descriptor, loop.scratch + offset, length, more: endFollows), of: length)
+        if isTapped { tell(result, of: UnsafeRawBufferPointer(start: loop.scratch + offset, count: length)) }
+        return result
     }
 
     func send(_ vectors: UnsafeMutableBufferPointer<iovec>, used: Int) -> SendResult {
         loop.preconditionOnLoop()
+        if isLayered, let layer { return send(vectors, used: used, by: layer) }
         let length = vectors.prefix(used).reduce(0) { $0 + $1.iov_len }
-        return sent(loop.system.send(descriptor, vectors, used: used), of: length)
+        let result = sent(loop.system.send(descriptor, vectors, used: used), of: length)
+        if isTapped { tell(result, of: vectors.prefix(used)) }
+        return result
+    }
+
+    /// Sends bytes of another place than the scratch buffer.
+    func send(_ bytes: UnsafeRawBufferPointer) -> SendResult {
+        guard let start = bytes.baseAddress else { return .wouldBlock }
+        let result = sent(loop.system.send(descriptor, start, bytes.count, more: false), of: bytes.count)
+        if isTapped { tell(result, of: bytes) }
+        return result
     }
 
     /// Whether the connection is broken, usually by a reset. A system call, because after the peer's end of stream a receive
     /// doesn't report a reset.
     public func isBroken() -> Bool {
+        if let layer { return layer.failure() != nil }
         if failure != nil { return true }
         guard hasNews else { return false }
         hasNews = false
         failure = pendingError(.getsockopt)
+        if let failure { tap?.failed(failure.code) }
         return failure != nil
     }
 
@@ -301,13 +358,22 @@ public final class StreamSocket {
     public func shutdownWrite() {
         loop.preconditionOnLoop()
         guard isOpen else { return }
+        if let layer { return layer.shutdownWrite() }
         loop.system.shutdownWrite(descriptor)
+        tap?.finished()
     }
 
     /// Closes the socket; what was sent is still delivered. Calling it twice is fine.
-    public func close() {
+    public func close() { close(reset: false) }
+
+    private func close(reset: Bool) {
         loop.preconditionOnLoop()
+        if isLayered { return leaveLayer { $0.close() } }
         guard descriptor >= 0 else { return }
+        if let tap {
+            tap.closed(reset: reset)
+            (self.tap, isTapped) = (nil, false)
+        }
         // Closing first is cheaper: epoll forgets the socket by itself.
         loop.system.close(descriptor)
         if handler != nil { loop.system.unwatch(watcher) }
@@ -321,9 +387,17 @@ public final class StreamSocket {
     /// Closes the socket with a reset (RST); unacknowledged bytes are lost. For Unix-domain sockets see `StreamSocket+Unix`.
     public func reset() {
         loop.preconditionOnLoop()
+        if isLayered { return leaveLayer { $0.reset() } }
         guard descriptor >= 0 else { return }
         if !isUnix { loop.system.setLingerZero(descriptor) }
-        close()
+        close(reset: !isUnix)
+    }
+
+    private func leaveLayer(_ body: (SocketLayer) -> Void) {
+        guard let layer else { return }
+        layer.carried = nil
+        (self.layer, isLayered, handler, readable, writable) = (nil, false, nil, false, false)
+        body(layer)
     }
 
     /// Limits the kernel's receive buffer, in bytes, 1 or more (SO_RCVBUF, tcp(7)). An already advertised window stays.
@@ -331,20 +405,21 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         receiveBuffer = Int32(clamping: bytes)
         guard isOpen else { return }
+        if let layer { return layer.setReceiveBuffer(bytes) }
         loop.system.setReceiveBuffer(bytes, descriptor)
     }
 
     /// Makes `receive` set `Chunk.arrival` from the system's time stamps (SO_TIMESTAMPNS, socket(7)).
     ///
-    /// Unix-domain sockets have no stamps; their bytes count as arriving when received.
+    /// Unix-domain sockets and layers have no stamps; their bytes count as arriving when received.
     public func stampArrivals() {
         loop.preconditionOnLoop()
-        guard isOpen else { return }
+        guard !isLayered else { return }
         stampsArrivals = true
-        if !isUnix { loop.system.stampArrivals(descriptor) }
+        if descriptor >= 0, !isUnix { loop.system.stampArrivals(descriptor) }
     }
 
-    private func sent(_ count: Int, of length: Int) -> SendResult {
+    func sent(_ count: Int, of length: Int) -> SendResult {
         if count > 0 {
             // A partial send has filled the buffer; an event will follow.
             if count < length { writable = false }
@@ -360,6 +435,7 @@ public final class StreamSocket {
     }
 
     private func remembered(_ failure: Failure) -> SystemError {
+        tap?.failed(failure.code)
         self.failure = self.failure ?? failure
         return failure.error
     }
@@ -370,8 +446,8 @@ public final class StreamSocket {
         handler?._withUnsafeGuaranteedRef { $0.socketIsReady(Int(tag)) }
     }
 
-    private func fire(_ what: Int32) {
-        guard descriptor >= 0 else { return }
+    func fire(_ what: Int32) {
+        guard isOpen else { return }
         readProbe.readySockets += 1
         awaitsProbe = false
         if what & (EV_READ | EV_CLOSED) != 0 { readable = true }

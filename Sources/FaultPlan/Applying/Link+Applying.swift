@@ -42,7 +42,7 @@ extension Link {
         }
         let position = arrived + (sourceEnd == nil ? 0 : 1)
         let traits = faults[0].apply(update, change, messageFault: messageFault, position: position, at: now)
-        follow(
+        apply(
             traits,
             hasStages: !faults[0].slots.isEmpty,
             altersBytes: !faults[0].alterSlots.isEmpty,
@@ -82,9 +82,9 @@ extension StageChain {
             return slot
         }
         slots = kept(slots, change, beginning)
-        for index in slots.indices { slots[index].follow(plan.window(ofIdentity: slots[index].fault)) }
+        for index in slots.indices { slots[index].apply(plan.window(ofIdentity: slots[index].fault)) }
         alterSlots = alterSlots.filter { change.isKept($0.fault) } + update.alterSlots
-        for index in alterSlots.indices { alterSlots[index].follow(plan.window(ofIdentity: alterSlots[index].fault)) }
+        for index in alterSlots.indices { alterSlots[index].apply(plan.window(ofIdentity: alterSlots[index].fault)) }
         alterationsLookedAt = nil
         hasRates = slots.contains { $0.traits.isRate }
         hasWindows = slots.contains { !$0.isAlwaysOpen }

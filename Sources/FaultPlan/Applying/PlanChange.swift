@@ -55,18 +55,20 @@ public struct PlanChange: Sendable {
     /// Whether the fault with an identity is gone, and none of its name has come in its place.
     func isRemoved(_ identity: Int) -> Bool { removedIdentities.contains(identity) }
 
-    /// The update of one live connection. Its client's address is needed if `asksForClient`.
+    /// The update of one live connection, or of a layer of it. Its client's address is needed if `asksForClient`.
     public func update(
         connection ordinal: UInt64,
         opened: Moment,
-        _ facts: ConnectionFacts = ConnectionFacts()
+        _ facts: ConnectionFacts = ConnectionFacts(),
+        on layer: FaultLayer? = nil
     ) -> ConnectionUpdate {
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
         guard !beginning.isEmpty else { return ConnectionUpdate(self, draft) }
         let key = plan.connectionKey(ordinal)
         // Without a store, a client's rates are the connection's own.
         var rates = ClientBuckets()
-        for index in beginning where plan.prepared[index].isHit(ordinal: ordinal, facts, key: key) {
+        for index in beginning where plan.prepared[index].isOn(layer) {
+            guard plan.prepared[index].isHit(ordinal: ordinal, facts, key: key) else { continue }
             _ = plan.add(index, to: &draft, facts, turn: nil, &rates)
         }
         return ConnectionUpdate(self, draft)

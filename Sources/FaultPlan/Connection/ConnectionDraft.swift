@@ -63,22 +63,25 @@ struct ConnectionDraft {
     func plan(schedule: Schedule, holdLimit: ByteCount) -> ConnectionPlan {
         ConnectionPlan(
             ordinal: ordinal,
+            numberAtTarget: nil,
             opened: opened,
             upstream: link(.upstream, schedule, holdLimit),
             downstream: link(.downstream, schedule, holdLimit),
             faults: faults(schedule),
             receiveWindow: windows,
-            reading: reading
+            reading: reading,
+            content: nil
         )
     }
 
     private func faults(_ schedule: Schedule) -> ConnectionFaults {
         let sources = dialFaults.endings + terminators
         let hold = DialHold(dialFaults, schedule: schedule, opened: opened)
-        if sources.isEmpty, hold == nil { return .none }
+        if sources.isEmpty, hold == nil, dialFaults.handshake.isEmpty { return .none }
         return ConnectionFaults(
             terminators: ConnectionTerminators(sources: sources, schedule: schedule, opened: opened),
-            hold: hold
+            hold: hold,
+            handshake: dialFaults.handshake
         )
     }
 

@@ -6,6 +6,8 @@ public struct ConnectionPlan: Sendable {
     /// The connection's number, counted from 1 in the order in which the proxy accepted them, or in which clients have named
     /// their targets; 0 while the target isn't known.
     public let ordinal: UInt64
+    /// The number of the connection among those to its target, from 1; `nil` without a target.
+    public internal(set) var numberAtTarget: UInt64?
     /// The moment of its acceptance.
     public let opened: Moment
     /// Client to server.
@@ -19,6 +21,8 @@ public struct ConnectionPlan: Sendable {
     public let receiveWindow: [Direction: ByteCount]
     /// The positions in the bytes that faults ask for.
     public let reading: StreamInterest
+    /// The plan of the content of TLS, where this is that of the wire; `nil` without layers.
+    public internal(set) var content: ContentPlan?
 }
 
 /// The faults that concern one connection as a whole: those of its beginning and of its end. Immutable.
@@ -34,8 +38,12 @@ public final class ConnectionFaults: Sendable {
     /// The wait before the server is dialed, as it begins; `nil` if there is none.
     public let hold: DialHold?
 
-    init(terminators: ConnectionTerminators, hold: DialHold?) {
+    /// The faults of its TLS.
+    public let handshake: HandshakeFaults
+
+    init(terminators: ConnectionTerminators, hold: DialHold?, handshake: HandshakeFaults = HandshakeFaults()) {
         self.terminators = terminators
         self.hold = hold
+        self.handshake = handshake
     }
 }

@@ -41,7 +41,7 @@ extension ConnectionState {
     }
 
     /// The target is known, and with it the faults. To be called before `resolved`.
-    public mutating func take(_ faults: ConnectionFaults) {
+    public mutating func adopt(_ faults: ConnectionFaults) {
         self.faults = faults
         mayTerminate = faults.terminators.arePossible
         // `begin` sets the moment, when the handshake is over.

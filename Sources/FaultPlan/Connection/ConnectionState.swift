@@ -198,6 +198,12 @@ public struct ConnectionState: Sendable {
         }
     }
 
+    /// The server has closed its socket after the end of its stream: the client has a while to close its own.
+    public mutating func serverClosed() -> ConnectionActions {
+        guard case .flowing = phase else { return ConnectionActions() }
+        return linger(.client, .closure, after: ConnectionActions())
+    }
+
     /// Both links have moved what they could, in phase `flowing`. `isBroken` asks whether the socket of an end is broken
     /// (ECONNRESET and the like), where nothing else reports it.
     public mutating func linksMoved(_ up: LinkState, _ down: LinkState, isBroken: (Peer) -> Bool) -> ConnectionActions {

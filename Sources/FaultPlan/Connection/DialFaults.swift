@@ -9,6 +9,8 @@ struct DialFaults {
     private(set) var hangs: [DialHold.Hang] = []
     /// The faults that end it at once.
     private(set) var endings: [ConnectionTerminators.Source] = []
+    /// The faults of its TLS.
+    var handshake = HandshakeFaults()
 
     /// Leaves the connection to the kernel.
     mutating func add(_ hang: DialHold.Hang) { hangs.append(hang) }

@@ -1,10 +1,10 @@
 import FaultProfile
 
 extension Fault {
-    var actsOnMessages: Bool { kind.isAboutMessages || condition.http != nil || kind.base != .connection }
+    var actsOnMessages: Bool { kind.isAboutMessages || condition.http != nil || kind.base.countsMessages }
 
     /// Whether the fault is on only within selected messages. Offsets counted in messages select by themselves.
-    var hasAdmissionFault: Bool { !kind.isAboutMessages && condition.http != nil && kind.base == .connection }
+    var hasAdmissionFault: Bool { !kind.isAboutMessages && condition.http != nil && !kind.base.countsMessages }
 
     func acts(on direction: Direction) -> Bool {
         if let stream = kind.ownStream { return stream.includes(direction) }

@@ -91,7 +91,7 @@ struct BottleneckModel {
     }
 
     /// Takes a sample; returns the new window.
-    mutating func take(_ sample: Sample, window: Double) -> Double {
+    mutating func receive(_ sample: Sample, window: Double) -> Double {
         let isNewRound = takeBandwidth(sample)
         if mode == .probeBandwidth { turn(sample) }
         if isNewRound, !sample.isStarved, !isFull { lookForTheEnd() }

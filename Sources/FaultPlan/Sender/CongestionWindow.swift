@@ -65,7 +65,7 @@ struct CongestionWindow {
     }
 
     /// Grows the window.
-    mutating func take(_ acknowledgement: Acknowledgement) {
+    mutating func receive(_ acknowledgement: Acknowledgement) {
         leastRoundTrip = min(leastRoundTrip, acknowledgement.roundTrip)
         var count = Double(acknowledgement.count)
         if segments < threshold {

@@ -35,7 +35,7 @@ public struct ConnectDelay: Hashable, Sendable {
         isFailure = false
     }
 
-    /// When a client is answered after its first SYN, if nothing answers for `time`, above zero.
+    /// Time of the first SYN retransmitted after an outage of `time`, which is above zero.
     public static func answer(after time: Duration) -> Duration {
         .nanoseconds(timer.firing(notBefore: time.nanoseconds))
     }

@@ -55,7 +55,7 @@ extension VirtualSender {
             let event = run(until: min(time, now), stop: stop)
             let room = roomEnd
             if end > room, event <= now {
-                // The rate saves nothing up until an acknowledgement makes room.
+                // The rate has no burst allowance until an acknowledgement makes room.
                 time = event
                 run(until: time, stop: stop)
                 feed.hold(to: room, at: time)

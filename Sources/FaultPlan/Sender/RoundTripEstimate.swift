@@ -21,7 +21,7 @@ struct RoundTripEstimate {
     }
 
     /// Takes a measurement (RFC 6298, section 2.3).
-    mutating func take(_ sample: Int64) {
+    mutating func add(_ sample: Int64) {
         variation += (abs(smoothed - sample) - variation) / 4
         smoothed += (sample - smoothed) / 8
         least = min(least, sample)

@@ -53,7 +53,7 @@ struct VirtualReceiver {
     ///   - end: the offset up to which bytes are there with it.
     ///   - hasGap: whether bytes are missing that were sent before it.
     ///   - isPushed: whether it ends a burst or a write.
-    mutating func take(_ bytes: Int64, upTo end: Int64, hasGap: Bool, isPushed: Bool, at moment: Int64) -> Int64 {
+    mutating func receive(_ bytes: Int64, upTo end: Int64, hasGap: Bool, isPushed: Bool, at moment: Int64) -> Int64 {
         let isPrompt = grow(bytes, at: moment)
         if due <= moment { waiting = 0 }
         let (hadGap, isDuplicate) = (self.hasGap, end == received)

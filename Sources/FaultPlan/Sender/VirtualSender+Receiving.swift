@@ -7,15 +7,15 @@ extension VirtualSender {
         while openHole < holes.end, holes[openHole].repair < .max { openHole += 1 }
         let hasGap = openHole < holes.end
         let end = hasGap ? holes[openHole].start : next
-        return receiver.take(bytes, upTo: end, hasGap: hasGap, isPushed: isPushed, at: moment)
+        return receiver.receive(bytes, upTo: end, hasGap: hasGap, isPushed: isPushed, at: moment)
     }
 
     mutating func receive(until now: Int64) {
-        while arriving < flight.end, flight[arriving].arrival <= now { take(arriving) }
+        while arriving < flight.end, flight[arriving].arrival <= now { deliver(arriving) }
         while awaited < holes.end, holes[awaited].repair <= now { awaited += 1 }
     }
 
-    private mutating func take(_ number: Int) {
+    private mutating func deliver(_ number: Int) {
         let packet = flight[number]
         if !packet.isLost { arrivedEnd = max(arrivedEnd, packet.end) }
         arriving = number + 1
@@ -24,7 +24,7 @@ extension VirtualSender {
     /// Takes the first packet out of the flight, because it or a later one is acknowledged.
     mutating func takeFirst() -> Transmission {
         let packet = flight[flight.start]
-        if arriving == flight.start { take(arriving) }
+        if arriving == flight.start { deliver(arriving) }
         flight.removeFirst()
         if isPaced { samples.removeFirst() }
         if !packet.isLost {

@@ -20,7 +20,7 @@ extension VirtualSender {
         let count = last + 1 - flight.start
         takePlain(through: last)
         delivered += Int64(count)
-        estimate.take(now - oldest)
+        estimate.add(now - oldest)
         unacknowledged = acknowledgedEnd
         (backoff, duplicates, reordered, reorderingDue) = (0, 0, 0, .max)
         (probeStart, timerStart) = (now, now)
@@ -56,7 +56,7 @@ extension VirtualSender {
             }
         }
         delivered += Int64(count)
-        if let oldest { estimate.take(now - oldest) }
+        if let oldest { estimate.add(now - oldest) }
         let awaited = awaitedWhenAcknowledged
         unacknowledged = max(before, awaited < holes.end ? min(holes[awaited].start, acknowledgedEnd) : acknowledgedEnd)
         let hasAdvanced = unacknowledged > before
@@ -196,7 +196,7 @@ extension VirtualSender {
                 isRecovering: phase != .open,
                 isStarved: rate.isStarved
             )
-            window.segments = model?.take(sample, window: window.segments) ?? window.segments
+            window.segments = model?.receive(sample, window: window.segments) ?? window.segments
             if model?.isMeasuringRoundTrip == true { starvedUntil = delivered + Int64(pipe) + 1 }
         } else if phase == .recovery {
             reduce(count, lost: lost, hasAdvanced)
@@ -209,7 +209,7 @@ extension VirtualSender {
     /// Grows the window, if it was the limit.
     private mutating func grow(_ count: Int, _ newest: Int64, at now: Int64) {
         guard isLimited || window.segments < window.threshold && pipe * 2 >= Int(window.segments) else { return }
-        window.take(
+        window.receive(
             CongestionWindow.Acknowledgement(
                 count: count,
                 moment: now,

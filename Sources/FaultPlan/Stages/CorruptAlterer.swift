@@ -24,7 +24,7 @@ struct CorruptAlterer: StreamAlterer {
     init(_ corrupt: Corrupt, _ filter: MessageFilter, key: RandomKey) {
         self.key = key
         bit = corrupt.bit
-        if let rule = corrupt.position.messageRule, corrupt.base != .connection {
+        if let rule = corrupt.position.messageRule, corrupt.base.countsMessages {
             targets = TargetList(MessageAim(corrupt.base, rule, .byte, filter))
             nextOffset = .max
             return

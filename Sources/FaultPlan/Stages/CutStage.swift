@@ -70,9 +70,10 @@ struct CutStage: FaultStage {
             return nil
         }
         switch (cut.base, rule) {
-        case (.connection, .at(let offset)): target = .at(offset)
-        case (.connection, .every(let step)): target = .everyMultiple(of: step)
-        case (.connection, .between(let low, let high)): target = .at(place.key.draw(from: low, through: high))
+        case (.connection, .at(let offset)), (.wire, .at(let offset)): target = .at(offset)
+        case (.connection, .every(let step)), (.wire, .every(let step)): target = .everyMultiple(of: step)
+        case (.connection, .between(let low, let high)), (.wire, .between(let low, let high)):
+            target = .at(place.key.draw(from: low, through: high))
         case (.message, _), (.body, _), (.resource, _):
             target = .inMessages
             targets = TargetList(MessageAim(cut.base, rule, .gap, place.filter))

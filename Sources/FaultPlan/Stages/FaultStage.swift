@@ -70,7 +70,7 @@ struct StageTraits {
     var isIdleWhenDrained = false
     /// Whether the pace of bytes matters to the stage.
     var isPaced = false
-    /// Whether the stage is a rate, which saves nothing up while other stages are slower.
+    /// Whether the stage is a rate, which has no burst allowance while other stages are slower.
     var isRate = false
     /// Whether the stage is a delay, which may fall: always, or only as its fault goes off.
     var delayFalls: DelayFalls = .never

@@ -22,7 +22,7 @@ struct StallStage: FaultStage {
         duration = stall.duration.nanoseconds
         offset = stall.at.bytes
         switch stall.base {
-        case .connection:
+        case .connection, .wire:
             state = .waiting
         case .message, .body, .resource:
             state = .over

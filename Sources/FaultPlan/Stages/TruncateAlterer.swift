@@ -17,7 +17,7 @@ struct TruncateAlterer: StreamAlterer {
         bytes = truncate.bytes.bytes
         remaining = truncate.bytes.bytes
         nextOffset = truncate.at.bytes
-        if truncate.base != .connection {
+        if truncate.base.countsMessages {
             targets = TargetList(MessageAim(truncate.base, .at(truncate.at.bytes), .byte, filter))
             nextOffset = .max
         }

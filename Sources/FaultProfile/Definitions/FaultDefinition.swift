@@ -127,7 +127,7 @@ struct FaultContext {
         without uncounted: Set<String>,
         _ decoder: inout ProfileDecoder
     ) {
-        guard base != .connection, let key = positions.first(where: { object[$0] != nil }), uncounted.contains(key)
+        guard base.countsMessages, let key = positions.first(where: { object[$0] != nil }), uncounted.contains(key)
         else { return }
         decoder.report(
             "\(key.quoted) counts no bytes of a \(base.rawValue)",

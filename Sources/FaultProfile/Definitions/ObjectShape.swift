@@ -57,7 +57,7 @@ package struct ObjectShape: Sendable {
         profile, presetFile, preset, proxy, embeddedProfile, phase, condition, Condition.profileTable.shape,
         DutyCycle.table.shape,
         HTTPCondition.table.shape,
-        connectionStep,
+        connectionStep, connectionsPerTarget,
         Latency.Spikes.table.shape, Bandwidth.Step.table.shape, Bandwidth.Wave.table.shape, HTTPAnswer.table.shape,
         hexadecimal,
     ]
@@ -204,6 +204,14 @@ extension ObjectShape {
 
     static let connectionStep = step("connection")
     static let requestStep = step("request")
+    static let connectionsPerTarget = ObjectShape(
+        title: "“connection” per target",
+        keys: [
+            .required("number", .ordinals, "the number of the connection among those to its target"),
+            .required("per", .choice(["target"]), "what has a count of its own"),
+        ],
+        definition: "connectionsPerTarget"
+    )
 
     private static func step(_ key: String) -> ObjectShape {
         ObjectShape(

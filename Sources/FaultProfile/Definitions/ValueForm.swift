@@ -113,14 +113,17 @@ enum Pattern {
         #"unix:(?![0-9]+$)(@[^\u0000-\u001F\u007F-\u009F]{1,107}"#
         + #"|(?!@)[^\u0000-\u001F\u007F-\u009F]{0,106}[^/\u0000-\u001F\u007F-\u009F])"#
 
-    /// A Unix socket, or one of the ports of a pattern, perhaps with a host.
-    static func address(port: String) -> String { "(\(unix)|(?!unix:)\(host)?:(\(port)))" }
+    /// A Unix socket, or one of the ports of a pattern, perhaps with a host and TLS, or a URL without a path.
+    static func address(port: String) -> String {
+        "(\(unix)|(?!unix:)(tls:)?\(host)?:(\(port))|https://\(host)(:(\(port)))?/?)"
+    }
 
     /// At least `ProfileLimits.shortestPeriod`, in every unit.
     static let period =
         #"(0*[1-9][0-9]{6,}(\.[0-9]+)? *ns|0*[1-9][0-9]{3,}(\.[0-9]+)? *(us|\u00B5s|\u03BCs)"#
         + #"|0*[1-9][0-9]*(\.[0-9]+)? *ms|(0*[1-9][0-9]*(\.[0-9]+)?|0+\.0{0,2}[1-9][0-9]*) *s"#
         + #"|(?=.*[1-9])[0-9]+(\.[0-9]+)? *(min|h))"#
+    static let program = #"([^/\u0000]+|/([^\u0000]*[^/\u0000]))"#
     static let hostName =
         #"((\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:(\#(port)))?"#
         + #"|(?=.*:.*:)[0-9A-Fa-f:.]{2,45}|\[(?=.*:.*:)[0-9A-Fa-f:.]{2,45}\]:(\#(port)))"#
@@ -203,8 +206,8 @@ extension ValueForm {
 
     static let connectionNumber =
         ValueForm("connectionNumber", "whole number", "3", .integer(1...ProfileLimits.connectionNumber))
-    static let connections = ValueForm(
-        "connections",
+    static let ordinals = ValueForm(
+        "ordinals",
         #"`3`, `"1..2"`, `"3.."` or `{ "every": 3 }`"#,
         "3",
         .oneOf(
@@ -213,8 +216,15 @@ extension ValueForm {
             .definition("connectionStep")
         )
     )
+    static let connections = ValueForm(
+        "connections",
+        #"`3`, `"1..2"`, `"3.."`, `{ "every": 3 }` or `{ "number": 3, "per": "target" }`"#,
+        "3",
+        .oneOf(.definition("ordinals"), .definition("connectionsPerTarget"))
+    )
     static let addressRange = ValueForm("addressRange", "address", "\"10.0.0.0/8\"", .string(Pattern.address))
     static let hostName = ValueForm("hostName", "name of a host", "\"*.example.com\"", .string(Pattern.hostName))
+    static let program = ValueForm("program", "name of a program", "\"curl\"", .string(Pattern.program))
     static let listenAddress =
         ValueForm("listenAddress", "address", "\"127.0.0.1:8080\"", .string(Pattern.address(port: "0|\(Pattern.port)")))
     static let upstreamAddress =
@@ -346,5 +356,11 @@ extension ValueForm {
         "whole number, 1 to 1,000,000",
         "100",
         .integer(1...UInt64(ConnectionLimit.largest))
+    )
+    static let protocolName = ValueForm(
+        "protocolName",
+        "name of a protocol, or `none`",
+        "\"h2\"",
+        .string(limit: TLSFault.protocolLength, least: 1)
     )
 }

@@ -28,7 +28,7 @@ extension Connect: FaultDefinition {
     static let table = ObjectTable(
         Connect(how: .hang),
         texts: """
-            how: late, unanswered, refused, or closed at once; see [the table](faults.md#connect)
+            how: late, unanswered, refused, or closed at once; see the table
             for: required with `delay`, and only then: how long the proxy neither connects to the server nor reads
             jitter: with `delay`: how far each connection's draw may lie from `for`, evenly; never below zero
             """,

@@ -21,7 +21,7 @@ public struct ConnectionLimit: Hashable, Sendable {
 
 extension ConnectionLimit: FaultDefinition {
     static let word = "connection-limit"
-    static let summary = "No more than so many connections of the proxy are open at a time."
+    static let summary = "Bounds how many connections of the proxy are open at a time."
     static let streams: [StreamSelection] = [.both]
     static let example = #"{ "kind": "connection-limit", "limit": 10, "how": "hang" }"#
     static let table = ObjectTable(

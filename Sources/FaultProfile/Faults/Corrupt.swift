@@ -22,7 +22,7 @@ public struct Corrupt: Hashable, Sendable {
 
 extension Corrupt: FaultDefinition {
     static let word = "corrupt"
-    static let summary = "Bits of the stream are flipped, one in each byte that is struck."
+    static let summary = "One bit is flipped in each byte that is hit."
     static let example = #"{ "kind": "corrupt", "stream": "downstream", "rate": "0.0001 %" }"#
     static let table = ObjectTable(
         Corrupt(position: .at(.zero)),

@@ -51,7 +51,7 @@ public struct Cut: Hashable, Sendable {
 
 extension Cut: FaultDefinition {
     static let word = "cut"
-    static let summary = "Exactly so many bytes pass, or so much time, then the connection ends."
+    static let summary = "The connection ends after an exact number of bytes, or after a time."
     static let example = #"{ "kind": "cut", "stream": "downstream", "at": "64 KiB", "how": "close" }"#
     static let table = ObjectTable(
         Cut(position: .at(.zero), how: .reset),

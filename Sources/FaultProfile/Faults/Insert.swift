@@ -6,6 +6,8 @@ public struct Insert: Hashable, Sendable {
     public var position: Position
     /// The bytes: 1 to `largest` of them.
     public var bytes: [UInt8]
+    /// What the offset counts: `connection` or `wire`.
+    package var base: OffsetBase = .connection
 
     /// The most bytes of an insertion: 4 KiB.
     public static let largest = 4_096
@@ -30,6 +32,7 @@ extension Insert: FaultDefinition {
             at: after this many bytes, counted as in a cut
             pattern: after the first occurrence of these bytes
             bytes: the inserted bytes
+            of: `wire` inserts among the encrypted bytes of [TLS](../https.md#what-faults-count)
             """,
         oneOf: (["at", "pattern"], #""at": "64 KiB""#),
         [
@@ -38,7 +41,16 @@ extension Insert: FaultDefinition {
                 if case .pattern(let pattern) = $0 { pattern } else { nil }
             },
             .required("bytes", \.bytes, .bytes(content, limit: largest, of: "an insertion")),
+            .optional("of", \.base, base, default: .connection),
         ]
+    )
+
+    private static let base = Form<OffsetBase>.choice.only(
+        .choice([OffsetBase.connection.rawValue, OffsetBase.wire.rawValue]),
+        where: { !$0.countsMessages },
+        else: { _, base in
+            ("an insertion counts no bytes of a \(base.rawValue)", "delete “of”, or write “wire”")
+        }
     )
 
     private static let content = ValueForm.bytes("insertedBytes", limit: largest, "<b>Buy!</b>")
@@ -55,7 +67,8 @@ extension Insert: FaultDefinition {
             case .at(let offset): "at \(offset.text)"
             case .pattern(let pattern): "behind \(pattern.text)"
             }
-        return FaultFigures(text: "insert \(ByteCount(Int64(bytes.count)).text) \(place)", isAtPosition: true)
+        let size = ByteCount(Int64(bytes.count)).text
+        return FaultFigures(text: "insert \(size) \(place)\(base.words)", isAtPosition: true)
     }
     var reasonAgainstMessages: String? {
         pattern == nil ? nil : "its pattern is looked for in the whole stream"
@@ -63,6 +76,6 @@ extension Insert: FaultDefinition {
     var isReplayedByPosition: Bool { true }
 
     func replayed(at event: ReplayedPosition) -> FaultKind? {
-        .insert(Insert(position: .at(event.at), bytes: bytes))
+        .insert(Insert(position: .at(event.at), bytes: bytes, base: base))
     }
 }

@@ -59,7 +59,7 @@ extension HTTPCondition {
 
     /// Reports what is wrong with this condition on a fault of this kind and stream.
     func check(_ kind: FaultKind, stream: StreamSelection, at place: SourcePlace, _ decoder: inout ProfileDecoder) {
-        if let reason = kind.definition.reasonAgainstMessages {
+        if let reason = kind.base == .wire ? OffsetBase.reasonAgainstMessages : kind.definition.reasonAgainstMessages {
             decoder.report(
                 "“http” can't narrow \(kind.name.title): \(reason)",
                 remedy: "delete “http” from “when”",

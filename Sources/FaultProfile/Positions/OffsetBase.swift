@@ -12,6 +12,20 @@ public enum OffsetBase: String, Hashable, Sendable, CaseIterable {
     /// The bytes of the thing that is transferred, across requests and connections: the content of an answer to a
     /// range begins where its `Content-Range` says, that of an upload where `Content-Range` or `Upload-Offset` does.
     case resource
+    /// The encrypted bytes of a client that speaks TLS with the proxy, the handshake included. Elsewhere those of the
+    /// connection.
+    case wire
+
+    /// Why a fault whose offsets count from `wire` can't be narrowed to HTTP messages.
+    static let reasonAgainstMessages = "the bytes of the wire aren't read"
+
+    /// Whether it is a part of HTTP messages.
+    package var countsMessages: Bool {
+        switch self {
+        case .message, .body, .resource: true
+        case .connection, .wire: false
+        }
+    }
 
     /// " of the body", after an offset.
     var words: String { self == .connection ? "" : " of the \(rawValue)" }

@@ -11,8 +11,9 @@ extension ProfileDecoder {
             return nil
         }
         do {
+            let text = try SecureAddress.translated(text)
             try AddressText.check(text, lowestPort: lowestPort, example: example)
-            return LoopbackAddress.completing(text)
+            return SecureAddress.completing(text)
         } catch {
             report(error, at: node.place)
             return nil
@@ -52,6 +53,9 @@ enum AddressText {
             return
         }
         if let refusal = ForeignWords.refusal(ofAddress: text) { throw refusal }
+        if let rest = SecureAddress.rest(of: text), !UnixSocketName.isMeant(by: rest) {
+            return try check(rest, lowestPort: lowestPort, example: example)
+        }
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             throw UnitError(
                 problem: "\(text.quoted) has no port",
@@ -74,6 +78,7 @@ enum AddressText {
     /// An address that is one, in the one way of writing it: the same for “[::1]:80” and “[0::1]:80”.
     static func normalized(_ text: String) -> String {
         if UnixSocketName.isMeant(by: text) { return text }
+        if let rest = SecureAddress.rest(of: text) { return normalized(rest) }
         guard text.hasPrefix("["), let bracket = text.lastIndex(of: "]"),
             let address = IPAddress(text[..<bracket].dropFirst())
         else { return text.lowercased() }

@@ -19,6 +19,8 @@ public struct Condition: Hashable, Sendable {
     public var hosts: [HostPattern]
     /// The ports of the server, from 1 on; empty for any. An unknown port is in no range.
     public var ports: [ClosedRange<UInt16>]
+    /// The programs of clients; empty for any. An unknown program is none of them.
+    public var programs: [ProgramPattern]
     /// The interval of the proxy's clock in which the fault is on; `nil` is always.
     public var clock: ClockWindow?
     /// When the fault is on and off in turn, on the proxy's clock; `nil` is always on.
@@ -37,6 +39,7 @@ public struct Condition: Hashable, Sendable {
         clients: [AddressRange] = [],
         hosts: [HostPattern] = [],
         ports: [ClosedRange<UInt16>] = [],
+        programs: [ProgramPattern] = [],
         clock: ClockWindow? = nil,
         duty: DutyCycle? = nil,
         after: String? = nil,
@@ -51,6 +54,7 @@ public struct Condition: Hashable, Sendable {
         self.clients = clients
         self.hosts = hosts
         self.ports = ports
+        self.programs = programs
         self.clock = clock
         self.duty = duty
         self.after = after
@@ -61,7 +65,7 @@ public struct Condition: Hashable, Sendable {
 extension Condition {
     /// Every trigger, in the order of pages and sentences.
     static let triggers: [Trigger] = [
-        .proxy, .connection, .chance, .age, .client, .host, .port, .clock, .duty, .after, .http,
+        .proxy, .connection, .chance, .age, .client, .host, .port, .program, .clock, .duty, .after, .http,
     ]
 
     static let table = ObjectTable(Condition(), title: "“when”", definition: "condition", triggers.map(\.field))

@@ -7,6 +7,7 @@ public struct ConnectionFacts: Hashable, Sendable {
         case client = "clients"
         case host = "hosts"
         case port = "ports"
+        case program = "programs"
     }
 
     /// The client's address without the port; `nil` if it is unknown or not needed.
@@ -17,6 +18,10 @@ public struct ConnectionFacts: Hashable, Sendable {
     public let port: UInt16?
     /// The name in the client's first bytes, once it is known.
     public var name: HostName?
+    /// The number of the connection among those to its target, from 1; `nil` without a target.
+    public var numberAtTarget: UInt64?
+    /// The client's program; `nil` if it is unknown or not needed.
+    public var program: Program?
     /// `client` as a number.
     let address: IPAddress?
 
@@ -38,6 +43,7 @@ public struct ConnectionFacts: Hashable, Sendable {
         case .client: address != nil
         case .host: !names.isEmpty
         case .port: port != nil
+        case .program: program != nil
         }
     }
 }

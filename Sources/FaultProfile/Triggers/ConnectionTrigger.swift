@@ -2,9 +2,14 @@ import Units
 
 extension Trigger {
     static let connection = Trigger(
-        .optional("connection", \.connections, .ordinals, default: .all, fallback: "all"),
-        "connections by number, from 1; `every`: its multiples",
-        .connections { $0.connections.contains($1.ordinal) },
+        .optional("connection", \.connections, .connections, default: .all, fallback: "all"),
+        "connections by number, from 1; `every`: its multiples; `per`: those to each target count from 1",
+        .connections { condition, connection in
+            let facts = connection.facts
+            // Without a target there is one server.
+            let number = condition.connections.isPerTarget ? facts.numberAtTarget : nil
+            return condition.connections.contains(number ?? connection.ordinal)
+        },
         copy: { $0.connections = $1.connections },
         sentence: { $0.connections.sentence("connection") }
     )
@@ -17,6 +22,10 @@ public enum ConnectionSelection: Hashable, Sendable {
     case range(ClosedRange<UInt64>)
     /// Connections whose number is a multiple of this, 1 or more.
     case every(UInt64)
+    /// The same, of the connections to each target, which count from 1.
+    indirect case perTarget(ConnectionSelection)
+
+    var isPerTarget: Bool { if case .perTarget = self { true } else { false } }
 
     /// Whether the connection of this number, counted from 1, is among them.
     public func contains(_ ordinal: UInt64) -> Bool {
@@ -24,6 +33,7 @@ public enum ConnectionSelection: Hashable, Sendable {
         case .all: true
         case .range(let range): range.contains(ordinal)
         case .every(let step): ordinal.isMultiple(of: step)
+        case .perTarget(let selection): selection.contains(ordinal)
         }
     }
 }
@@ -37,6 +47,8 @@ extension ConnectionSelection {
         case .range(let range):
             .text("\(range.lowerBound)..\(range.upperBound == .max ? "" : String(range.upperBound))")
         case .every(let step): .object([("every", .number(step))])
+        case .perTarget(let selection):
+            .object([("number", selection.written ?? .text("1..")), ("per", .text("target"))])
         }
     }
 
@@ -48,14 +60,35 @@ extension ConnectionSelection {
         case .range(let range):
             "\(noun)s from \(range.lowerBound)" + (range.upperBound == .max ? " on" : " to \(range.upperBound)")
         case .every(let step): "every \(noun) of \(step)"
+        case .perTarget(let selection): "\(selection.sentence(noun)) to each target"
         }
     }
 }
 
+/// What connections have a count of their own for.
+private enum Counting: String, CaseIterable {
+    case target
+}
+
 extension Form<ConnectionSelection> {
-    /// Connections, or requests, by number: `3`, `"1..2"`, `"3.."`, `{ "every": 3 }`.
+    /// Requests by number: `3`, `"1..2"`, `"3.."`, `{ "every": 3 }`.
     static var ordinals: Form {
-        Form(.connections, read: { $2.ordinals($0, key: $1) }, write: { $0.written ?? .text("1..") })
+        Form(.ordinals, read: { $2.ordinals($0, key: $1) }, write: { $0.written ?? .text("1..") })
+    }
+
+    /// Connections by number, also `{ "number": 3, "per": "target" }`.
+    static var connections: Form {
+        Form(
+            .connections,
+            read: { node, key, decoder in
+                guard node["number"] != nil || node["per"] != nil else { return decoder.ordinals(node, key: key) }
+                guard let object = decoder.object(node, .connectionsPerTarget), let number = object["number"],
+                    let per = object["per"], let _: Counting = decoder.choice(per, "per")
+                else { return nil }
+                return decoder.ordinals(number, key: "number").map { .perTarget($0) }
+            },
+            write: { $0.written ?? .text("1..") }
+        )
     }
 }
 

@@ -11,7 +11,7 @@ extension Trigger {
             "hosts",
             empty: "write the name of a host, or delete the key"
         ),
-        "the hosts that clients name: to the explicit proxy, in the SNI of TLS, or in `Host`",
+        "the hosts that clients name: to the forward proxy, in the SNI of TLS, or in `Host`",
         fact: .host,
         holds: { pattern, facts in facts.names.contains(where: pattern.matches) },
         sentence: "to",

@@ -11,7 +11,7 @@ extension Trigger {
             "ports",
             empty: "write a port, or delete the key"
         ),
-        "the server's port: the one that the client names to the explicit proxy, or the upstream's",
+        "the server's port: the one that the client names to the forward proxy, or the upstream's",
         fact: .port,
         holds: { range, facts in facts.port.map(range.contains) ?? false },
         sentence: "to port",

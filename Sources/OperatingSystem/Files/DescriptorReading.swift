@@ -1,5 +1,32 @@
 import Glibc
 
+/// A file that is read part by part.
+public final class FileParts: Sendable {
+    private let descriptor: Int32
+
+    /// Opens the file at `path`.
+    ///
+    /// - Throws: `SystemError` of open(2).
+    public init(path: String) throws(SystemError) {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0 { throw .last("open") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The bytes of the file.
+    public var size: Int64 {
+        var facts = stat()
+        return fstat(descriptor, &facts) == 0 ? Int64(facts.st_size) : 0
+    }
+
+    /// The next 64 KiB; fewer at the end, and `nil` behind it or after an error.
+    public func next() -> [UInt8]? {
+        let part = try? DescriptorReading.bytes(of: descriptor, limit: 64 << 10)
+        return part.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
 /// Reads of file descriptors into arrays.
 public enum DescriptorReading {
     /// The size of a call of read(2).

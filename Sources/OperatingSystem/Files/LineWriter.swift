@@ -89,12 +89,16 @@ public final class LineWriter: Sendable {
         if ownsDescriptor { close(descriptor) }
     }
 
-    /// Opens the file at `path` for appending and locks it; pipes and terminals aren't locked.
-    private static func opened(_ path: String, _ whenWaiting: () -> Void) throws(SystemError) -> Int32 {
+    /// Opens the file at `path` for appending and locks it; pipes and terminals aren't locked. A new file gets `permissions`.
+    static func opened(
+        _ path: String,
+        permissions: mode_t = 0o644,
+        _ whenWaiting: () -> Void
+    ) throws(SystemError) -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY
         while true {
             var (mine, named) = (stat(), stat())
-            var descriptor = open(path, flags | O_NONBLOCK, 0o644)
+            var descriptor = open(path, flags | O_NONBLOCK, permissions)
             if descriptor < 0, errno == ENXIO, stat(path, &named) == 0, named.st_mode & S_IFMT == S_IFIFO {
                 whenWaiting()
                 descriptor = open(path, flags, 0o644)
@@ -198,23 +202,27 @@ public final class LineWriter: Sendable {
             if taken.dropped > 0 { state.withLock { $0.dropped += taken.dropped } }
         }
         guard count > 0 else { return }
-        let failure = text.withUTF8 { bytes -> SystemError? in
-            var written = 0
-            while written < bytes.count {
-                let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-                if count < 0, errno == EINTR { continue }
-                if count < 0, errno == EAGAIN {
-                    // Another process has made the pipe or terminal non-blocking.
-                    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    poll(&entry, 1, -1)
-                    continue
-                }
-                if count <= 0 { return .last("write") }
-                written += count
-            }
-            return nil
-        }
+        let failure = text.withUTF8 { LineWriter.write(UnsafeRawBufferPointer($0), to: descriptor).failure }
         if let failure { fail(failure, losing: count) }
+    }
+
+    /// Writes all bytes to a descriptor, which may be non-blocking because another process has made it so.
+    ///
+    /// - Returns: the bytes that were written, and the error that stopped it.
+    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> (count: Int, failure: SystemError?) {
+        var written = 0
+        while written < bytes.count {
+            let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN {
+                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&entry, 1, -1)
+                continue
+            }
+            if count <= 0 { return (written, .last("write")) }
+            written += count
+        }
+        return (written, nil)
     }
 
     private func fail(_ error: SystemError, losing count: Int) {

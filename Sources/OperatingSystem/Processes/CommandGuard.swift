@@ -11,7 +11,9 @@ public enum CommandGuard {
     public static let stopPatience = Duration.seconds(2)
 
     /// Runs the guard: standard input is the socket of a `GuardedCommand`. Returns when all is done.
-    public static func run(folder: String) {
+    ///
+    /// With `isSupervised` it first tests whether connections can be redirected, and runs no command if they can't.
+    public static func run(folder: String, isSupervised: Bool) {
         let socket = STDIN_FILENO
         let children = squall_open_child_signals()
         guard children >= 0, squall_adopt_orphans() == 0 else {
@@ -19,7 +21,15 @@ public enum CommandGuard {
         }
         guard mkdir(folder, 0o700) == 0 else { return GuardProtocol.write(.folderFailed, errno, to: socket) }
         GuardProtocol.write(.ready, 0, to: socket)
-        if let line = command(from: socket) { run(line.arguments, line.environment, socket, children) }
+        if let line = command(from: socket) {
+            let code = isSupervised ? TestConnect.run() : TestConnect.works
+            if code == TestConnect.works {
+                run(line.arguments, line.environment, socket, children)
+            } else {
+                GuardProtocol.write(.notSupervised, code, to: socket)
+                waitForEnd(of: socket)
+            }
+        }
         _ = squall_remove_folder(folder)
     }
 

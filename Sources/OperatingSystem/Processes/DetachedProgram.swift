@@ -33,12 +33,26 @@ public enum DetachedProgram {
         return (String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self), descriptor)
     }
 
-    /// Starts this program with its own arguments, and waits until it is ready or has ended, however long that takes.
-    /// It keeps standard input until it is ready.
+    /// Opens an empty log at a path, which only its owner may read.
     ///
-    /// - Parameter log: the descriptor for both of its outputs, which is closed.
+    /// - Throws: `SystemError` of open(2).
+    public static func openLog(_ path: String) throws(SystemError) -> Int32 {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .last("open") }
+        return descriptor
+    }
+
+    /// Starts this program, and waits until it is ready or has ended, however long that takes. It keeps standard input
+    /// until it is ready.
+    ///
+    /// - Parameters:
+    ///   - log: the descriptor for both of its outputs, which is closed.
+    ///   - arguments: its arguments; by default those of this process.
     /// - Throws: `SystemError` of socketpair or posix_spawn.
-    public static func start(log: Int32) throws(SystemError) -> Start {
+    public static func start(
+        log: Int32,
+        arguments: [String] = Array(CommandLine.arguments.dropFirst())
+    ) throws(SystemError) -> Start {
         defer { close(log) }
         var sockets: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -48,10 +62,7 @@ public enum DetachedProgram {
         setenv(variable, "1", 1)
         defer { unsetenv(variable) }
         let started = Result { () throws(SystemError) in
-            try ProgramStart.runSelf(
-                Array(CommandLine.arguments.dropFirst()),
-                .detached(output: log, channel: sockets[1])
-            )
+            try ProgramStart.runSelf(arguments, .detached(output: log, channel: sockets[1]))
         }
         close(sockets[1])
         let process = try started.get()
@@ -59,6 +70,13 @@ public enum DetachedProgram {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         return .ended(ChildProcess.End(status: status))
+    }
+
+    /// Sends a signal to a process that `start` has started, and waits for its end.
+    public static func end(_ process: Int32, by signal: Int32) {
+        guard kill(process, signal) == 0 else { return }
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
     }
 
     /// Tells the process that waits for this one that it is ready, and releases standard input. Asks this process to end

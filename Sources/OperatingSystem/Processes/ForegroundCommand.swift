@@ -8,7 +8,7 @@ import Glibc
 package final class ForegroundCommand: Sendable {
     /// What the guard tells.
     package enum Report: Hashable, Sendable {
-        /// The guard runs. A connect to `testAddress` has failed with this errno value.
+        /// The guard runs. `TestConnect` has failed with this errno value.
         case tested(Int32)
         /// The command can't be started, for this errno value.
         case startFailed(Int32)
@@ -16,8 +16,6 @@ package final class ForegroundCommand: Sendable {
         case ended(ChildProcess.End)
     }
 
-    /// The address to which the guard connects before it starts the command, of the block for documentation (RFC 5737).
-    package static let testAddress = "192.0.2.1"
     /// The descriptor of the guard's channel.
     static let channel: Int32 = 3
 
@@ -61,7 +59,7 @@ package final class ForegroundCommand: Sendable {
         }
         return switch report {
         case .ready, .folderFailed: .tested(number)
-        case .startFailed: .startFailed(number)
+        case .startFailed, .notSupervised: .startFailed(number)
         case .exit: .ended(.exit(number))
         case .signal: .ended(.signal(number))
         }
@@ -80,7 +78,7 @@ package final class ForegroundCommand: Sendable {
         guard children >= 0, squall_adopt_orphans() == 0 else {
             return GuardProtocol.write(.startFailed, children < 0 ? -children : ENOSYS, to: channel)
         }
-        GuardProtocol.write(.ready, test(), to: channel)
+        GuardProtocol.write(.ready, TestConnect.run(), to: channel)
         // The other side closes the channel if the test has failed.
         guard GuardProtocol.read(1, from: channel) != nil else { return }
         do throws(SystemError) {
@@ -88,24 +86,6 @@ package final class ForegroundCommand: Sendable {
         } catch {
             GuardProtocol.write(.startFailed, error.code, to: channel)
         }
-    }
-
-    /// The errno value of a connect to the test address; 0 on success.
-    private static func test() -> Int32 {
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-        let descriptor = Glibc.socket(AF_INET, type, 0)
-        guard descriptor >= 0 else { return errno }
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(9).bigEndian
-        inet_pton(AF_INET, testAddress, &address.sin_addr)
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        return result == 0 ? 0 : errno
     }
 
     /// Stays until no process is left, or kills them when the other side has gone.
@@ -117,13 +97,6 @@ package final class ForegroundCommand: Sendable {
                 pollfd(fd: children, events: Int16(POLLIN), revents: 0),
             ]
             _ = poll(&sources, 2, -1)
-            if sources[0].revents != 0 {
-                guard let byte = GuardProtocol.read(1, from: channel) else { return Descendants.killAll() }
-                // The command has ended: the signal ends its descendants.
-                guard isRunning else { return Descendants.killAll() }
-                _ = kill(process, Int32(byte[0]))
-            }
-            guard sources[1].revents != 0 else { continue }
             squall_drain_child_signals(children)
             var status: Int32 = 0
             var child = waitpid(-1, &status, WNOHANG)
@@ -139,6 +112,11 @@ package final class ForegroundCommand: Sendable {
             }
             // ECHILD: none is left.
             if child < 0, errno == ECHILD { return }
+            // Last, so that a signal isn't sent to a command that has ended before it came.
+            guard sources[0].revents != 0 else { continue }
+            // The command has ended: the signal ends its descendants.
+            guard let byte = GuardProtocol.read(1, from: channel), isRunning else { return Descendants.killAll() }
+            _ = kill(process, Int32(byte[0]))
         }
     }
 }

@@ -14,6 +14,8 @@ enum GuardProtocol {
         case folderFailed
         /// The command can't be started: errno.
         case startFailed
+        /// The connections of the command can't be redirected: errno.
+        case notSupervised
         /// The command exited: its code.
         case exit
         /// The command was ended by a signal: its number.

@@ -29,6 +29,9 @@ public final class GuardedCommand: Sendable {
         return (squall_adopt_orphans(), others)
     }()
 
+    /// The call that fails where the connections of a command can't be redirected.
+    package static let supervisingCall = "pidfd_getfd"
+
     private let folder: String
     private let guardProcess: pid_t
     private let control: Int32
@@ -53,14 +56,20 @@ public final class GuardedCommand: Sendable {
         let result: Result<GuardedCommand, SystemError> = await withCheckedContinuation { continuation in
             DispatchQueue(label: "squall.command.start").async {
                 continuation.resume(
-                    returning: Result { () throws(SystemError) in try startWaiting(folder: folder, arguments) }
+                    returning: Result { () throws(SystemError) in
+                        try startWaiting(folder: folder, guardedBy: arguments)
+                    }
                 )
             }
         }
         return try result.get()
     }
 
-    private static func startWaiting(folder: String, _ arguments: [String]) throws(SystemError) -> GuardedCommand {
+    /// As `start`, on the calling thread, whose filter of system calls the guard and the command inherit.
+    package static func startWaiting(
+        folder: String,
+        guardedBy arguments: [String]
+    ) throws(SystemError) -> GuardedCommand {
         // With SIGCHLD ignored, waiting for children doesn't work.
         signal(SIGCHLD, SIG_DFL)
         guard adoption.code == 0 else { throw SystemError(call: "prctl", code: adoption.code) }
@@ -176,6 +185,7 @@ public final class GuardedCommand: Sendable {
             case .exit: return .exit(number)
             case .signal: return .signal(number)
             case .startFailed: throw SystemError(call: "posix_spawn", code: number)
+            case .notSupervised: throw SystemError(call: GuardedCommand.supervisingCall, code: number)
             case .ready, .folderFailed: continue
             }
         }

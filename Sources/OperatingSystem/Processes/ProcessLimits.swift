@@ -35,6 +35,16 @@ public enum ProcessLimits {
         }
     }
 
+    /// Makes room in the kernel for 16,384 descriptors, as far as the limit may be raised. To be called before the process has
+    /// threads: later, a call that needs a larger table than all before waits for 8 to 16 ms (an RCU grace period).
+    public static func growDescriptorTable() {
+        let limit = openFiles
+        defer { openFiles = limit }
+        openFiles = rlimit(rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max)
+        let last = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, Int32(clamping: min(limit.rlim_max, 16_384)) - 1)
+        if last >= 0 { close(last) }
+    }
+
     /// Keeps `count` descriptors from proxies, besides the 16 that are always kept, for connections of another server in
     /// the process.
     public static func reserveOpenFiles(_ count: Int) { DescriptorReserve.others.store(count, ordering: .relaxed) }

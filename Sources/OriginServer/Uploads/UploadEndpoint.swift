@@ -7,7 +7,7 @@ import SystemPackage
 /// The upload service of a server, with its URLs.
 struct UploadEndpoint: Sendable {
     let service: UploadService
-    let area: UploadPaths
+    let paths: UploadPaths
 
     /// Opens the upload folder, if configured, and recovers the uploads of an earlier run.
     static func open(_ configuration: OriginConfiguration) async throws(OriginError) -> UploadEndpoint? {
@@ -23,7 +23,7 @@ struct UploadEndpoint: Sendable {
         _ uploads: OriginConfiguration.Uploads,
         _ configuration: OriginConfiguration
     ) throws(OriginError) -> UploadEndpoint {
-        let area = try UploadPaths(served: configuration.folder, uploads: uploads.folder)
+        let paths = try UploadPaths(served: configuration.folder, uploads: uploads.folder)
         do {
             let service = try UploadService(
                 folder: FilePath(uploads.folder),
@@ -37,7 +37,7 @@ struct UploadEndpoint: Sendable {
                 },
                 location: { UploadPaths.uploadPath + $0.description }
             )
-            return UploadEndpoint(service: service, area: area)
+            return UploadEndpoint(service: service, paths: paths)
         } catch {
             let code: OriginError.Code = error.errno == .wouldBlock ? .uploadsFolderInUse : .uploadsFolderUnusable
             let cause = OriginError.Cause(call: error.call, errno: error.errno)

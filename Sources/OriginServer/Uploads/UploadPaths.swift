@@ -28,7 +28,7 @@ struct UploadPaths: Sendable {
         case refused(String)
     }
 
-    /// Makes the area from two existing folders. Blocks.
+    /// Makes the paths of two existing folders. Blocks.
     init(served: String, uploads: String) throws(OriginError) {
         let served = try Self.realPath(of: served)
         let uploads = try Self.realPath(of: uploads)
@@ -44,12 +44,7 @@ struct UploadPaths: Sendable {
     }
 
     private static func realPath(of path: String) throws(OriginError) -> String {
-        let descriptor: FileDescriptor
-        do {
-            descriptor = try FileDescriptor.open(FilePath(path), .readOnly, options: [.directory, .closeOnExec])
-        } catch {
-            throw OriginError(openingFolder: path, error as? Errno ?? .ioError)
-        }
+        let descriptor = try ServedFolder.openFolder(path)
         // Opened only for reading, so close can't lose writes.
         defer { try? descriptor.close() }
         do {

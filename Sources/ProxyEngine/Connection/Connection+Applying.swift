@@ -18,10 +18,15 @@ extension Connection {
         // Their faults may be gone afterwards.
         for direction in Direction.allCases { recordEvents(of: direction, in: last, at: now) }
         if endsLoss(change, after: last, at: now) { return }
-        let update = change.update(connection: ordinal, opened: opened, facts(withClient: change.asksForClient))
+        let update = change.update(
+            connection: ordinal,
+            opened: opened,
+            facts(withClient: change.asksForClient),
+            on: layer
+        )
         // Nothing ends and nothing begins.
         if update.isEmpty, state.hasNoFaults, up.link.isTransparent, down.link.isTransparent { return }
-        follow(update, at: now)
+        apply(update, at: now)
         perform(state.updated(at: now))
     }
 
@@ -42,7 +47,7 @@ extension Connection {
         return true
     }
 
-    func follow(_ update: ConnectionUpdate, at now: Moment) {
+    func apply(_ update: ConnectionUpdate, at now: Moment) {
         let wasBlackholed = up.link.isBlackholed || down.link.isBlackholed || up.link.isPaused || down.link.isPaused
         let stamped = (up.link.countsFromArrival, down.link.countsFromArrival)
         var interest = update.apply(to: &up.link, &down.link, at: now)

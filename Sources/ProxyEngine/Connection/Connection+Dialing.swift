@@ -8,6 +8,10 @@ extension Connection {
     func dial(_ address: Int) {
         // The policy of a connection that had no server begins anew.
         drain = nil
+        if let content = tls?.contentPlan {
+            tls?.contentPlan = nil
+            return openContent(content.plan)
+        }
         let addresses = dialAddresses
         state.dialBegan(of: addresses.count, timeout: shard.context.configuration.connectTimeout, at: loop.now)
         if addresses.isEmpty {
@@ -27,12 +31,29 @@ extension Connection {
     private var dialAddresses: [SocketAddress] { preamble?.addresses ?? shard.context.upstreamAddresses }
 
     private func connectServer(to address: SocketAddress) throws(SystemError) {
+        if let upstream = shard.context.configuration.destination.upstream, upstream.usesTLS {
+            guard let connector = shard.context.configuration.tls.connector else {
+                preconditionFailure("a proxy whose upstream has TLS starts with it")
+            }
+            return try connectServer(with: connector, to: address, named: upstream.host)
+        }
+        try connect(server, to: address)
+    }
+
+    /// Starts connecting a socket to the server's address.
+    func connect(_ socket: StreamSocket, to address: SocketAddress) throws(SystemError) {
+        try connectUncaptured(socket, to: address)
+        let named = host?.host ?? shard.context.configuration.destination.upstream?.host
+        capture?.dialed(socket, to: address, host: named)
+    }
+
+    private func connectUncaptured(_ socket: StreamSocket, to address: SocketAddress) throws(SystemError) {
         guard let forwardingPath, shard.context.loopDetection.keepsFlows.load(ordering: .relaxed) else {
-            return try server.connect(to: address, receiveBuffer: serverWindow.map { Int($0) })
+            return try socket.connect(to: address, receiveBuffer: serverWindow.map { Int($0) })
         }
         try forwardingPath.follow { () throws(SystemError) in
-            try server.connect(to: address, receiveBuffer: serverWindow.map { Int($0) })
-            return server.localAddress.map { Flow(from: $0, to: address) }
+            try socket.connect(to: address, receiveBuffer: serverWindow.map { Int($0) })
+            return socket.localAddress.map { Flow(from: $0, to: address) }
         }
     }
 
@@ -40,17 +61,20 @@ extension Connection {
         if let error = server.connectionError() { return dialFailed(error) }
         shard.connectWatch.remove(self)
         guard let preamble else {
+            guard acceptClient() else { return }
             perform(state.connected(at: loop.now))
             return flow(at: loop.now)
         }
         // Bytes flow after the reply, or on another socket.
-        if let handover = shard.context.configuration.handover {
-            // Nobody else may use the proxy.
-            guard let socket = client.peerAddress.flatMap(handover), client.replace(by: socket) else {
-                return abandon(reset: true)
-            }
-            _ = preamble.handshake.takeReply()
-            preamble.unsent = []
+        if let local = preamble.client {
+            // The client may be gone.
+            guard let socket = local.connect() else { return abandon(reset: true) }
+            // First, because it waits.
+            local.end(.connected)
+            guard client.open(socket) else { return abandon(reset: true) }
+            awaitsClient = false
+            capture?.accepted(client)
+            client.watch(by: self, tag: Tag.client)
         } else {
             preamble.handshake.succeed()
         }

@@ -78,6 +78,7 @@ extension Connection {
     private var isClientHeld: Bool { client.isReadable && server.isWritable && !up.link.isTransparent }
 
     private func end(of socket: StreamSocket) -> DrainPolicy.End {
+        if socket === client, awaitsClient { return .open }
         if !socket.isOpen || socket.isBroken() || socket.hasPeerClosed { return .gone }
         return socket.hasPeerEnded ? .ended : .open
     }
@@ -89,7 +90,7 @@ extension Connection {
         return record
     }
 
-    /// Releases the connection if the policy has it so, and has the ends probed that may be gone; `true` when it is over.
+    /// Applies the drain policy, and probes ends that may be gone; returns whether the connection is released.
     func isDrained(at now: Moment) -> Bool {
         guard let view = drainView else { return false }
         let record = record(at: now, passed: view.passed)

@@ -12,11 +12,19 @@ import Units
 extension Connection {
     /// The preamble of a client that names its target.
     private var negotiation: Preamble {
-        guard let preamble else { preconditionFailure("the preamble of an explicit proxy lasts until bytes flow") }
+        guard let preamble else { preconditionFailure("the preamble of a forward proxy lasts until bytes flow") }
         return preamble
     }
 
-    func negotiate() { read(negotiation) }
+    func negotiate() {
+        guard let target = negotiation.client?.target else { return read(negotiation) }
+        lookUpTarget(HostName(target.host, port: target.port))
+    }
+
+    private func lookUpTarget(_ host: HostName) {
+        self.host = host
+        perform(state.handshakeEnded(lookupLimit: shard.context.configuration.connectTimeout, at: loop.now))
+    }
 
     /// Reads on in a preamble, as far as the client takes the replies.
     private func read(_ preamble: Preamble) {
@@ -46,9 +54,7 @@ extension Connection {
         case .more:
             break
         case .target(let target):
-            host = HostName(target.host, port: target.port)
-            let limit = shard.context.configuration.connectTimeout
-            perform(state.handshakeEnded(lookupLimit: limit, at: loop.now))
+            lookUpTarget(HostName(target.host, port: target.port))
         case .refused:
             perform(state.handshakeRefused(at: loop.now))
         case .name(let text):
@@ -82,6 +88,8 @@ extension Connection {
 
     /// Has the listener number the connection and make its faults; then its target's name is looked up.
     func resolve() {
+        // Its address is known, and its plan made.
+        if negotiation.client != nil { return perform(state.resolved(at: loop.now)) }
         guard let target = negotiation.target else { preconditionFailure("a target is known before it is looked up") }
         let (opened, facts) = (opened, facts())
         request({ $0.accept(at: opened, facts) }, for: { $0.lookUp(target, with: $1) })
@@ -91,10 +99,10 @@ extension Connection {
     private func lookUp(_ target: ProxyTarget, with plan: ConnectionPlan) {
         // The client may be gone.
         guard case .resolving = state.phase else { return }
-        take(plan)
+        adopt(plan)
         let context = shard.context
         guard let policy = context.configuration.destination.policy else {
-            preconditionFailure("only clients of an explicit proxy name targets")
+            preconditionFailure("only clients of a forward proxy name targets")
         }
         let bound = LoopBound(self, on: loop)
         context.lookups.find(target, policy, for: context, on: loop) { result in
@@ -134,7 +142,10 @@ extension Connection {
     /// Reports that the target can't be reached, or that the handshake takes too long, and tells the client.
     func refuse(_ error: SystemError) {
         let preamble = negotiation
-        if let target = preamble.target {
+        if let client = preamble.client {
+            shard.noteFailure()
+            client.end(.failed(error.code))
+        } else if let target = preamble.target {
             shard.noteFailure()
             shard.context.tell(.targetUnreachable("\(target)", error))
             preamble.handshake.fail(HandshakeFailure(dialing: error), "can't connect to \(target): \(error.reason)")
@@ -219,13 +230,13 @@ extension Connection {
         var facts = facts()
         let name = HostName(text, port: facts.port)
         facts.name = name
-        guard shard.plan.hasFaults(forNameOf: ordinal, facts) else {
+        guard shard.plan.hasFaults(forNameOf: ordinal, facts, on: layer) else {
             self.name = name
             return passFirstBytes(preamble)
         }
         preamble.part = .awaitingFaults
-        let (ordinal, opened, named) = (ordinal, opened, facts)
-        request({ $0.update(ofConnection: ordinal, opened: opened, named) }, for: { $0.take($1, for: name) })
+        let (ordinal, opened, named, layer) = (ordinal, opened, facts, layer)
+        request({ $0.update(ofConnection: ordinal, opened: opened, named, on: layer) }, for: { $0.take($1, for: name) })
     }
 
     private func take(_ update: ConnectionUpdate, for name: HostName) {
@@ -235,7 +246,7 @@ extension Connection {
         if !update.isEmpty {
             if let window = update.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
             if let window = update.receiveWindow[.downstream] { server.setReceiveBuffer(Int(window.bytes)) }
-            follow(update, at: loop.now)
+            apply(update, at: loop.now)
         }
         preamble.part = .end
         queueTurn()
@@ -246,6 +257,6 @@ extension Connection {
         up.isHeld = false
         guard !preamble.firstBytes.isEmpty, up.isAlive else { return }
         let (bytes, now) = (preamble.firstBytes, loop.now)
-        _ = follow(up.begin(with: bytes, reader, to: server, now: now) ?? .waiting, .upstream, at: now)
+        _ = handle(up.begin(with: bytes, reader, to: server, now: now) ?? .waiting, .upstream, at: now)
     }
 }

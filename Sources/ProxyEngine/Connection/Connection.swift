@@ -24,16 +24,21 @@ final class Connection: LoopHandler {
     var dialIndex: Int32 = -1
     let shard: Shard
     let loop: EventLoop
+    /// That of a client of this process is closed until the target is connected.
     let client: StreamSocket
     /// Closed until the upstream is dialed.
     let server: StreamSocket
     /// The connection's number; 0 until the client of a forward proxy has named its target.
     private(set) var ordinal: UInt64
+    /// The connection's number among those to its target, from 1; 0 without a target.
+    private(set) var numberAtTarget: UInt64
+    /// The client, if it is one of this process.
+    let local: LocalClient?
     let opened: Moment
     var state: ConnectionState
     /// Reads the streams for faults that ask for positions in them; that of the shard, which is idle, if none does.
     private(set) var reader: StreamReader { didSet { readerInUse = UncountedReference(reader) } }
-    /// The same for the path of a chunk, which counts no references.
+    /// `reader` without reference counting, for the hot path.
     private var readerInUse: UncountedReference<StreamReader>
     var up: LinkPump
     var down: LinkPump
@@ -52,19 +57,35 @@ final class Connection: LoopHandler {
     private(set) var actedFaults: [String] = []
     /// The receive buffer of the socket to the server, in bytes, if a fault bounds it.
     private(set) var serverWindow: Int32?
+    /// What it has for TLS; `nil` without.
+    var tls: TLSLeg?
+    /// What captures it; `nil` without a capture.
+    var capture: ConnectionCapture?
+    /// Whether faults act on messages from the start.
+    let readsMessages: Bool
     private var isQueued = false
+    /// Whether a client of this process waits for the target, with its socket.
+    var awaitsClient = false
 
     /// A connection for an accepted socket that is not watched yet.
-    init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
+    init(
+        _ client: StreamSocket,
+        of local: LocalClient? = nil,
+        plan: ConnectionPlan,
+        shard: Shard,
+        layer: FaultLayer? = nil
+    ) {
         self.client = client
         self.shard = shard
         loop = shard.loop
         ordinal = plan.ordinal
+        numberAtTarget = plan.numberAtTarget ?? 0
+        self.local = local
         opened = plan.opened
         server = StreamSocket(closedOn: loop)
         serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
         preamble = shard.context.configuration.destination.policy.map { policy in
-            Preamble(ProxyHandshake(password: policy.password))
+            Preamble(ProxyHandshake(password: policy.password), of: local)
         }
         state = ConnectionState(
             plan.faults,
@@ -72,12 +93,15 @@ final class Connection: LoopHandler {
             negotiates: preamble != nil,
             rules: shard.context.configuration.endings
         )
-        let reading = shard.interest(plan.reading)
+        readsMessages = plan.reading.messages
+        let reading = layer == .wire ? plan.reading : shard.interest(plan.reading)
         reader = reading.isNone ? shard.idleReader : StreamReader(reading)
         readerInUse = UncountedReference(reader)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
         super.init()
+        if let layer { tls = TLSLeg(layer, plan.faults.handshake) }
+        tls?.contentPlan = plan.content
         equip(client, for: plan)
     }
 
@@ -87,8 +111,9 @@ final class Connection: LoopHandler {
     }
 
     /// Takes the number and the faults of a connection whose target is known now. No byte has passed.
-    func take(_ plan: ConnectionPlan) {
+    func adopt(_ plan: ConnectionPlan) {
         ordinal = plan.ordinal
+        numberAtTarget = plan.numberAtTarget ?? 0
         serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
         up.close(loop)
         down.close(loop)
@@ -96,7 +121,7 @@ final class Connection: LoopHandler {
         down = LinkPump(plan.downstream)
         let reading = shard.interest(plan.reading)
         if !reading.isNone { reader = StreamReader(reading) }
-        state.take(plan.faults)
+        state.adopt(plan.faults)
         equip(client, for: plan)
     }
 
@@ -123,7 +148,12 @@ final class Connection: LoopHandler {
     // MARK: Events
 
     func start() {
-        client.watch(by: self, tag: Tag.client)
+        if let local = preamble?.client {
+            awaitsClient = true
+            guard local.begin(by: self) else { return abandon(reset: true) }
+        } else {
+            client.watch(by: self, tag: Tag.client)
+        }
         perform(state.started(at: loop.now))
     }
 
@@ -137,10 +167,15 @@ final class Connection: LoopHandler {
         if state.isFlowing { run() } else { perform(state.timerDue(at: loop.now)) }
     }
 
+    /// A client of this process has given up.
+    func localClientIsGone() {
+        if awaitsClient { abandon(reset: true) }
+    }
+
     /// Ends the connection at once: by RST with `reset`, else by FIN.
     func abandon(reset: Bool) { perform(state.abandoned(reset: reset)) }
 
-    /// Ends the connection if a fault has it so at `now`; returns whether the links must not move now.
+    /// Terminates the connection if a fault is due at `now`; returns whether the links must not move now.
     func isTerminated(at now: Moment) -> Bool {
         guard state.mayTerminate else { return false }
         let end = state.terminated(at: now, mayReconnect: shard.clientsMayReconnect(at: now))
@@ -160,6 +195,7 @@ final class Connection: LoopHandler {
             if let event = actions.event { record(event, nil, loop.now) }
             perform(actions.server, on: server)
             perform(actions.client, on: client)
+            if actions.client != .none { preamble?.client?.end(.ended(reset: actions.client == .reset)) }
             if let moment = actions.timer { setTimer(to: moment) }
             switch actions.next {
             case .proceed: break
@@ -182,7 +218,7 @@ final class Connection: LoopHandler {
                 if let upstream = shard.context.configuration.destination.upstream {
                     shard.context.tell(.upstreamUnreachable(upstream, error ?? .connectTimeOut))
                 }
-                next = state.failureReported()
+                next = refuseClient() ? state.abandoned(reset: false) : state.failureReported()
             case .awaitFirstByte:
                 // A reset that comes before the client has seen its connection looks like one that was refused.
                 if client.receivable() > 0 || client.hasPeerEnded || client.isBroken() { next = state.firstByteCame() }
@@ -254,6 +290,11 @@ final class Connection: LoopHandler {
 
     /// Records an event of a fault of `plan`, or of the shard's.
     func record(_ event: FaultEvent, _ direction: Direction?, _ now: Moment, in plan: Plan? = nil) {
+        if let capture {
+            let plan = plan ?? shard.plan
+            let entry = plan.journalEntry(of: event, connection: ordinal, direction: direction, at: now)
+            capture.note(entry, of: plan)
+        }
         guard let name = shard.record(event, of: plan, connection: ordinal, direction: direction, at: now),
             actedFaults.count < ConnectionSummary.faultLimit, !actedFaults.contains(name)
         else { return }
@@ -291,6 +332,7 @@ final class Connection: LoopHandler {
             guard state.isFlowing else { return }
         }
         if up.isBlackholed || down.isBlackholed, isDrained(at: now) { return }
+        if tls?.layer == .wire, down.state == .finished, server.hasPeerClosed { return perform(state.serverClosed()) }
         state.notePassed(up.delivered + down.delivered, at: now)
         // Two at a time: of more, the library makes an array.
         var wake = min(min(up.wake, down.wake), state.nextTermination(after: now))
@@ -308,14 +350,14 @@ final class Connection: LoopHandler {
             case .downstream:
                 readerInUse.use { down.run(from: server, to: client, reader: $0, now: now) }
             }
-        return follow(report.outcome, direction, hasEvents: report.hasEvents, at: now) ? report : nil
+        return handle(report.outcome, direction, hasEvents: report.hasEvents, at: now) ? report : nil
     }
 
-    /// Goes on after a run of one direction, which has events unless `hasEvents` denies it; returns whether the connection
+    /// Handles the outcome of one direction, which has events unless `hasEvents` is false; returns whether the connection
     /// still flows.
-    func follow(_ outcome: LinkPump.Outcome, _ direction: Direction, hasEvents: Bool = true, at now: Moment) -> Bool {
+    func handle(_ outcome: LinkPump.Outcome, _ direction: Direction, hasEvents: Bool = true, at now: Moment) -> Bool {
         if hasEvents { recordEvents(of: direction, at: now) }
-        if shard.watchesTransfers { recordResumptions(at: now) }
+        if shard.watchesTransfers, layer != .wire { recordResumptions(at: now) }
         switch outcome {
         case .waiting, .sinkBroken:
             // `linksMoved` handles a broken sink, after the other direction has moved its bytes.
@@ -324,6 +366,7 @@ final class Connection: LoopHandler {
             queueTurn()
             return true
         case .ended(let ending):
+            if ending == .finish { noteNotice(of: direction) }
             let isOtherFinished = direction == .upstream ? down.link.isFinished : up.link.isFinished
             perform(state.linkEnded(direction, ending, isOtherFinished: isOtherFinished, of: shard.plan))
             return state.isFlowing
@@ -351,7 +394,8 @@ final class Connection: LoopHandler {
     }
 
     func read(_ interest: StreamInterest) {
-        readerOfOwn().follow(shard.interest(interest), upstream: up.link.taken, downstream: down.link.taken)
+        let interest = layer == .wire ? interest : shard.interest(interest)
+        readerOfOwn().apply(interest, upstream: up.link.taken, downstream: down.link.taken)
     }
 
     /// The connection's own reader: the shard's idle one is shared.

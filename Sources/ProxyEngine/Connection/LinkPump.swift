@@ -142,7 +142,9 @@ struct LinkPump: ~Copyable {
     ) -> Outcome? {
         let isAltered = link.altersBytes || reads && reader.announcesEnd
         let limit = Int(min(limit, Int64(isAltered ? LinkPump.mostAltered : EventLoop.scratchCapacity)))
-        if isBulk, splices(reads: reads), hasSpliced(from: source, limit: limit) { return nil }
+        if isBulk, splices(reads: reads), source.canSplice, sink.canSplice, hasSpliced(from: source, limit: limit) {
+            return nil
+        }
         let offset = reads ? putHeldInFront(reader, of: sink.loop) : 0
         switch source.receive(limit: limit, behind: offset) {
         case .received(var chunk):

@@ -39,11 +39,13 @@ final class Preamble {
 
     var part = Part.handshake
     var handshake: ProxyHandshake
+    /// The client, if it is one of this process.
+    let client: LocalClient?
     private var name = NameReader()
     /// The target, once it is known.
     private(set) var target: ProxyTarget?
     /// The addresses of the target, in the order of dialing.
-    var addresses: [SocketAddress] = []
+    var addresses: [SocketAddress]
     /// What the last bytes amount to, if that waits to be followed.
     var pending = Step.more
     /// When to look again if nothing happens before. While the client has sent nothing there is no limit.
@@ -52,9 +54,11 @@ final class Preamble {
     /// The replies that the client hasn't taken yet.
     var unsent: [UInt8] = []
 
-    /// Begins with a handshake, if the client is to name its target.
-    init(_ handshake: ProxyHandshake = ProxyHandshake()) {
+    /// Begins with a handshake, if the client is to name its target. A `local` client has named it.
+    init(_ handshake: ProxyHandshake = ProxyHandshake(), of local: LocalClient? = nil) {
         self.handshake = handshake
+        client = local
+        addresses = local.map { [$0.target] } ?? []
     }
 
     var firstBytes: [UInt8] { name.bytes.isEmpty ? handshake.firstBytes : name.bytes }

@@ -31,7 +31,10 @@ extension Connection {
     /// What triggers may ask about the connection. Its client's address, which costs a text, may be left out.
     func facts(withClient: Bool = true) -> ConnectionFacts {
         let client = withClient ? client.peerAddress?.host : nil
-        return shard.context.configuration.destination.facts(client: client, target: host, name: name)
+        var facts = shard.context.configuration.destination.facts(client: client, target: host, name: name)
+        facts.numberAtTarget = numberAtTarget > 0 ? numberAtTarget : nil
+        facts.program = local?.program
+        return facts
     }
 
     /// Has the listener make the faults of the connection from its plan, and calls `body` with them.

@@ -35,7 +35,7 @@ final class JournalQueue: LineSource {
     /// non-empty, so that the writer has to be woken.
     func add(_ entry: JournalEntry) -> Bool {
         adding { state in
-            let (isTaken, omissions) = state.quota.take(entry)
+            let (isTaken, omissions) = state.quota.admit(entry)
             for omission in omissions { state.add(.omission(omission, entry.moment)) }
             if isTaken { state.add(.fault(entry)) }
         }

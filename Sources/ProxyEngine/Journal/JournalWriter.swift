@@ -10,7 +10,8 @@ import Units
 /// `connection` and `direction` where they apply, `fault` (its name in the profile), `offset` if a position decided, `of` and
 /// `request` if that is a position in an HTTP message, `what`, and `why` if a stream isn't read as HTTP. They are in
 /// alphabetical order, so two journals without their times can be compared as text. A line with the `event` “omitted” counts
-/// the `lines` of a fault that `JournalQuota` left out; one with “profile” marks a change of the profile.
+/// the `lines` of a fault that `JournalQuota` left out; one with “profile” marks a change of the profile, and one with “tls”
+/// says what a client does in its handshake, one with “connect” how a connect of a supervised program has ended.
 public final class JournalWriter: Sendable {
     private let writer: LineWriter
     private let queue: JournalQueue
@@ -39,6 +40,15 @@ public final class JournalWriter: Sendable {
     public func noteProfile(_ profile: Profile, digest: String, generation: Int) {
         add(.profile(profile, digest: digest, generation: generation, MonotonicClock.now))
     }
+
+    /// Queues a line about an event of the proxy called `proxy` that belongs into a journal: one of TLS.
+    public func note(_ event: ProxyEvent, proxy: String) {
+        guard case .tls(let connection, let event) = event else { return }
+        add(.tls(proxy: proxy, connection: connection, what: event.what, why: event.why, MonotonicClock.now))
+    }
+
+    /// Queues a line about a connect of a supervised program.
+    public func note(_ connect: ConnectRecord) { add(.connect(connect)) }
 
     /// Queues the counts of entries that were left out since the last such line. To be called when the proxies have stopped.
     ///

@@ -8,38 +8,41 @@ import Units
 extension Listener {
     /// A search of all loops for connections to release.
     struct Shortage {
-        /// The error of accept; `nil` if the limit of connections is reached.
-        let error: SystemError?
+        /// What is short.
+        enum Resource {
+            /// accept(2) or socket(2) failed.
+            case descriptors(SystemError)
+            /// The limit of connections is reached.
+            case connections
+        }
+
+        let resource: Resource
         /// The number of loops that have not answered.
         var pending = 0
-
-        init(ofDescriptors error: SystemError?) {
-            self.error = error
-        }
     }
 
     /// Has every loop release connections, and accepts none until one has.
-    func relieve(_ shortage: Shortage, _ sockets: ListeningSockets) {
+    func relieve(_ resource: Shortage.Resource, _ sockets: ListeningSockets) {
         // A watched socket would call again at once.
         sockets.unwatch()
-        self.shortage = shortage
+        shortage = Shortage(resource: resource)
         // In case no loop answers.
         retry()
         let (loop, resident) = (loop, LoopBound(self, on: loop))
-        let isOfDescriptors = shortage.error != nil
+        let isOfDescriptors = if case .descriptors = resource { true } else { false }
         for shard in shards {
             let isPosted = shard.loop.post {
                 let released = isOfDescriptors ? shard.loop.relieveShortage() : shard.value.releaseDescriptors()
                 loop.post { resident.value.noteReleased(released) }
             }
-            if isPosted { self.shortage?.pending += 1 }
+            if isPosted { shortage?.pending += 1 }
         }
     }
 
     /// Pauses accepting after a dial has failed with EMFILE or ENFILE.
     func awaitDescriptors() {
         guard let sockets, shortage == nil else { return }
-        relieve(Shortage(ofDescriptors: SystemError(call: "socket", code: SystemError.outOfDescriptors)), sockets)
+        relieve(.descriptors(SystemError(call: "socket", code: SystemError.outOfDescriptors)), sockets)
     }
 
     private func noteReleased(_ count: Int) {
@@ -49,7 +52,7 @@ extension Listener {
         if count > 0 {
             acceptAgain(sockets)
         } else if shortage.pending == 0 {
-            if let error = shortage.error {
+            if case .descriptors(let error) = shortage.resource {
                 context.tell(.cannotAccept(error))
             } else {
                 exhaustedUntil = loop.now.advanced(byNanoseconds: Listener.retryPause)
@@ -62,6 +65,7 @@ extension Listener {
         shortage = nil
         cancelRetry()
         if admission == .open, !isFull { sockets.watch() }
+        admitWaiting()
     }
 
     var isAtLimit: Bool {

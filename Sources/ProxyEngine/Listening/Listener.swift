@@ -21,7 +21,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     let context: ProxyContext
     let shards: [LoopBound<Shard>]
     var admitter: Admitter
-    private var plan: Plan { admitter.plan }
+    var plan: Plan { admitter.plan }
     /// The sockets; `nil` before `open`, after `close`, and while the port is left.
     private(set) var sockets: ListeningSockets?
     private var isOpen = false
@@ -34,9 +34,11 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     private(set) var isFull = false
     /// The search for connections to release, while it runs.
     var shortage: Shortage?
+    /// The clients of this process that wait as others do in the kernel's queue.
+    private var waiting: [LocalClient] = []
     /// The time until which connections beyond the limit are reset without a search, because the last one found none.
     var exhaustedUntil = Moment.zero
-    private var nextShard = 0
+    private var nextIndex = 0
     /// The counters of clients and events that no connection has.
     private(set) var statistics = Statistics()
     /// The calls to accept in the next turn.
@@ -97,6 +99,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         context.listener.lead(to: nil)
         guard isOpen else { return }
         isOpen = false
+        resetWaiting()
         context.registry.remove(context.route.id)
         sockets?.close(on: loop)
         sockets = nil
@@ -115,7 +118,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
                 if round == 0 { awaitRoom(fault, sockets) }
                 return
             }
-            if isAtLimit, loop.now >= exhaustedUntil { return relieve(Shortage(ofDescriptors: nil), sockets) }
+            if isAtLimit, loop.now >= exhaustedUntil { return relieve(.connections, sockets) }
             switch sockets.accept(tag) {
             case .accepted(let detached): hand(detached, room)
             case .gone: continue
@@ -123,7 +126,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
                 acceptTurns = max(1, round)
                 return
             case .failed(let error):
-                return relieve(Shortage(ofDescriptors: error), sockets)
+                return relieve(.descriptors(error), sockets)
             }
         }
         acceptTurns = min(2 * acceptTurns, Listener.batch)
@@ -137,16 +140,44 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         case Tag.retry:
             shortage = nil
             if !isRefusing { listenAgain(sockets) }
+            admitWaiting()
         default:
             break
         }
     }
 
-    private func hand(_ detached: DetachedSocket, _ room: Room) {
+    /// Accepts a client of this process, at once or when others are accepted.
+    func admit(_ client: LocalClient) {
+        guard isOpen, !isRefusing else {
+            statistics.refused += 1
+            return client.end(.ended(reset: true))
+        }
+        waiting.append(client)
+        admitWaiting()
+    }
+
+    /// Accepts the clients of this process that wait, as many as there is room for.
+    func admitWaiting() {
+        while let sockets, let client = waiting.first, admission == .open, !isFull, shortage == nil {
+            let room = plan.room(for: context.openConnections.load(ordering: .relaxed), at: loop.now)
+            if case .waiting(let fault) = room { return awaitRoom(fault, sockets) }
+            if isAtLimit, loop.now >= exhaustedUntil { return relieve(.connections, sockets) }
+            waiting.removeFirst()
+            if !client.hasEnded { hand(.none, room, of: client) }
+        }
+    }
+
+    private func resetWaiting() {
+        let clients = waiting
+        waiting = []
+        for client in clients { client.end(.ended(reset: true)) }
+    }
+
+    private func hand(_ detached: DetachedSocket, _ room: Room, of client: LocalClient? = nil) {
         if case .refused(let fault) = room {
             // First, so that the journal has the line when the client is refused.
             record(.refuses, fault)
-            refuse(detached)
+            refuse(detached, client)
             return
         }
         let destination = context.configuration.destination
@@ -165,27 +196,48 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             return
         }
         guard !isAtLimit else {
-            refuse(detached)
+            refuse(detached, client)
             context.tell(.connectionLimitReached(context.configuration.connectionLimit))
             return
         }
         context.openConnections.add(1, ordering: .relaxed)
         context.renewUpstream(because: .connection, at: loop.now)
-        let facts = destination.facts(client: plan.asksForClient ? detached.peer?.host : nil)
+        let peer = plan.asksForClient ? client?.address ?? detached.peer : nil
+        var facts = destination.facts(
+            client: peer?.host,
+            target: client.map { HostName($0.target.host, port: $0.target.port) }
+        )
+        facts.program = client?.program
+        let isKnown = destination.policy == nil || client != nil
+        let isLayered = context.configuration.listen.usesTLS
         let connectionPlan =
-            destination.policy == nil ? admitter.accept(at: loop.now, facts) : plan.unnumbered(at: loop.now)
-        let shard = shards[nextShard]
-        nextShard = (nextShard + 1) % shards.count
+            isKnown
+            ? admitter.accept(at: loop.now, facts, isLayered: isLayered) : plan.unnumbered(at: loop.now)
+        client?.noteNumbers(of: connectionPlan)
+        let shard = nextShard(for: client)
         if shard.loop === loop {
-            shard.value.adopt(detached, plan: connectionPlan, path: path)
-        } else if !shard.loop.post({ shard.value.adopt(detached, plan: connectionPlan, path: path) }) {
+            shard.value.adopt(detached, of: client, plan: connectionPlan, path: path)
+        } else if !shard.loop.post({ shard.value.adopt(detached, of: client, plan: connectionPlan, path: path) }) {
             context.openConnections.subtract(1, ordering: .relaxed)
             detached.reset()
+            client?.end(.ended(reset: true))
         }
     }
 
-    private func refuse(_ detached: DetachedSocket) {
+    /// The loops take turns. The only connection of a client of this process stays here: another loop would have to be woken.
+    private func nextShard(for client: LocalClient?) -> LoopBound<Shard> {
+        if client != nil, context.openConnections.load(ordering: .relaxed) == 1,
+            let own = shards.first(where: { $0.loop === loop })
+        {
+            return own
+        }
+        defer { nextIndex = (nextIndex + 1) % shards.count }
+        return shards[nextIndex]
+    }
+
+    private func refuse(_ detached: DetachedSocket, _ client: LocalClient? = nil) {
         detached.reset()
+        client?.end(.ended(reset: true))
         statistics.refused += 1
     }
 
@@ -205,6 +257,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         let (admission, until) = plan.admission(at: now)
         if admission != self.admission { change(to: admission, sockets) }
         if isFull { lookForRoom() }
+        admitWaiting()
         guard until < .distantFuture else { return }
         // Coarse: 100 µs don't matter here, and an idle loop can sleep.
         let timer = outageTimer ?? LoopTimer(loop: loop, handler: self, tag: Tag.outage, isCoarse: true)
@@ -282,6 +335,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             break
         case (.open, .refused), (.unanswered, .refused):
             sockets.suspend()
+            resetWaiting()
             context.isRefusing.store(true, ordering: .releasing)
             // Connections wait for it whose clients might reconnect.
             for shard in shards { shard.loop.post { shard.value.refusalHasBegun() } }
@@ -318,6 +372,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         isFull = false
         context.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
         if admission == .open, shortage == nil { sockets.watch() }
+        admitWaiting()
     }
 
     private func listenAgain(_ sockets: ListeningSockets) {

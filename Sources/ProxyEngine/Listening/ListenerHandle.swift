@@ -23,7 +23,7 @@ final class ListenerHandle: Sendable {
     /// Has the listener follow `message` on its loop. Nothing happens once it is closed.
     func post(_ message: Message) {
         guard let listener = listener.withLock({ $0 }) else { return }
-        let follow: @Sendable () -> Void = { listener.value.follow(message) }
+        let follow: @Sendable () -> Void = { listener.value.handle(message) }
         if case .plan = message {
             listener.loop.postBeyondLimit(follow)
         } else {
@@ -33,7 +33,7 @@ final class ListenerHandle: Sendable {
 }
 
 extension Listener {
-    fileprivate func follow(_ message: ListenerHandle.Message) {
+    fileprivate func handle(_ message: ListenerHandle.Message) {
         switch message {
         case .roomIsFree: lookForRoom()
         case .admissionMayChange: followOutages()

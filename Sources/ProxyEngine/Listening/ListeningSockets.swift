@@ -75,7 +75,7 @@ final class ListeningSockets {
         return sockets
     }
 
-    /// The addresses that the sockets are bound to, with the port that the system chose for port 0; at least one.
+    /// The addresses that the sockets are bound to, with the port that the system chose for port 0.
     var addresses: [SocketAddress] { sockets.map(\.address) }
 
     /// The next connection that waits at the socket with this tag.

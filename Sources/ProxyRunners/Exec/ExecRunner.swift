@@ -1,5 +1,6 @@
 import EventLoop
 import FaultProfile
+import FoundationEssentials
 import Glibc
 import Journal
 import OperatingSystem
@@ -13,16 +14,24 @@ import Units
 /// Runs a command behind a profile on every connection that it opens.
 package struct ExecRunner {
     private let profile: Profile
+    /// The profile in the journal's header, if it is another one: that of the journal that is replayed.
+    package var recorded: Profile?
+    private let name: String
     private let seed: UInt64
     private let targets: TargetSelection
     private let allowsUnproxied: Bool
     private let journal: String?
     private let threads: Int
     private let inputs: InputFiles
+    /// Captures what passes, if set.
+    package var capture: CaptureFile?
+    /// Whether a terminal has a status line below the command's output.
+    package var showsStatus = false
 
     /// A runner with `threads` event loops; 0 for one per processor.
     package init(
         _ profile: Profile,
+        name: String = "exec",
         seed: UInt64?,
         targets: TargetSelection,
         allowsUnproxied: Bool,
@@ -30,7 +39,7 @@ package struct ExecRunner {
         threads: Int,
         inputs: InputFiles
     ) {
-        self.profile = profile
+        (self.profile, self.name) = (profile, name)
         self.seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         (self.targets, self.allowsUnproxied) = (targets, allowsUnproxied)
         (self.journal, self.threads, self.inputs) = (journal, threads, inputs)
@@ -40,28 +49,21 @@ package struct ExecRunner {
     ///
     /// - Throws: `CommandFailure` if it can't be run, or the journal can't be written.
     package func run(_ command: [String]) async throws -> ChildProcess.End {
-        let supervised: SupervisedCommand
-        do throws(SystemError) {
-            supervised = try SupervisedCommand()
-        } catch {
-            throw CommandFailure(code: .cannotSupervise, message: "can't open sockets on loopback: \(error)")
-        }
+        let supervised = SupervisedCommand(try Supervision.opened())
+        for line in CommandNotices.lines(about: command[0], ProcessInfo.processInfo.environment) { Console.warn(line) }
         var configuration = ProxyConfiguration(
-            name: "exec",
-            listen: Endpoint(host: "127.0.0.1", port: 0),
-            destination: .requested(ForwardPolicy(allowsLocalTargets: true)),
-            profile: profile.narrowed(to: "exec"),
+            supervising: name,
+            profile: profile.narrowed(to: name),
             seed: seed
         )
-        // As long as the kernel's own, with the usual net.ipv4.tcp_syn_retries.
-        configuration.connectTimeout = .seconds(127)
-        configuration.handover = { supervised.handOver(to: $0) }
+        configuration.capture = capture?.capture
         ProcessLimits.raiseOpenFiles()
         ProcessLimits.ignoreKeyboardSignals()
-        let runner = ProxyRunner([configuration], of: profile, journal: journal, threads: threads, inputs: inputs)
+        let recorded = recorded ?? profile
+        let runner = ProxyRunner([configuration], of: recorded, journal: journal, threads: threads, inputs: inputs)
         let output = try runner.openJournal()
         let loops: EventLoopGroup
-        let signals: LoopBound<[SignalSource]>
+        let signals: LoopBound<[EventSource]>
         do throws(SystemError) {
             loops = try EventLoopGroup(count: threads)
             signals = try await ExecRunner.passSignals(to: supervised, on: loops.loops[0])
@@ -69,7 +71,7 @@ package struct ExecRunner {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
         let journal = output.map {
-            JournalWriter($0, header: JournalHeader(of: [configuration], recorded: profile, at: MonotonicClock.now))
+            JournalWriter($0, header: JournalHeader(of: [configuration], recorded: recorded, at: MonotonicClock.now))
         }
         let warnings = Warnings()
         let proxy: Proxy
@@ -84,29 +86,40 @@ package struct ExecRunner {
             throw CommandFailure(error)
         }
         output?.release()
-        let result = await supervise(supervised, command, proxy.address)
+        capture?.capture.begin()
+        let result = await withStatus(of: proxy) { await supervise(supervised, command, proxy, journal) }
         await proxy.stop()
         _ = try? await loops.loops[0].run { for source in signals.value { source.cancel() } }
         await loops.stop()
         warnings.finish()
         try runner.finish(journal, output)
+        try capture?.finish()
         return try result.get()
+    }
+
+    /// Runs `body` with a status line, if there is to be one.
+    private func withStatus<Value: Sendable>(of proxy: Proxy, _ body: () async -> Value) async -> Value {
+        let live = LiveLine(isOn: showsStatus && Console.isTerminal)
+        guard live.isOn else { return await body() }
+        Console.share(with: live)
+        let display = Task { await RunDisplay(proxies: [proxy], live: live).run() }
+        let value = await body()
+        display.cancel()
+        await display.value
+        live.clear(within: Console.patience)
+        Console.share(with: nil)
+        return value
     }
 
     private func supervise(
         _ supervised: SupervisedCommand,
         _ command: [String],
-        _ proxy: SocketAddress
+        _ proxy: Proxy,
+        _ journal: JournalWriter?
     ) async -> Result<ChildProcess.End, CommandFailure> {
-        let (targets, allowsUnproxied) = (targets, allowsUnproxied)
-        do throws(SupervisedCommand.Problem) {
-            let end = try await supervised.run(
-                guardedBy: ["guard", "--"] + command,
-                through: proxy,
-                allowsUnproxied: allowsUnproxied,
-                isWanted: { targets.contains($0) },
-                note: { Console.warn(ExecRunner.line(about: $0, isAllowed: allowsUnproxied)) }
-            )
+        let rules = SupervisionRules(targets, allowsUnproxied: allowsUnproxied, journal: journal)
+        do throws(SupervisionProblem) {
+            let end = try await supervised.run(guardedBy: ["guard", "--"] + command, through: proxy, rules)
             return end.map { .success($0) } ?? .failure(.failed("the guard of “\(command[0])” was killed"))
         } catch {
             return .failure(CommandFailure(error, command[0]))
@@ -118,11 +131,11 @@ package struct ExecRunner {
     private static func passSignals(
         to supervised: SupervisedCommand,
         on loop: EventLoop
-    ) async throws(SystemError) -> LoopBound<[SignalSource]> {
+    ) async throws(SystemError) -> LoopBound<[EventSource]> {
         try await loop.run {
             var wasPassed = false
             let sources = [SIGTERM, SIGHUP].map { number in
-                SignalSource(number, on: loop) {
+                EventSource(signal: number, on: loop) {
                     guard !wasPassed, supervised.send(number) else { Glibc.exit(128 + number) }
                     wasPassed = true
                 }
@@ -134,51 +147,5 @@ package struct ExecRunner {
     /// Whether an event is one that the command sees itself.
     private static func isCommandsOwn(_ event: ProxyEvent) -> Bool {
         if case .targetUnreachable = event { true } else { false }
-    }
-
-    private static func line(about notice: SupervisorNotice, isAllowed: Bool) -> String {
-        switch notice {
-        case .http3:
-            "the command uses UDP to port 443 (HTTP/3), which passes untouched"
-        case .unproxied(let code):
-            "a connection couldn't be redirected (\(SystemError(call: "pidfd_getfd", code: code))) and was "
-                + (isAllowed ? "made without faults" : "refused: --unproxied allow makes it without faults")
-        case .full:
-            "more than \(SupervisedCommand.connectLimit) connections are being opened: some fail with EAGAIN"
-        }
-    }
-}
-
-extension CommandFailure {
-    /// A command that can't be run behind a supervisor.
-    init(_ problem: SupervisedCommand.Problem, _ command: String) {
-        switch problem {
-        case .unsupported(let error):
-            self.init(
-                code: .cannotSupervise,
-                message:
-                    "this system doesn't let Squall supervise programs: \(error): it needs Linux 5.6 or newer with "
-                    + "seccomp; use squall run and point the program at it"
-            )
-        case .forbidden(let error):
-            self.init(
-                code: .cannotSupervise,
-                message: "Squall may not have the sockets of other programs: \(error): in a container add "
-                    + "--cap-add SYS_PTRACE; elsewhere set kernel.yama.ptrace_scope to 0 or 1"
-            )
-        case .alreadySupervised:
-            self.init(
-                code: .cannotSupervise,
-                message:
-                    "this process is under another supervisor of system calls, such as squall exec, and the kernel "
-                    + "allows one: run one of them only"
-            )
-        case .notStarted(let error):
-            let isMissing = error.code == ENOENT
-            self.init(
-                code: isMissing ? .noSuchCommand : .cannotRunCommand,
-                message: "can't run “\(command)”: \(error)"
-            )
-        }
     }
 }

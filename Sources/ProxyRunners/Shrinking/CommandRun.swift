@@ -20,7 +20,9 @@ package struct CommandRun {
     let upstream: Endpoint
     /// The proxy of the journal.
     let proxy: JournalHeader.ProxyEntry
-    /// Applies the limits of a proxy.
+    /// The variables that have the command trust the authority of its proxy.
+    let trust: [String: String]
+    /// Applies the limits and the TLS of a proxy.
     let limit: @Sendable (inout ProxyConfiguration) -> Void
     let files: ResultFiles
 
@@ -31,10 +33,11 @@ package struct CommandRun {
         upstream: Endpoint,
         proxy: JournalHeader.ProxyEntry,
         files: ResultFiles,
+        trust: [String: String],
         limit: @escaping @Sendable (inout ProxyConfiguration) -> Void
     ) {
         (self.command, self.patience, self.upstream) = (command, patience, upstream)
-        (self.proxy, self.files, self.limit) = (proxy, files, limit)
+        (self.proxy, self.files, self.trust, self.limit) = (proxy, files, trust, limit)
     }
 
     /// Whether the command fails through a proxy with `profile`.
@@ -68,7 +71,7 @@ package struct CommandRun {
     private func configuration(_ profile: Profile) -> ProxyConfiguration {
         var configuration = ProxyConfiguration(
             name: proxy.name,
-            listen: Endpoint(host: "127.0.0.1", port: 0),
+            listen: Endpoint(host: "127.0.0.1", port: 0, usesTLS: proxy.clientsUseTLS),
             upstream: upstream,
             profile: profile,
             seed: proxy.seed
@@ -89,7 +92,9 @@ package struct CommandRun {
         } catch {
             throw CommandFailure(error)
         }
-        let result = await execute(through: "\(running.address)")
+        // BoringSSL knows no constraints of addresses.
+        let host = proxy.clientsUseTLS ? "localhost" : running.address.host
+        let result = await execute(through: "\(Endpoint(host: host, port: running.address.port))")
         await running.stop()
         return try result.get()
     }
@@ -100,7 +105,8 @@ package struct CommandRun {
         do throws(SystemError) {
             child = try ChildProcess(
                 command.map { $0.replacing("{proxy}", with: address) },
-                environment: ProcessInfo.processInfo.environment.merging(["SQUALL_PROXY": address]) { $1 }
+                environment: ProcessInfo.processInfo.environment.merging(trust) { $1 }
+                    .merging(["SQUALL_PROXY": address]) { $1 }
             )
         } catch {
             let isBusy = [EAGAIN, ENOMEM].contains(error.code)

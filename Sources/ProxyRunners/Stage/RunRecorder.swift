@@ -74,7 +74,7 @@ final class RunRecorder: Sendable {
                 if state.unreachable[index] == nil { state.unreachable[index] = (endpoint, error) }
             case .targetUnreachable, .targetForbidden, .clientNotAllowed, .cannotAccept, .connectionLimitReached,
                 .connectionFromItself, .upstreamLeadsBack, .unacknowledgedAtReset, .answersByItself, .cannotListenAgain,
-                .late:
+                .clientsWithoutTLS, .tls, .late:
                 break
             }
         }
@@ -125,7 +125,7 @@ final class RunRecorder: Sendable {
     }
 
     /// Notes a piece of the command's output, of which the end is kept.
-    func take(_ bytes: [UInt8]) {
+    func receive(_ bytes: [UInt8]) {
         log?(bytes)
         state.withLock { state in
             state.written += Int64(bytes.count)

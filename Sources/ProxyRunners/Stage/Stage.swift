@@ -16,8 +16,14 @@ package struct Stage {
     private let repetition: @Sendable (StageCase) -> String
     /// Applies the limits of the proxies.
     private let limit: @Sendable (inout ProxyConfiguration) -> Void
+    /// The targets whose connections are redirected, where the command is supervised.
+    private let targets: TargetSelection
+    /// The variables that have the command trust the authority of its proxies.
+    private let trust: [String: String]
     /// The folder of the runs' journals and outputs, if they are kept.
     private let artifacts: String?
+    /// The captures of the runs, if they are made.
+    private let captures: RunCaptures?
     private let shrinks: Bool
     private let showsOutput: Bool
 
@@ -25,14 +31,17 @@ package struct Stage {
     package init(
         _ scenario: Scenario,
         artifacts: String?,
+        captures: RunCaptures?,
         shrinks: Bool,
         showsOutput: Bool,
         limit: @escaping @Sendable (inout ProxyConfiguration) -> Void,
+        targets: TargetSelection,
+        trust: [String: String],
         repetition: @escaping @Sendable (StageCase) -> String
     ) {
-        (self.scenario, self.artifacts) = (scenario, artifacts)
+        (self.scenario, self.artifacts, self.captures) = (scenario, artifacts, captures)
         (self.shrinks, self.showsOutput) = (shrinks, showsOutput)
-        (self.limit, self.repetition) = (limit, repetition)
+        (self.limit, self.targets, self.trust, self.repetition) = (limit, targets, trust, repetition)
     }
 
     /// Runs the stage. After Ctrl-C the runs that haven't ended are skipped.
@@ -120,14 +129,16 @@ package struct Stage {
         on loops: EventLoopGroup
     ) async throws -> RunReport {
         let start = MonotonicClock.now
+        let capture = captures?.path(of: fileName(of: stageCase))
         let outcome = try await stageRun(
             stageCase,
-            artifacts: artifacts.map { artifactPath(of: stageCase, in: $0) }
+            artifacts: artifacts.map { artifactPath(of: stageCase, in: $0) },
+            capture: try capture.flatMap { path throws(CommandFailure) in try captures?.opened(path) }
         )
         .run(on: loops)
         var measurements = outcome.measurements
         measurements.reference = reference?.figures
-        return RunReport(
+        var report = RunReport(
             profile: stageCase.name,
             seed: stageCase.seed,
             began: start - began,
@@ -146,22 +157,36 @@ package struct Stage {
             droppedOutput: outcome.output.dropped,
             timeline: outcome.timeline
         )
+        report.capture = capture
+        return report
     }
 
-    private func stageRun(_ stageCase: StageCase, artifacts: String? = nil) -> StageRun {
+    private func stageRun(
+        _ stageCase: StageCase,
+        artifacts: String? = nil,
+        capture: CaptureFile? = nil
+    ) -> StageRun {
         StageRun(
             scenario: scenario,
             stageCase: stageCase,
             limit: limit,
+            targets: targets,
+            trust: trust,
             artifacts: artifacts,
+            capture: capture,
             showsOutput: showsOutput
         )
     }
 
-    /// The path of a run's files without their endings. A profile's name may be any text.
+    /// The path of a run's files without their endings.
     private func artifactPath(of stageCase: StageCase, in folder: String) -> String {
+        "\(folder)/\(fileName(of: stageCase))"
+    }
+
+    /// The name of a run's files without their endings. A profile's name may be any text.
+    private func fileName(of stageCase: StageCase) -> String {
         let plain = stageCase.name.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? $0 : "_" }
-        return "\(folder)/\(String(plain.prefix(100)))-seed-\(stageCase.seed)"
+        return "\(String(plain.prefix(100)))-seed-\(stageCase.seed)"
     }
 
     // MARK: The run without faults
@@ -232,6 +257,8 @@ package struct Stage {
             scenario: scenario,
             stageCase: cases[index],
             limit: limit,
+            targets: targets,
+            trust: trust,
             reference: found.figures,
             path: path
         )

@@ -18,14 +18,24 @@ package struct StageEnvironment {
     let seed: UInt64
     let profile: String
     let folder: String
+    /// What has the command trust the authority of its proxies.
+    private let trust: [String: String]
 
-    init(_ proxies: [(Scenario.Proxy, SocketAddress)], seed: UInt64, profile: String, folder: String) {
-        (self.seed, self.profile, self.folder) = (seed, profile, folder)
+    init(
+        _ proxies: [(Scenario.Proxy, SocketAddress)],
+        seed: UInt64,
+        profile: String,
+        folder: String,
+        trust: [String: String]
+    ) {
+        (self.seed, self.profile, self.folder, self.trust) = (seed, profile, folder, trust)
         entries = proxies.map { proxy, address in
             // The path of a Unix-domain socket is its address, and it has neither host nor port.
             let path = address.unix?.text
-            let (host, port) = path == nil ? (address.host, "\(address.port)") : ("", "")
-            let text = path ?? "\(address)"
+            // BoringSSL knows no constraints of addresses.
+            let name = proxy.listening == .tls ? "localhost" : nil
+            let (host, port) = path == nil ? (name ?? address.host, "\(address.port)") : ("", "")
+            let text = path ?? name.map { "\($0):\(port)" } ?? "\(address)"
             let url = proxy.url.replacing("{address}", with: text).replacing("{host}", with: host)
                 .replacing("{port}", with: port)
             return Entry(name: proxy.name, address: text, host: host, port: port, url: url)
@@ -42,7 +52,7 @@ package struct StageEnvironment {
 
     /// The environment of the command.
     var variables: [String: String] {
-        var variables = ProcessInfo.processInfo.environment
+        var variables = ProcessInfo.processInfo.environment.merging(trust) { $1 }
         for entry in entries {
             let name = StageEnvironment.variable(of: entry.name)
             variables["\(name)_ADDRESS"] = entry.address

@@ -11,6 +11,7 @@ import OperatingSystem
 import ProfileFiles
 import ProxyEngine
 import ProxyRuntime
+import Supervisor
 import Synchronization
 import TerminalDisplay
 import Units
@@ -21,8 +22,14 @@ struct StageRun {
     let stageCase: StageCase
     /// Applies the limits of a proxy.
     let limit: @Sendable (inout ProxyConfiguration) -> Void
+    /// The targets whose connections are redirected, where the command is supervised.
+    let targets: TargetSelection
+    /// The variables that have the command trust the authority of its proxies.
+    let trust: [String: String]
     /// The path in front of the endings of the run's journal and output; `nil` to write neither.
     let artifacts: String?
+    /// Captures what passes the proxies, if set.
+    var capture: CaptureFile?
     let showsOutput: Bool
 
     /// What a run has shown.
@@ -46,23 +53,51 @@ struct StageRun {
     ///   cancelled.
     func run(on loops: EventLoopGroup) async throws -> Outcome {
         let folder = StageRun.newFolder()
+        let supervision = scenario.isSupervised ? try Supervision.opened() : nil
         let command: GuardedCommand
+        let started = try await start(folder, supervision)
         do throws(SystemError) {
-            command = try await GuardedCommand.start(folder: folder, guardedBy: ["guard", folder])
+            command = try started.get()
         } catch {
             throw CommandFailure.failed("can't make the folder “\(folder)” of a run: \(error)")
         }
         let result: Result<Outcome, any Error>
         do {
-            result = .success(try await run(command, folder, on: loops))
+            result = .success(try await run(command, supervision, folder, on: loops))
         } catch {
             result = .failure(error)
         }
         await command.release()
+        await supervision?.end()
         return try result.get()
     }
 
-    private func run(_ command: GuardedCommand, _ folder: String, on loops: EventLoopGroup) async throws -> Outcome {
+    private func start(
+        _ folder: String,
+        _ supervision: Supervision?
+    ) async throws(CommandFailure) -> Result<GuardedCommand, SystemError> {
+        guard let supervision else {
+            return await StageRun.result { () async throws(SystemError) in
+                try await GuardedCommand.start(folder: folder, guardedBy: ["guard", folder])
+            }
+        }
+        do throws(SupervisionProblem) {
+            return try await supervision.start {
+                Result { () throws(SystemError) in
+                    try GuardedCommand.startWaiting(folder: folder, guardedBy: ["guard", "--supervised", folder])
+                }
+            }
+        } catch {
+            throw CommandFailure(error, scenario.command[0])
+        }
+    }
+
+    private func run(
+        _ command: GuardedCommand,
+        _ supervision: Supervision?,
+        _ folder: String,
+        on loops: EventLoopGroup
+    ) async throws -> Outcome {
         let files = try RunFiles(artifacts)
         let began = MonotonicClock.now
         let configurations = configurations(in: folder, at: began)
@@ -79,13 +114,18 @@ struct StageRun {
         do {
             for (index, configuration) in configurations.enumerated() {
                 var configuration = configuration
+                configuration.capture = capture?.capture
                 if scenario.needsMessages || artifacts != nil {
                     configuration.resumed = { recorder.record($0, proxy: index) }
                 }
                 proxies.append(try await StageRun.start(configuration, on: loops, recorder, index))
             }
+            capture?.capture.begin()
+            supervision?.serve(by: proxies[0], SupervisionRules(targets, allowsUnproxied: false))
             let outcome = try await run(command, folder, proxies, recorder)
             for proxy in proxies { await proxy.stop() }
+            // A capture that fails has been told, and fails no run.
+            try? capture?.finish()
             journal?.finish()
             try files.finish()
             return outcome
@@ -121,10 +161,11 @@ struct StageRun {
         _ recorder: RunRecorder
     ) async throws -> Outcome {
         let environment = StageEnvironment(
-            zip(scenario.proxies, proxies.map(\.address)).map { ($0, $1) },
+            scenario.isSupervised ? [] : zip(scenario.proxies, proxies.map(\.address)).map { ($0, $1) },
             seed: stageCase.seed,
             profile: stageCase.name,
-            folder: folder
+            folder: folder,
+            trust: trust
         )
         let sampling = Task {
             while (try? await Task.sleep(for: StageRun.sampleInterval)) != nil {
@@ -146,7 +187,7 @@ struct StageRun {
         let arguments = scenario.command.map(environment.filled)
         let result = await withTaskCancellationHandler {
             await StageRun.result { () async throws(SystemError) in
-                try await command.run(arguments, environment: environment.variables) { recorder.take($0) }
+                try await command.run(arguments, environment: environment.variables) { recorder.receive($0) }
             }
         } onCancel: {
             command.stop()
@@ -155,6 +196,9 @@ struct StageRun {
         do throws(SystemError) {
             end = try result.get()
         } catch {
+            if error.call == GuardedCommand.supervisingCall {
+                throw CommandFailure(SupervisionProblem.forbidden(error), arguments[0])
+            }
             let message = "can't run “\(arguments[0])”: \(error)"
             let isWrong = [ENOENT, EACCES, ENOTDIR, ENOEXEC, E2BIG, ELOOP, ENAMETOOLONG].contains(error.code)
             throw isWrong ? CommandFailure.wrongInput(message) : .failed(message)
@@ -276,24 +320,33 @@ struct StageRun {
     private func configurations(in folder: String, at moment: Moment) -> [ProxyConfiguration] {
         let buckets = GlobalBuckets(stageCase.profiles, start: moment)
         return zip(scenario.proxies, stageCase.profiles).map { proxy, profile in
-            let socket = try? UnixSocketName(
-                parsing: "unix:\(folder)/\(StageEnvironment.variable(of: proxy.name)).sock"
-            )
-            let place = proxy.isUnix ? socket.map { Endpoint(unix: $0) } : nil
-            guard let upstream = try? ArgumentReading.endpoint(proxy.upstream) else {
-                preconditionFailure("The upstreams of a scenario have been checked.")
-            }
-            var configuration = ProxyConfiguration(
-                name: proxy.name,
-                listen: place ?? Endpoint(host: "127.0.0.1", port: 0),
-                upstream: upstream,
-                profile: profile,
-                seed: stageCase.seed
-            )
+            var configuration = configuration(of: proxy, profile, in: folder)
             limit(&configuration)
             configuration.globalBuckets = buckets
             return configuration
         }
+    }
+
+    private func configuration(
+        of proxy: Scenario.Proxy,
+        _ profile: Profile,
+        in folder: String
+    ) -> ProxyConfiguration {
+        if scenario.isSupervised {
+            return ProxyConfiguration(supervising: proxy.name, profile: profile, seed: stageCase.seed)
+        }
+        let socket = try? UnixSocketName(parsing: "unix:\(folder)/\(StageEnvironment.variable(of: proxy.name)).sock")
+        let place = proxy.listening == .unix ? socket.map { Endpoint(unix: $0) } : nil
+        guard let upstream = try? ArgumentReading.endpoint(proxy.upstream) else {
+            preconditionFailure("The upstreams of a scenario have been checked.")
+        }
+        return ProxyConfiguration(
+            name: proxy.name,
+            listen: place ?? Endpoint(host: "127.0.0.1", port: 0, usesTLS: proxy.listening == .tls),
+            upstream: upstream,
+            profile: profile,
+            seed: stageCase.seed
+        )
     }
 
     /// A path at which nothing is, for the folder of a run. Short, because the path of a Unix-domain socket in it has at most

@@ -14,6 +14,8 @@ struct StageShrinking {
     let stageCase: StageCase
     /// Applies the limits of a proxy.
     let limit: @Sendable (inout ProxyConfiguration) -> Void
+    let targets: TargetSelection
+    let trust: [String: String]
     let reference: Measurements.Reference
     /// The path of the profiles that are found, without its ending.
     let path: String
@@ -87,7 +89,15 @@ struct StageShrinking {
         var scenario = scenario
         // Fewer faults than expected are no failure of the command.
         scenario.expectations.removeAll(where: \.isAboutFaults)
-        let run = StageRun(scenario: scenario, stageCase: stageCase, limit: limit, artifacts: nil, showsOutput: false)
+        let run = StageRun(
+            scenario: scenario,
+            stageCase: stageCase,
+            limit: limit,
+            targets: targets,
+            trust: trust,
+            artifacts: nil,
+            showsOutput: false
+        )
         let outcome = try await run.run(on: loops)
         var measurements = outcome.measurements
         measurements.reference = reference

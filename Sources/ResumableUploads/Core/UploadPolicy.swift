@@ -40,14 +40,14 @@ public struct UploadPolicy: Hashable, Sendable {
 }
 
 /// A point in time on both clocks.
-public struct UploadInstant: Hashable, Sendable {
+package struct UploadInstant: Hashable, Sendable {
     /// A monotonic clock with any origin.
-    public var elapsed: Duration
+    package var elapsed: Duration
     /// The wall clock in seconds since 1970.
-    public var wall: Int64
+    package var wall: Int64
 
     /// Makes an instant.
-    public init(elapsed: Duration, wall: Int64) {
+    package init(elapsed: Duration, wall: Int64) {
         self.elapsed = elapsed
         self.wall = wall
     }

@@ -20,7 +20,7 @@ package struct UploadRecord: Hashable, Sendable {
     /// The destination file.
     package var target: UploadTarget
     /// The dialect of the creation; `nil` for a plain upload, which can't be resumed.
-    package var dialect: UploadDialect?
+    package var dialect: UploadWireFormat?
     /// The length of the representation in bytes, if known.
     package var length: Int64?
     /// The digest that the representation must have, if the client sent one.

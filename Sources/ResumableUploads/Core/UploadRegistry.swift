@@ -21,7 +21,7 @@ package struct RecoveredUpload: Hashable, Sendable {
 
 /// The state machine of all uploads of a server: consumes events and returns actions, without side effects.
 ///
-/// Supports the interop versions of `UploadDialect` (draft-ietf-httpbis-resumable-upload). A request without a
+/// Supports the interop versions of `UploadWireFormat` (draft-ietf-httpbis-resumable-upload). A request without a
 /// supported version is a plain upload: its content is stored but can't be resumed. The executor performs the actions
 /// in order and feeds back the result of each store command.
 package struct UploadRegistry: Sendable {
@@ -51,7 +51,7 @@ package struct UploadRegistry: Sendable {
     /// The uploads that the last event marked for removal during a store command.
     private(set) var abandoned: [UploadToken] = []
 
-    /// Makes the core with the recovered uploads. `location` returns the path of an upload's URL.
+    /// Makes the registry with the recovered uploads. `location` returns the path of an upload's URL.
     package init(
         policy: UploadPolicy,
         recovered: [RecoveredUpload],
@@ -76,6 +76,9 @@ package struct UploadRegistry: Sendable {
 
     /// The number of current requests.
     var requestCount: Int { owners.count }
+
+    /// The upload of a current request.
+    func upload(of id: UploadRequestID) -> UploadToken? { owners[id] }
 
     /// Whether an upload exists.
     func keeps(_ token: UploadToken) -> Bool { uploads[token] != nil }
@@ -191,43 +194,29 @@ package struct UploadRegistry: Sendable {
     private mutating func makeRoom(at now: UploadInstant) -> (removals: [UploadServerAction], wait: Int64?) {
         guard uploads.count >= policy.maximumUploads else { return ([], nil) }
         var keptCount = 0
-        var (expired, outcomes) = ([UploadToken](), [Outcome]())
+        var expired: [UploadToken] = []
+        // Uploads that were recovered together are ordered by their creation.
+        var outcomes: [(token: UploadToken, lastUse: Duration, created: Int64)] = []
         for (token, upload) in uploads where upload.phase != .condemned {
             keptCount += 1
             if hasExpired(upload, now) {
                 expired.append(token)
             } else if upload.hasEnded, !upload.isBusy {
-                outcomes.append(Outcome(token, lastUse: upload.lastUse.elapsed, created: upload.record.created))
+                outcomes.append((token, upload.lastUse.elapsed, upload.record.created))
             }
         }
         let excess = keptCount - expired.count - policy.maximumUploads + 1
-        if excess == 1, let oldest = outcomes.min() {
+        if excess == 1, let oldest = outcomes.min(by: { ($0.lastUse, $0.created) < ($1.lastUse, $1.created) }) {
             outcomes = [oldest]
         } else {
-            outcomes = Array(outcomes.sorted().prefix(max(0, excess)))
+            outcomes.sort { ($0.lastUse, $0.created) < ($1.lastUse, $1.created) }
+            outcomes = Array(outcomes.prefix(max(0, excess)))
         }
         let tokens = expired + outcomes.map(\.token)
         let removals = tokens.flatMap { token in change(token, at: now) { $0.expired(at: now) } }
         guard keptCount - tokens.count < policy.maximumUploads else { return (removals, waitForExpiry(at: now)) }
         // A slow disk may still be removing others.
         return (removals, uploads.count < 2 * policy.maximumUploads ? nil : 1)
-    }
-
-    /// An ended upload, ordered by its last use. Uploads that were recovered together are ordered by their creation.
-    private struct Outcome: Comparable {
-        let token: UploadToken
-        let lastUse: Duration
-        let created: Int64
-
-        init(_ token: UploadToken, lastUse: Duration, created: Int64) {
-            self.token = token
-            self.lastUse = lastUse
-            self.created = created
-        }
-
-        static func < (left: Outcome, right: Outcome) -> Bool {
-            (left.lastUse, left.created) < (right.lastUse, right.created)
-        }
     }
 
     private func hasExpired(_ upload: UploadStateMachine, _ now: UploadInstant) -> Bool {
@@ -259,8 +248,7 @@ package struct UploadRegistry: Sendable {
         case .plain: break
         }
         guard dialect != nil || !request.isPartial else {
-            return UploadResponse.message(400, "This version of resumable uploads is not supported.")
-                .with(.uploadDraftInteropVersion, UploadDialect.newest.interopVersionValue)
+            return .message(400, "This version of resumable uploads is not supported.").naming(.newest)
         }
         if let dialect, let named = request.fields.length, let count = request.contentLength,
             completes ? named != count : named < count
@@ -280,17 +268,16 @@ package struct UploadRegistry: Sendable {
 
     /// The response to OPTIONS: 200, because some clients accept no other success.
     private func options(_ request: UploadRequestHead, _ methods: String) -> UploadResponse {
-        var dialect = UploadDialect.newest
-        if let named = request.dialect { dialect = named }
+        let dialect = request.dialect ?? .newest
         let limits = UploadFields(limits: policy.limits(age: 0))
-        return UploadResponse(200, [.allow: methods, .acceptPatch: UploadDialectRules.partialUpload])
+        return UploadResponse(200, [.allow: methods, .acceptPatch: UploadWireRules.partialUpload])
             .with(limits, in: dialect.rules.hasLimits ? dialect : .newest)
     }
 
     /// The response for a missing upload.
-    static func gone(_ dialect: UploadDialect?) -> UploadResponse {
+    static func gone(_ dialect: UploadWireFormat?) -> UploadResponse {
         let dialect = dialect ?? .newest
-        return UploadResponse.message(dialect.rules.goneStatuses.first ?? 404, "There is no such upload.")
+        return UploadResponse.message(404, "There is no such upload.")
             .with(UploadFields(isComplete: false), in: dialect)
     }
 }

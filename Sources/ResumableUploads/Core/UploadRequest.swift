@@ -17,7 +17,7 @@ package struct UploadRequestHead: Hashable, Sendable {
     /// The method.
     package var method: HTTPRequest.Method
     /// The dialect of the request; `nil` for none or an unsupported one.
-    package var dialect: UploadDialect?
+    package var dialect: UploadWireFormat?
     /// The upload fields, in that dialect.
     package var fields: UploadFields
     /// Whether the fields of any dialect mark the content as incomplete.
@@ -55,9 +55,9 @@ package struct UploadRequestHead: Hashable, Sendable {
         self.method = method
         // A negative length is invalid and is refused as too large.
         self.contentLength = contentLength.map { $0 < 0 ? .max : $0 }
-        let named = UploadFields.interopVersion(of: fields).flatMap { UploadDialect(interopVersion: $0) }
-        self.fields = UploadFields(fields, in: named ?? .newest)
-        isPartial = [UploadDialect.v3, .newest].contains { UploadFields(fields, in: $0).isComplete == false }
+        let named = UploadWireFormat(namedIn: fields)
+        self.fields = (named ?? .newest).decode(fields)
+        isPartial = [UploadWireFormat.v3, .newest].contains { $0.decode(fields).isComplete == false }
         dialect = named
         contentType = fields[.contentType].map { type in
             type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()

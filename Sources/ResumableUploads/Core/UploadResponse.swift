@@ -28,15 +28,22 @@ package struct UploadResponse: Hashable, Sendable {
     }
 
     /// A response with problem details, in the dialects that have them.
-    static func problem(_ problem: ProblemDetails, in dialect: UploadDialect) -> UploadResponse {
+    static func problem(_ problem: ProblemDetails, in dialect: UploadWireFormat) -> UploadResponse {
         guard dialect.rules.hasProblemDetails else { return UploadResponse(problem.status) }
         return UploadResponse(problem.status, [.contentType: ProblemDetails.mediaType], content: problem.json)
     }
 
     /// This response with upload fields.
-    func with(_ fields: UploadFields, in dialect: UploadDialect) -> UploadResponse {
+    func with(_ fields: UploadFields, in dialect: UploadWireFormat) -> UploadResponse {
         var response = self
-        fields.write(to: &response.fields, in: dialect)
+        dialect.encode(fields, into: &response.fields)
+        return response
+    }
+
+    /// This response, which names its format.
+    func naming(_ dialect: UploadWireFormat) -> UploadResponse {
+        var response = self
+        dialect.name(in: &response.fields)
         return response
     }
 
@@ -48,10 +55,8 @@ package struct UploadResponse: Hashable, Sendable {
     }
 
     /// An interim response.
-    static func interim(_ fields: UploadFields, in dialect: UploadDialect) -> UploadResponse {
-        UploadResponse(UploadDialectRules.interimStatus)
-            .with(fields, in: dialect)
-            .with(.uploadDraftInteropVersion, dialect.interopVersionValue)
+    static func interim(_ fields: UploadFields, in dialect: UploadWireFormat) -> UploadResponse {
+        UploadResponse(UploadWireRules.interimStatus).with(fields, in: dialect).naming(dialect)
     }
 
     /// The target's response to a complete upload.

@@ -43,19 +43,17 @@ extension UploadStateMachine {
     private mutating func append(
         _ id: UploadRequestID,
         _ request: UploadRequestHead,
-        _ dialect: UploadDialect,
+        _ dialect: UploadWireFormat,
         at now: UploadInstant
     ) {
+        func refuse(_ refusal: UploadResponse) { respond(id, flagged(refusal, in: dialect), at: now) }
         let rules = dialect.rules
         if let type = rules.appendMediaType, request.contentType != type {
-            let refusal = UploadResponse.message(415, "The content must be \(type).").with(.acceptPatch, type)
-            return respond(id, flagged(refusal, in: dialect), at: now)
+            return refuse(.message(415, "The content must be \(type).").with(.acceptPatch, type))
         }
-        guard let offset = request.fields.offset else {
-            return respond(id, flagged(.message(400, "Upload-Offset is missing."), in: dialect), at: now)
-        }
+        guard let offset = request.fields.offset else { return refuse(.message(400, "Upload-Offset is missing.")) }
         guard request.fields.isComplete != nil || !rules.isFlagRequiredOnAppend else {
-            return respond(id, flagged(.message(400, "Upload-Complete is missing."), in: dialect), at: now)
+            return refuse(.message(400, "Upload-Complete is missing."))
         }
         let completes = request.fields.isComplete ?? true
         if case .completed(let end) = phase {
@@ -67,11 +65,7 @@ extension UploadStateMachine {
         }
         if let digest = request.digest {
             if let known = record.digest, known != digest {
-                return respond(
-                    id,
-                    flagged(.message(400, "Repr-Digest is not that of the creation."), in: dialect),
-                    at: now
-                )
+                return refuse(.message(400, "Repr-Digest is not that of the creation."))
             }
             record.digest = digest
         }
@@ -96,7 +90,7 @@ extension UploadStateMachine {
     private mutating func refusal(
         of request: UploadRequestHead,
         _ completes: Bool,
-        in dialect: UploadDialect,
+        in dialect: UploadWireFormat,
         at now: UploadInstant
     ) -> UploadResponse? {
         if let known = record.length, let named = request.fields.length, known != named {
@@ -146,7 +140,7 @@ extension UploadStateMachine {
         _ request: UploadRequestHead,
         _ offset: Int64,
         _ completes: Bool,
-        in dialect: UploadDialect
+        in dialect: UploadWireFormat
     ) -> UploadResponse {
         // After an early response the client still has content to send; it gets the same response again.
         if case .response(_, _, isEarly: true) = end { return finalResponse(end, in: dialect, isFlagged: true) }

@@ -24,15 +24,14 @@ extension UploadStateMachine {
     }
 
     /// The response to HEAD. All received bytes are durable.
-    func offset(in dialect: UploadDialect, at now: UploadInstant) -> UploadResponse {
+    func offset(in dialect: UploadWireFormat, at now: UploadInstant) -> UploadResponse {
         var fields = UploadFields(isComplete: hasEnded, offset: acknowledged, length: record.length)
         if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
-        let status = dialect.rules.offsetStatuses.first ?? 204
-        return UploadResponse(status, [.cacheControl: "no-store"]).with(fields, in: dialect)
+        return UploadResponse(204, [.cacheControl: "no-store"]).with(fields, in: dialect)
     }
 
     /// The response to an append at a wrong offset.
-    func mismatch(_ offset: Int64, in dialect: UploadDialect) -> UploadResponse {
+    func mismatch(_ offset: Int64, in dialect: UploadWireFormat) -> UploadResponse {
         // A 409 is flagged as incomplete even for a complete upload: it is the upload resource's response, not the
         // target's.
         UploadResponse.problem(.mismatchingOffset(expected: acknowledged, provided: offset), in: dialect)
@@ -47,21 +46,19 @@ extension UploadStateMachine {
             return UploadResponse(dialect.rules.incompleteAppendStatus).with(fields, in: dialect)
         }
         if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
-        return UploadResponse(UploadDialectRules.incompleteCreationStatus, [.location: location])
+        return UploadResponse(UploadWireRules.incompleteCreationStatus, [.location: location])
             .with(fields, in: dialect)
     }
 
     /// The target's response.
-    func finalResponse(_ end: UploadEnd, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
-        switch end {
-        case .response(let response, let length, _):
-            guard isFlagged, let dialect else { return response }
-            return response.with(UploadFields(isComplete: true, offset: length), in: dialect)
-        case .file(let outcome):
-            let response = UploadResponse.outcome(outcome, of: record.target)
-            guard isFlagged, let dialect else { return response }
-            return response.with(UploadFields(isComplete: true, offset: outcome.length), in: dialect)
-        }
+    func finalResponse(_ end: UploadEnd, in dialect: UploadWireFormat?, isFlagged: Bool) -> UploadResponse {
+        let response =
+            switch end {
+            case .response(let response, _, _): response
+            case .file(let outcome): UploadResponse.outcome(outcome, of: record.target)
+            }
+        guard isFlagged, let dialect else { return response }
+        return response.with(UploadFields(isComplete: true, offset: end.length), in: dialect)
     }
 
     /// The response to content that doesn't match its `Content-Digest`.
@@ -72,7 +69,7 @@ extension UploadStateMachine {
     }
 
     /// The response to contradicting lengths.
-    func inconsistentLength(in dialect: UploadDialect) -> UploadResponse {
+    func inconsistentLength(in dialect: UploadWireFormat) -> UploadResponse {
         UploadResponse.problem(.inconsistentLength, in: dialect)
             .with(UploadFields(isComplete: false, offset: acknowledged), in: dialect)
     }
@@ -89,7 +86,7 @@ extension UploadStateMachine {
     func limited(
         _ status: Int,
         _ sentence: String,
-        in dialect: UploadDialect?,
+        in dialect: UploadWireFormat?,
         at now: UploadInstant
     ) -> UploadResponse {
         let response = UploadResponse.message(status, sentence)
@@ -103,11 +100,11 @@ extension UploadStateMachine {
     }
 
     /// Flags a response as incomplete.
-    func flagged(_ response: UploadResponse, in dialect: UploadDialect?) -> UploadResponse {
+    func flagged(_ response: UploadResponse, in dialect: UploadWireFormat?) -> UploadResponse {
         guard isDurable, let dialect else { return response }
         return response.with(UploadFields(isComplete: false), in: dialect)
     }
 
     /// The response for an upload that no longer exists.
-    func gone(_ dialect: UploadDialect?) -> UploadResponse { UploadRegistry.gone(dialect ?? record.dialect) }
+    func gone(_ dialect: UploadWireFormat?) -> UploadResponse { UploadRegistry.gone(dialect ?? record.dialect) }
 }

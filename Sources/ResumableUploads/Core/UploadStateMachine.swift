@@ -24,7 +24,7 @@ struct UploadStateMachine {
     /// A request with content.
     struct Transfer {
         let id: UploadRequestID
-        let dialect: UploadDialect?
+        let dialect: UploadWireFormat?
         let isCreation: Bool
         /// Whether its content completes the upload.
         let completes: Bool
@@ -47,9 +47,9 @@ struct UploadStateMachine {
     let isDurable: Bool
     var phase: Phase
     /// Bytes written by the store.
-    var received: Int64
+    var received: Int64 = 0
     /// Durable bytes, the maximum that is acknowledged.
-    var acknowledged: Int64
+    var acknowledged: Int64 = 0
     var command: UploadStoreCommand?
     var transfer: Transfer?
     /// Content of an ended request, not yet passed to the store.
@@ -83,8 +83,6 @@ struct UploadStateMachine {
         self.record = record
         isDurable = record.dialect != nil
         phase = .creating
-        received = 0
-        acknowledged = 0
         transfer = Transfer(
             id: id,
             dialect: record.dialect,
@@ -182,18 +180,12 @@ struct UploadStateMachine {
     var isRemoved: Bool { phase == .removed }
 
     /// Whether the upload has ended and only its outcome is kept.
-    var hasEnded: Bool {
-        guard case .completed = phase else { return false }
-        return true
-    }
+    var hasEnded: Bool { if case .completed = phase { true } else { false } }
 
     /// Whether a request is using it.
     var isBusy: Bool { transfer != nil || nextRequest != nil }
 
-    private var isFinishing: Bool {
-        guard case .finish = command else { return false }
-        return true
-    }
+    private var isFinishing: Bool { if case .finish = command { true } else { false } }
 
     // MARK: - The next step
 

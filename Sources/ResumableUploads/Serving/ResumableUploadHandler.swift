@@ -1,9 +1,7 @@
-import HTTPSemantics
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
-import NIOHTTPTypesHTTP1
 
 /// Handles the upload requests of a connection or HTTP/2 stream, and forwards all others.
 ///
@@ -20,7 +18,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     public typealias OutboundOut = HTTPResponsePart
 
     private struct ActiveRequest {
-        let method: HTTPRequest.Method
+        let head: HTTPRequest
+        let start: NIODeadline
         let exchange: UploadExchange
         /// Whether the connection closes after the response.
         var endsConnection: Bool
@@ -35,7 +34,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         case closed
     }
 
-    private let server: ResumableUploadServer
+    private let host: any UploadHost
     private var state = State.forwarding
     private var isReadDelayed = false
     /// The last forwarded OPTIONS request, until its response has passed.
@@ -49,16 +48,17 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     /// Whether the connection closes when the remaining content has been discarded.
     private var endsConnection = false
     /// The time limits of responses that the connection hasn't accepted yet, oldest first.
-    private var unsent = CircularBuffer<Scheduled<Void>>()
+    private var unsent = CircularBuffer<Scheduled<Void>?>()
 
     /// Makes the handler of one connection.
-    public init(_ server: ResumableUploadServer) { self.server = server }
+    public convenience init(_ server: ResumableUploadServer) { self.init(host: server) }
 
-    private var limits: ResumableUploadServer.Configuration { server.configuration }
+    package init(host: any UploadHost) { self.host = host }
 
     /// Receives a request part.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .closed = state { return }
+        if host.isOver { return }
         queue.append(unwrapInboundIn(data))
         deliverQueue(context)
     }
@@ -69,7 +69,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         isDelivering = true
         while let part = queue.first, !mustWait(part) {
             queue.removeFirst()
-            take(part, context)
+            deliver(part, context)
         }
         isDelivering = false
         releaseRead(context)
@@ -79,68 +79,64 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         guard case .head(let head) = part else { return false }
         switch state {
         case .serving: return true
-        case .forwarding: return pendingResponses > 0 && server.handles(head)
+        case .forwarding:
+            guard pendingResponses > 0 else { return false }
+            if case .forward = host.route(head) { return false }
+            return true
         case .discarding, .closed: return false
         }
     }
 
-    private func take(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
-        switch state {
-        case .closed: break
-        case .forwarding:
-            if case .head(let head) = part {
-                if server.handles(head) { return begin(head, context) }
-                options = head.method == .options ? head : nil
-                pendingResponses += 1
-            }
+    private func deliver(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
+        switch (state, part) {
+        case (.closed, _), (.discarding, .head), (.serving, .head): break
+        case (.forwarding, .head(let head)):
+            let route = host.route(head)
+            guard case .forward = route else { return begin(head, route, context) }
+            options = head.method == .options ? head : nil
+            pendingResponses += 1
             context.fireChannelRead(wrapInboundOut(part))
-        case .discarding(let exchange, let rest):
-            switch part {
-            case .head: break
-            case .body(let content):
-                state = .discarding(exchange, rest - content.readableBytes)
-                exchange.discard(content.readableBytes)
-                if rest < content.readableBytes { close(context) }
-            case .end:
-                exchange.stop()
-                state = .forwarding
-                if endsConnection { close(context) }
-            }
-        case .serving(let active):
-            switch part {
-            case .head: break
-            case .body(let content): active.exchange.contentArrived(content)
-            case .end: active.exchange.contentEnded()
-            }
+        case (.forwarding, _): context.fireChannelRead(wrapInboundOut(part))
+        case (.discarding(let exchange, let rest), .body(let content)):
+            state = .discarding(exchange, rest - content.readableBytes)
+            exchange.discard(content.readableBytes)
+            if rest < content.readableBytes { close(context) }
+        case (.discarding(let exchange, _), .end):
+            exchange.stop()
+            state = .forwarding
+            host.note(.received, context)
+            if endsConnection { close(context) }
+        case (.serving(let active), .body(let content)): active.exchange.contentArrived(content)
+        case (.serving(let active), .end):
+            host.note(.received, context)
+            active.exchange.contentEnded()
         }
     }
 
-    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+    private func begin(_ head: HTTPRequest, _ route: UploadRoute, _ context: ChannelHandlerContext) {
+        host.note(.delegated, context)
         let exchange = UploadExchange(
-            server.service,
+            host.service,
             on: context.eventLoop,
-            expectsContinue: UploadHead.expectsContinue(head.headerFields),
-            throughput: ThroughputMonitor(rate: limits.minimumContentRate, window: limits.contentRateWindow)
+            expectsContinue: head.awaitsContinue,
+            throughput: ThroughputMonitor(
+                rate: host.configuration.minimumContentRate,
+                window: host.configuration.contentRateWindow
+            )
         ) { [unowned self] in perform($0, context) }
         state = .serving(
             ActiveRequest(
-                method: head.method,
+                head: head,
+                start: context.eventLoop.now,
                 exchange: exchange,
-                endsConnection: UploadHead.endsConnection(head.headerFields)
+                endsConnection: host.endsConnection(after: head)
             )
         )
-        // The end of the content is unknown (RFC 9112, section 6.3).
-        if let length = head.headerFields[.contentLength], ContentLength.parse(length) == nil {
-            return respond(.message(400, "Content-Length is not a number of bytes."), context, thenCloses: true)
+        switch route {
+        case .forward: break
+        case .respond(let response, let isLast): respond(response, context, isLast: isLast)
+        case .upload(let request): exchange.start(request, head, context.channel)
         }
-        var upload: UploadToken?
-        exchange.start { connection in
-            let begun = server.begin(head, on: context.channel, connection)
-            upload = begun?.upload
-            return begun?.id
-        }
-        guard let upload else { return respond(.message(404, "There is no such upload."), context) }
-        exchange.whenRead = { [server] in server.whenRead(upload, $0) }
     }
 
     // MARK: - Reading
@@ -153,7 +149,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private var isFull: Bool {
         if !queue.isEmpty { return true }
         switch state {
-        case .serving(let active): return active.exchange.buffered >= limits.bufferBytes
+        case .serving(let active): return active.exchange.buffered >= host.configuration.bufferBytes
         // The response to the next request would be queued as well.
         case .forwarding: return !unsent.isEmpty
         case .discarding, .closed: return false
@@ -178,66 +174,80 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         guard let request = options, case .head(var head) = unwrapOutboundIn(data), head.status.kind != .informational
         else { return context.write(data, promise: promise) }
         options = nil
-        if head.status.kind == .successful { server.addLimits(to: &head.headerFields, for: request) }
+        if head.status.kind == .successful { host.addLimits(to: &head.headerFields, for: request) }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
     private func perform(_ action: UploadExchange.Action, _ context: ChannelHandlerContext) {
         switch action {
-        case .interim(let status, let fields): write(status, fields, context)
+        case .interim(let status, let fields):
+            host.write(.head(HTTPResponse(status: .init(code: status), headerFields: fields)), nil, context)
+            context.flush()
         case .respond(let response): respond(response, context)
         case .close: close(context)
         case .taken: releaseRead(context)
         case .timeOut:
             guard case .serving(let active) = state else { return close(context) }
             active.exchange.disconnect()
-            respond(.message(408, "The content arrives too slowly."), context, thenCloses: true)
+            respond(.message(408, "The content arrives too slowly."), context, isLast: true)
         }
     }
 
-    private func write(_ status: Int, _ fields: HTTPFields, _ context: ChannelHandlerContext) {
-        let head = HTTPResponse(status: .init(code: status), headerFields: fields)
-        context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
-    }
-
-    /// Sends the final response. Closes the connection afterwards if the client asked for it, or if `thenCloses`.
-    private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext, thenCloses: Bool = false) {
+    /// Sends the final response; the connection ends with it if asked, or if content is missing that isn't discarded.
+    private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext, isLast: Bool = false) {
         guard case .serving(let active) = state else { return }
-        let hasEnded = active.exchange.hasEnded
-        let closesNow = thenCloses || active.endsConnection && hasEnded
+        let (exchange, isManaged) = (active.exchange, host.isConnectionManaged)
+        let hasAll = exchange.hasEnded || host.contentLength(of: active.head) == 0
+        let closesNow = isLast || (hasAll ? active.endsConnection : isManaged)
         endsConnection = active.endsConnection
-        if closesNow || hasEnded {
-            active.exchange.stop()
+        if closesNow || exchange.hasEnded {
+            exchange.stop()
             state = closesNow ? .closed : .forwarding
         } else {
-            active.exchange.waitForMore()
-            state = .discarding(active.exchange, limits.maximumDiscardedBytes)
+            exchange.waitForMore()
+            state = .discarding(exchange, host.configuration.maximumDiscardedBytes)
+        }
+        if closesNow {
+            queue.removeAll()
+            host.note(.endsConnection, context)
         }
         var fields = response.fields
         let hasContent = ![204, 304].contains(response.status)
         if hasContent { fields[.contentLength] = String(response.content.count) }
-        // HTTP/2 has no such field; a client that sent it uses HTTP/1.
-        if active.endsConnection || closesNow && isHTTP1(context) { fields[.connection] = "close" }
+        if active.endsConnection, !isManaged { fields[.connection] = "close" }
+        host.complete(&fields, isLast: closesNow, context)
         let head = HTTPResponse(status: .init(code: response.status), headerFields: fields)
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if hasContent, active.method != .head, !response.content.isEmpty {
-            context.write(wrapOutboundOut(.body(ByteBuffer(bytes: response.content))), promise: nil)
+        host.write(.head(head), nil, context)
+        if hasContent, active.head.method != .head, !response.content.isEmpty {
+            host.write(.body(ByteBuffer(bytes: response.content)), nil, context)
         }
+        report(active, response.status)
         let end = context.eventLoop.makePromise(of: Void.self)
-        if closesNow { queue.removeAll() }
         unsent.append(
-            context.eventLoop.assumeIsolated().scheduleTask(in: limits.sendTimeout) { self.close(context) }
+            isManaged
+                ? nil
+                : context.eventLoop.assumeIsolated().scheduleTask(in: host.configuration.sendTimeout) {
+                    self.close(context)
+                }
         )
         end.futureResult.assumeIsolated().whenComplete { _ in
-            self.unsent.popFirst()?.cancel()
-            if closesNow { context.close(promise: nil) } else { self.releaseRead(context) }
+            self.unsent.popFirst()??.cancel()
+            if closesNow, !isManaged { context.close(promise: nil) } else { self.releaseRead(context) }
         }
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: end)
+        host.write(.end(nil), end, context)
+        context.flush()
         deliverQueue(context)
     }
 
-    private func isHTTP1(_ context: ChannelHandlerContext) -> Bool {
-        (try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self)) != nil
+    private func report(_ active: ActiveRequest, _ status: Int?) {
+        host.report(
+            UploadReport(
+                head: active.head,
+                status: status,
+                bytesReceived: active.exchange.received,
+                start: active.start
+            )
+        )
     }
 
     // MARK: - The end of the connection
@@ -253,6 +263,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         case .serving(let active):
             active.exchange.disconnect()
             active.exchange.stop()
+            report(active, nil)
         case .discarding(let exchange, _): exchange.stop()
         case .forwarding, .closed: break
         }
@@ -268,18 +279,23 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     /// An invalid request or failed connection ends the current request.
     public func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard case .serving(var active) = state else { return context.fireErrorCaught(error) }
-        // The invalid part follows the upload, which still gets its response before the connection closes.
-        if active.exchange.hasEnded, error is HTTPParserError || error is ByteToMessageDecoderError {
-            active.endsConnection = true
-            state = .serving(active)
-            return
+        let isInvalid = error is HTTPParserError && context.channel.isActive
+        if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
+        if !active.exchange.hasEnded {
+            active.exchange.disconnect()
+            guard isInvalid else { return close(context) }
+            return respond(.message(400, "The content is not valid."), context, isLast: true)
         }
-        close(context)
+        if host.isConnectionManaged { return context.fireErrorCaught(error) }
+        guard isInvalid else { return close(context) }
+        // The invalid part follows the upload, which still gets its response before the connection closes.
+        active.endsConnection = true
+        state = .serving(active)
     }
 
     /// The handler was removed from the pipeline.
     public func handlerRemoved(context: ChannelHandlerContext) {
-        while let limit = unsent.popFirst() { limit.cancel() }
+        while let limit = unsent.popFirst() { limit?.cancel() }
         abandon()
     }
 }

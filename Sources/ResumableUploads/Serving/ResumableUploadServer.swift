@@ -1,5 +1,8 @@
+import HTTPSemantics
 import HTTPTypes
 import NIOCore
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 import TransferProtocol
 
 /// A completed or running upload as one request with its complete content, regardless of how many connections it uses.
@@ -28,7 +31,7 @@ public struct UploadedResponse: Sendable {
 }
 
 /// The resumable uploads of an HTTP server, across all its connections (draft-ietf-httpbis-resumable-upload, the
-/// interop versions of `UploadDialect`).
+/// interop versions of `UploadWireFormat`).
 ///
 /// A `ResumableUploadHandler` on each connection serves requests that create or resume uploads, and forwards all
 /// others. Content is passed to the upload's handler as it arrives, and is acknowledged when the handler has read it.
@@ -66,24 +69,23 @@ public final class ResumableUploadServer: Sendable {
 
     /// The limits.
     public let configuration: Configuration
-    private let forwardingProxy: UploadForwarder
-    let service: UploadService
+    package let service: UploadService
 
     /// Makes the uploads of a server.
     public init(configuration: Configuration = Configuration(), handler: @escaping Handler) {
         var configuration = configuration
         configuration.policy.checksContentDigest = false
         self.configuration = configuration
-        forwardingProxy = UploadForwarder(maximumResponseBytes: configuration.maximumResponseBytes, handler)
+        let forwarder = UploadForwarder(maximumResponseBytes: configuration.maximumResponseBytes, handler)
         let origin = ContinuousClock.now
         service = UploadService(
-            storing: forwardingProxy,
+            storing: forwarder,
             recovered: [],
             policy: configuration.policy,
             now: { UploadInstant(elapsed: ContinuousClock.now - origin, wall: UploadHead.secondsSince1970()) },
             location: { [path = configuration.path] in path + $0.description }
         )
-        forwardingProxy.attach(service)
+        forwarder.attach(service)
     }
 
     /// The number of uploads, including ended ones.
@@ -91,67 +93,59 @@ public final class ResumableUploadServer: Sendable {
 
     /// Cancels all uploads and stops. Called once, last.
     public func shutDown() async { await service.shutDown() }
+}
 
-    /// Whether a request is about an upload.
-    func handles(_ head: HTTPRequest) -> Bool {
-        if head.path?.utf8.starts(with: configuration.path.utf8) == true { return true }
-        let resource = UploadRequestHead.Resource.target(UploadTarget(name: "", location: ""))
-        let request = UploadRequestHead(
-            resource: resource,
-            method: head.method,
-            fields: head.headerFields,
-            contentLength: nil
-        )
-        // A partial representation is useless to a handler of complete ones.
-        return (request.dialect != nil || request.isPartial) && ![.get, .head, .options, .delete].contains(head.method)
-    }
+extension ResumableUploadServer: UploadHost {
+    package var isOver: Bool { false }
+    package var isConnectionManaged: Bool { false }
 
-    /// Adds the upload limits to the handler's response to OPTIONS.
-    func addLimits(to fields: inout HTTPFields, for head: HTTPRequest) {
-        guard fields[.uploadLimit] == nil else { return }
-        var dialect = UploadDialect.newest
-        let named = UploadFields.interopVersion(of: head.headerFields).flatMap { UploadDialect(interopVersion: $0) }
-        if let named, named.rules.hasLimits { dialect = named }
-        UploadFields(limits: configuration.policy.limits(age: 0)).write(to: &fields, in: dialect)
-    }
-
-    /// Calls `body` when the handler of an upload waits for content.
-    func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) {
-        forwardingProxy.whenRead(token, body)
-    }
-
-    /// Starts an upload request and returns its upload, which it may create. Returns `nil` for an invalid upload URL.
-    func begin(
-        _ head: HTTPRequest,
-        on channel: any Channel,
-        _ connection: @escaping UploadService.Connection
-    ) -> (id: UploadRequestID, upload: UploadToken)? {
+    package func route(_ head: HTTPRequest) -> UploadRoute {
         let path = head.path ?? ""
         let isUpload = path.utf8.starts(with: configuration.path.utf8)
-        let resource: UploadRequestHead.Resource
-        var upload: UploadToken?
-        if isUpload {
-            guard let token = UploadToken(path.dropFirst(configuration.path.count)) else { return nil }
-            resource = .upload(token)
-            upload = token
-        } else {
-            resource = .target(UploadTarget(name: "", location: path))
-        }
+        let token = isUpload ? UploadToken(path.dropFirst(configuration.path.count)) : nil
         let request = UploadRequestHead(
-            resource: resource,
+            resource: token.map { .upload($0) } ?? .target(UploadTarget(name: "", location: path)),
             method: head.method,
             fields: head.headerFields,
-            contentLength: UploadHead.contentLength(of: head.headerFields)
+            contentLength: contentLength(of: head)
         )
-        let id = service.begin(
-            request,
-            preparing: { token in
-                guard !isUpload else { return }
-                upload = token
-                forwardingProxy.prepare(token, head, channel)
-            },
-            connection
-        )
-        return upload.map { (id, $0) }
+        if !isUpload {
+            // A partial representation is useless to a handler of complete ones.
+            guard request.dialect != nil || request.isPartial, ![.get, .head, .options, .delete].contains(head.method)
+            else { return .forward }
+        }
+        // The end of the content is unknown (RFC 9112, section 6.3).
+        if request.contentLength == .max {
+            return .respond(.message(400, "Content-Length is not a number of bytes."), isLast: true)
+        }
+        guard !isUpload || token != nil else { return .respond(.message(404, "There is no such upload.")) }
+        return .upload(request)
     }
+
+    package func endsConnection(after head: HTTPRequest) -> Bool { UploadHead.endsConnection(head.headerFields) }
+    /// HTTP/2 doesn't require the field.
+    package func contentLength(of head: HTTPRequest) -> Int64? {
+        head.headerFields[.contentLength].map { ContentLength.parse($0) ?? .max }
+    }
+
+    package func addLimits(to fields: inout HTTPFields, for head: HTTPRequest) {
+        guard fields[.uploadLimit] == nil else { return }
+        var dialect = UploadWireFormat.newest
+        if let named = UploadWireFormat(namedIn: head.headerFields), named.rules.hasLimits { dialect = named }
+        dialect.encode(UploadFields(limits: configuration.policy.limits(age: 0)), into: &fields)
+    }
+
+    package func complete(_ fields: inout HTTPFields, isLast: Bool, _ context: ChannelHandlerContext) {
+        guard isLast else { return }
+        // HTTP/2 has no such field.
+        let isHTTP1 = (try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self)) != nil
+        if isHTTP1 { fields[.connection] = "close" }
+    }
+
+    package func write(_ part: HTTPResponsePart, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+        context.write(NIOAny(part), promise: promise)
+    }
+
+    package func note(_ event: UploadHandlerEvent, _ context: ChannelHandlerContext) {}
+    package func report(_ request: UploadReport) {}
 }

@@ -1,4 +1,6 @@
 import DurableFiles
+import HTTPTypes
+import NIOCore
 import NIOPosix
 
 /// The storage backend of an upload service.
@@ -10,6 +12,12 @@ protocol UploadBackend: Sendable {
         for token: UploadToken,
         then done: @escaping @Sendable (UploadStoreResult) -> Void
     )
+    /// A request that may create an upload arrived on `channel`.
+    func prepare(_ token: UploadToken, _ head: HTTPRequest, _ channel: any Channel)
+
+    /// Calls `body` when content of an upload is read: at once, where it always is.
+    func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void)
+
     /// The upload will be removed: its current command should end soon, with any result.
     func abandon(_ token: UploadToken)
     /// The request with this token created no upload.
@@ -39,6 +47,10 @@ struct FolderUploadBackend: UploadBackend {
             done(store.perform(command, for: token))
         }
     }
+
+    func prepare(_ token: UploadToken, _ head: HTTPRequest, _ channel: any Channel) {}
+
+    func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) { body() }
 
     /// Does nothing: file system commands end by themselves.
     func abandon(_ token: UploadToken) {}

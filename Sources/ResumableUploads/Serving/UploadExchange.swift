@@ -5,9 +5,9 @@ import NIOCore
 /// a minimum rate.
 ///
 /// Belongs to the connection's event loop. `stop()` is called once, last.
-package final class UploadExchange {
+final class UploadExchange {
     /// An action for the connection.
-    package enum Action {
+    enum Action {
         /// Send an interim response.
         case interim(status: Int, HTTPFields)
         /// Send the final response.
@@ -21,9 +21,9 @@ package final class UploadExchange {
     }
 
     /// Whether the request has arrived completely.
-    package private(set) var hasEnded = false
+    private(set) var hasEnded = false
     /// The content bytes that have arrived.
-    package private(set) var received: Int64 = 0
+    private(set) var received: Int64 = 0
     private let loop: any EventLoop
     private let service: UploadService
     private let perform: (Action) -> Void
@@ -44,7 +44,7 @@ package final class UploadExchange {
     ///   - expectsContinue: Whether the client waits for a 100 (RFC 9110, section 10.1.1).
     ///   - throughput: The minimum rate.
     ///   - perform: Called on the loop for each action, until `stop()`.
-    package init(
+    init(
         _ service: UploadService,
         on loop: any EventLoop,
         expectsContinue: Bool,
@@ -60,16 +60,13 @@ package final class UploadExchange {
     }
 
     /// The content bytes that the service hasn't taken.
-    package var buffered: Int { buffer.readableBytes }
+    var buffered: Int { buffer.readableBytes }
 
-    /// Starts the request by `begin`, which gets the receiver of the service's actions.
-    package func start(_ begin: (@escaping UploadService.Connection) -> UploadRequestID?) {
+    /// Starts the request whose head arrived on `channel`.
+    func start(_ request: UploadRequestHead, _ head: HTTPRequest, _ channel: any Channel) {
         let bound = NIOLoopBound(self, eventLoop: loop)
-        id = begin { [loop] action in loop.execute { bound.value.carryOut(action) } }
+        id = service.begin(request, head, channel) { [loop] action in loop.execute { bound.value.carryOut(action) } }
     }
-
-    /// Calls its argument when the upload's handler waits for content; `nil` if content is always welcome.
-    package var whenRead: ((@escaping @Sendable () -> Void) -> Void)?
 
     private func carryOut(_ action: UploadServerAction) {
         guard id != nil else { return }
@@ -88,9 +85,9 @@ package final class UploadExchange {
     /// Sends 100 (Continue) once content is wanted, unless some has arrived.
     private func continueWhenRead() {
         expectsContinue = false
-        guard let whenRead else { return sendContinue() }
+        guard let id else { return }
         let bound = NIOLoopBound(self, eventLoop: loop)
-        whenRead { [loop] in
+        service.whenRead(id) { [loop] in
             loop.execute {
                 bound.value.sendContinue()
                 bound.value.deliver()
@@ -105,7 +102,7 @@ package final class UploadExchange {
     }
 
     /// Content arrived.
-    package func contentArrived(_ content: ByteBuffer) {
+    func contentArrived(_ content: ByteBuffer) {
         var content = content
         awaitsContinue = false
         received += Int64(content.readableBytes)
@@ -115,7 +112,7 @@ package final class UploadExchange {
     }
 
     /// The content is complete.
-    package func contentEnded() {
+    func contentEnded() {
         throughput.bytesArrived(0, at: loop.now)
         hasEnded = true
         deliver()
@@ -140,20 +137,20 @@ package final class UploadExchange {
     }
 
     /// Content arrived after the response, and is discarded.
-    package func discard(_ count: Int) {
+    func discard(_ count: Int) {
         throughput.bytesArrived(count, at: loop.now)
         waitForMore()
     }
 
     /// The service has responded; the rest of the content is still to come.
-    package func waitForMore() {
+    func waitForMore() {
         id = nil
         throughput.waitBegan(at: loop.now)
         setTimer()
     }
 
     /// The connection ends before the response. The service gets the last received content first.
-    package func disconnect() {
+    func disconnect() {
         guard let id else { return }
         self.id = nil
         if buffered > 0 { service.handle(.content(id, Array(buffer.readableBytesView))) }
@@ -161,7 +158,7 @@ package final class UploadExchange {
     }
 
     /// Ends the exchange.
-    package func stop() {
+    func stop() {
         id = nil
         timer?.task.cancel()
         timer = nil

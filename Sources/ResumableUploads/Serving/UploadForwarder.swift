@@ -33,12 +33,10 @@ final class UploadForwarder: UploadBackend {
     /// Reports early responses to `service`, until `shutDown`.
     func attach(_ service: UploadService) { self.service.withLock { $0 = service } }
 
-    /// Registers the head and channel of a request that may create an upload.
     func prepare(_ token: UploadToken, _ head: HTTPRequest, _ channel: any Channel) {
         uploads.withLock { $0[token] = Forwarded(head: head, channel: channel) }
     }
 
-    /// Calls `body` when the handler of an upload waits for content.
     func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) {
         uploads.withLock { $0[token]?.pipe }?.whenRead(body)
     }

@@ -1,5 +1,6 @@
 import DurableFiles
 import HTTPSemantics
+import HTTPTypes
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -13,7 +14,7 @@ package final class UploadService: Sendable {
     package typealias Connection = @Sendable (UploadServerAction) -> Void
 
     private struct State {
-        var core: UploadRegistry
+        var registry: UploadRegistry
         var connections: [UploadRequestID: Connection] = [:]
         var lastRequest: UInt64 = 0
         var random = SystemRandomNumberGenerator()
@@ -74,7 +75,9 @@ package final class UploadService: Sendable {
     ) {
         self.store = store
         self.now = now
-        state = Mutex(State(core: UploadRegistry(policy: policy, recovered: recovered, now: now(), location: location)))
+        state = Mutex(
+            State(registry: UploadRegistry(policy: policy, recovered: recovered, now: now(), location: location))
+        )
         let task = MultiThreadedEventLoopGroup.singleton.any().scheduleRepeatedTask(
             initialDelay: Self.sweepInterval,
             delay: Self.sweepInterval
@@ -83,17 +86,14 @@ package final class UploadService: Sendable {
     }
 
     /// The number of uploads.
-    package var count: Int { state.withLock { $0.core.count } }
+    package var count: Int { state.withLock { $0.registry.count } }
 
-    /// Starts a request and returns its ID; `connection` receives its actions, possibly before this returns.
-    package func begin(_ request: UploadRequestHead, _ connection: @escaping Connection) -> UploadRequestID {
-        begin(request, preparing: { _ in }, connection)
-    }
-
-    /// Like `begin(_:_:)`; calls `preparing` with the token first.
+    /// Starts a request, whose head arrived on `channel`, and returns its ID; `connection` receives its actions, possibly
+    /// before this returns.
     func begin(
         _ request: UploadRequestHead,
-        preparing: (UploadToken) -> Void,
+        _ head: HTTPRequest,
+        _ channel: any Channel,
         _ connection: @escaping Connection
     ) -> UploadRequestID {
         let now = now()
@@ -102,19 +102,27 @@ package final class UploadService: Sendable {
             let id = UploadRequestID(state.lastRequest)
             state.connections[id] = connection
             let token = UploadToken(using: &state.random)
-            preparing(token)
-            perform(state.core.handle(.request(id, request, token: token), at: now), &state)
-            if !state.core.keeps(token) { store.forget(token) }
+            store.prepare(token, head, channel)
+            perform(state.registry.handle(.request(id, request, token: token), at: now), &state)
+            if !state.registry.keeps(token) { store.forget(token) }
             return id
         }
     }
+
+    /// Calls `body` when content of a request is read.
+    func whenRead(_ id: UploadRequestID, _ body: @escaping @Sendable () -> Void) {
+        if let token = upload(of: id) { store.whenRead(token, body) }
+    }
+
+    /// The upload of a current request.
+    func upload(of id: UploadRequestID) -> UploadToken? { state.withLock { $0.registry.upload(of: id) } }
 
     /// Handles an event.
     package func handle(_ event: UploadRegistry.Event) {
         let now = now()
         state.withLock { state in
             if case .disconnected(let id) = event { state.connections[id] = nil }
-            perform(state.core.handle(event, at: now), &state)
+            perform(state.registry.handle(event, at: now), &state)
         }
     }
 
@@ -125,7 +133,7 @@ package final class UploadService: Sendable {
     }
 
     private func perform(_ actions: [UploadServerAction], _ state: inout State) {
-        defer { for token in state.core.abandoned { store.abandon(token) } }
+        defer { for token in state.registry.abandoned { store.abandon(token) } }
         for action in actions {
             switch action {
             case .interim(let id, _), .receive(let id): state.connections[id]?(action)

@@ -251,7 +251,7 @@ final class StoredUpload: Sendable {
         if let outcome = summary.finishing {
             return .finished(try finishAgain(outcome, summary, isThere: isThere, &state))
         }
-        guard isThere, try sizeOfData(&state) >= summary.length else { throw Failure.lost }
+        guard isThere, try openData(&state).size() >= summary.length else { throw Failure.lost }
         // The log goes first: a failed append may describe bytes that are truncated here.
         try writeLog(summary, &state)
         let data = try openData(&state)
@@ -270,7 +270,7 @@ final class StoredUpload: Sendable {
     ) throws -> UploadOutcome {
         var outcome = noted
         if isThere {
-            if try sizeOfData(&state) != noted.length { throw Failure.lost }
+            if try openData(&state).size() != noted.length { throw Failure.lost }
             outcome = try place(noted, summary, &state)
         } else {
             try writeLog(summary, &state)
@@ -282,10 +282,6 @@ final class StoredUpload: Sendable {
         release(&state)
         if !outcome.isSuccess { try files.remove(dataPath) }
         return outcome
-    }
-
-    private func sizeOfData(_ state: inout State) throws -> Int64 {
-        try openData(&state).size()
     }
 
     private func release(_ state: inout State) {

@@ -98,12 +98,14 @@ enum UploadLog {
     private enum Field: UInt8 {
         case name = 1
         case location = 2
-        case dialect = 3
+        /// The interop version, as logs of earlier versions name the format.
+        case interopVersion = 3
         case length = 4
         case digest = 5
         case onlyNew = 6
         case created = 7
         case ifMatch = 8
+        case format = 9
     }
 
     private static func encode(_ record: UploadRecord) -> [UInt8] {
@@ -113,7 +115,7 @@ enum UploadLog {
         }
         add(.name, Array(record.target.name.utf8))
         add(.location, Array(record.target.location.utf8))
-        add(.dialect, record.dialect.map { encode([UInt64($0.rawValue)]) })
+        add(.format, record.dialect.map { Array($0.rawValue.utf8) })
         add(.length, record.length.map { encode([UInt64($0)]) })
         add(.digest, record.digest?.sha256)
         add(.onlyNew, record.isOnlyNew ? [] : nil)
@@ -138,7 +140,8 @@ enum UploadLog {
             switch Field(rawValue: name) {
             case .name: record.target.name = String(decoding: value, as: UTF8.self)
             case .location: record.target.location = String(decoding: value, as: UTF8.self)
-            case .dialect: record.dialect = number.flatMap { Int64(exactly: $0) }.flatMap { .init(interopVersion: $0) }
+            case .interopVersion: record.dialect = number.flatMap { .init(interopVersion: Int64(clamping: $0)) }
+            case .format: record.dialect = .init(rawValue: String(decoding: value, as: UTF8.self))
             case .length: record.length = number.flatMap { Int64(exactly: $0) }
             case .digest: record.digest = ReprDigest(sha256: value)
             case .onlyNew: record.isOnlyNew = true

@@ -42,10 +42,6 @@ struct ExecCommand: AsyncParsableCommand {
         case refuse, allow
     }
 
-    private static func target(_ argument: String) throws -> TargetPattern {
-        try ArgumentReading.value(argument) { text throws(UnitError) in try TargetPattern(parsing: text) }
-    }
-
     @Argument(
         help: "The profile: a path, the name of a shipped one, or - for standard input.",
         completion: ProfileCompletion.kind
@@ -57,17 +53,7 @@ struct ExecCommand: AsyncParsableCommand {
 
     @OptionGroup var faults: FaultOptions
 
-    @Option(
-        help: ArgumentHelp("Redirect connections to this target only. Can be given again.", valueName: "target"),
-        transform: ExecCommand.target
-    )
-    var only: [TargetPattern] = []
-
-    @Option(
-        help: ArgumentHelp("Leave connections to this target alone. Can be given again.", valueName: "target"),
-        transform: ExecCommand.target
-    )
-    var except: [TargetPattern] = []
+    @OptionGroup var targets: TargetOptions
 
     @Option(
         help: ArgumentHelp(
@@ -83,6 +69,11 @@ struct ExecCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write a line for each fault that acts.", valueName: "file"))
     var journal: String?
 
+    @OptionGroup var captures: CaptureOptions
+
+    @Flag(help: "Show open connections, rates and faults in a line of the terminal, for a command that prints little.")
+    var status = false
+
     @Option(help: "Event loops, a thread each; 0 is one for each processor.")
     var threads = 0
 
@@ -95,9 +86,8 @@ struct ExecCommand: AsyncParsableCommand {
         if journal == "-" {
             throw ValidationError("--journal: standard output is the command's: name a file")
         }
-        for (option, patterns) in [("--only", only), ("--except", except)]
-        where patterns.count > ProfileLimits.triggerValues {
-            throw ValidationError("\(option) is given at most \(ProfileLimits.triggerValues) times")
+        if captures.pcap == "-" {
+            throw ValidationError("--pcap: standard output is the command's: name a file")
         }
     }
 
@@ -105,15 +95,17 @@ struct ExecCommand: AsyncParsableCommand {
         let inputs = InputFiles()
         let read = try faults.chosen(profile).read(noting: inputs)
         if faults.printProfile { return faults.write(read, seed: seed) }
-        let runner = ExecRunner(
+        var runner = ExecRunner(
             read,
             seed: seed,
-            targets: try await TargetSelection(only: only, except: except),
+            targets: try await TargetSelection(targets),
             allowsUnproxied: unproxied == .allow,
             journal: journal,
             threads: threads,
             inputs: inputs
         )
+        runner.capture = try captures.opened(noting: inputs)
+        runner.showsStatus = status
         let end = try await runner.run(command)
         if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
         ProcessLimits.end(like: end)

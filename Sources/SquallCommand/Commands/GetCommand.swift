@@ -1,13 +1,8 @@
 import ArgumentParser
 import CommandParsing
-import EventLoop
-import HTTPSemantics
-import OperatingSystem
-import ProxyRuntime
+import SquallTransfer
 import SystemPackage
 import TerminalDisplay
-import TransferClient
-import TransferProtocol
 import TransferReports
 import Units
 
@@ -87,27 +82,20 @@ struct GetCommand: AsyncParsableCommand {
 
     func run() async throws {
         var destination = try destination()
-        let request = DownloadRequest(
-            url: url,
-            expectedSHA256: sha256.flatMap(GetCommand.bytes),
-            requiresProof: requireProof,
-            storesCoded: storeCoded,
-            credentials: try credentials.credentials()
-        )
-        var configuration = TransferClientConfiguration()
-        configuration.retry.maximumAttempts = attempts
-        if let seed { configuration.seed = seed }
-        configuration.tls = try tls.client()
+        var request = TransferRequest(url)
+        request.sha256 = sha256.flatMap(GetCommand.bytes)
+        request.requiresProof = requireProof
+        request.storesCoded = storeCoded
+        try credentials.apply(to: &request)
+        var configuration = TransferConfiguration()
+        configuration.maximumAttempts = attempts
+        configuration.seed = seed
+        configuration.tls = try tls.settings()
         try network.apply(to: &configuration)
-        let interrupt: Interrupt
-        do throws(SystemError) {
-            interrupt = try await Interrupt.watch(on: EventLoop())
-        } catch {
-            throw CommandFailure.failed("can't watch for signals: \(error)")
-        }
-        let client = TransferEngine(configuration: configuration)
+        let run = try await TransferRun(events)
+        let session = TransferSession(configuration: configuration)
         if contentDisposition || skipComplete {
-            let file = await remoteFile(request, client, interrupt)
+            let file = await remoteFile(request, session, run)
             if contentDisposition, let name = file?.name {
                 destination = try GetCommand.chosen(name, file, skipComplete)
             }
@@ -117,39 +105,31 @@ struct GetCommand: AsyncParsableCommand {
                 return Console.print(lines: "\(destination.description.visibleLine) is complete; nothing was fetched")
             }
         }
-        let live = LiveProgress()
-        let format = events
-        let download = Task { () async -> Result<TransferSummary, TransferError> in
-            do throws(TransferError) {
-                let summary = try await client.download(request, to: destination) { event in
-                    switch format {
-                    case .json: EventFormat.writeJSON(TransferEventJSON(event))
-                    case .text: live.note(event)
-                    }
-                }
-                return .success(summary)
-            } catch {
-                return .failure(error)
-            }
+        run.show(&request)
+        let result = try await run.result(of: session.download(for: request, to: destination.string))
+        if events == .text {
+            TransferRun.tellEnd(
+                destination.description,
+                result.bytes,
+                result.duration,
+                connections: result.connections,
+                repeated: result.bytesRepeated,
+                result.sha256,
+                GetCommand.proof(result)
+            )
         }
-        Task {
-            await interrupt.wait()
-            download.cancel()
-        }
-        let result = format == .text ? await live.follow(download) : await download.value
-        try report(result, destination)
+        guard let reason = result.unverifiedReason else { return }
+        Console.warn("\(destination) is complete as far as HTTP can tell, and not proved: \(reason)")
     }
 
     /// What the server tells before the download; a failure is that of the download, which comes next.
-    private func remoteFile(
-        _ request: DownloadRequest,
-        _ client: TransferEngine,
-        _ interrupt: Interrupt
-    ) async -> RemoteFile? {
-        let (attempts, question) = (attempts, request)
-        let asked = Task { try? await RemoteFile.ask(for: question, by: client, attempts: min(attempts, 3)) }
+    private func remoteFile(_ request: TransferRequest, _ session: TransferSession, _ run: TransferRun) async
+        -> RemoteFile?
+    {
+        let attempts = min(attempts, 3)
+        let asked = Task { try? await RemoteFile.ask(for: request, by: session, attempts: attempts) }
         let watch = Task {
-            await interrupt.wait()
+            await run.interrupt.wait()
             asked.cancel()
         }
         defer { watch.cancel() }
@@ -168,45 +148,14 @@ struct GetCommand: AsyncParsableCommand {
         return path
     }
 
-    private func report(_ result: Result<TransferSummary, TransferError>, _ destination: FilePath)
-        throws(CommandFailure)
-    {
-        switch result {
-        case .success(let summary):
-            defer { GetCommand.warn(of: summary, destination) }
-            guard events == .text else { return }
-            let repeated = summary.bytesRepeated
-            Console.print(
-                lines: """
-                    \(destination.description.visibleLine): \(Formatting.grouped(summary.bytes)) bytes in \
-                    \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
-                    \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
-                    \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
-                    sha256 \(summary.sha256.hexadecimal) (\(GetCommand.proof(summary)))
-                    """
-            )
-        case .failure(let error):
-            if events == .json { EventFormat.writeJSON(TransferEventJSON(error)) }
-            throw CommandFailure(code: ExitStatus(error.disposition), message: error.sentence)
-        }
-    }
-
-    private static func proof(_ summary: TransferSummary) -> String {
-        guard let details = summary.download else { return "" }
+    private static func proof(_ result: DownloadResult) -> String {
+        guard let details = result.summary.download else { return "" }
         if details.verified.contains(.caller) { return "as expected" }
         if details.verified.contains(.server) { return "as the server says" }
         guard details.proof == .validators else { return "not proved" }
         let compared =
             details.bytesCompared > 0 ? ", and \(Formatting.grouped(details.bytesCompared)) bytes at joins" : ""
         return "no digest; tag and date agree in all responses\(compared)"
-    }
-
-    /// Warns on standard error that the file is unverified.
-    private static func warn(of summary: TransferSummary, _ destination: FilePath) {
-        guard let unverifiedReason = summary.download?.proof.unverifiedReason else { return }
-        Console.warn(
-            "\(destination) is complete as far as HTTP can tell, and not proved: \(unverifiedReason.description)"
-        )
     }
 
     private func destination() throws(CommandFailure) -> FilePath {
@@ -216,16 +165,14 @@ struct GetCommand: AsyncParsableCommand {
             }
             return FilePath(output)
         }
-        let parsed: TransferURL
-        do throws(TransferURLProblem) {
-            parsed = try TransferURL(url)
+        let last: String?
+        do {
+            last = try TransferRequest(url).fileName()
         } catch {
-            let error = TransferError.invalidURL(url, error)
             if events == .json { EventFormat.writeJSON(TransferEventJSON(error)) }
             throw .wrongInput(error.sentence)
         }
-        let last = parsed.path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-        guard let name = PercentCoding.decoded(last), !name.utf8.contains(0), !name.contains("/"),
+        guard let name = last, !name.utf8.contains(0), !name.contains("/"),
             let component = FilePath.Component(name), component.kind == .regular
         else { throw .wrongInput("the URL names no file to write to: give --output FILE") }
         return FilePath(root: nil, [component])

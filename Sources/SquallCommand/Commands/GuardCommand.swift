@@ -15,7 +15,14 @@ struct GuardCommand: ParsableCommand {
     @Argument(parsing: .postTerminator, help: "The command of squall exec, behind --.")
     var command: [String] = []
 
+    @Flag(help: "Whether the connections of the command are supervised.")
+    var supervised = false
+
     func run() {
-        if let folder { CommandGuard.run(folder: folder) } else { ForegroundCommand.runGuard(command) }
+        if let folder {
+            CommandGuard.run(folder: folder, isSupervised: supervised)
+        } else {
+            ForegroundCommand.runGuard(command)
+        }
     }
 }

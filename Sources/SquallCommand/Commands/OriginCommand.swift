@@ -90,7 +90,7 @@ struct OriginCommand: AsyncParsableCommand {
             configuration.uploads = .init(folder: uploads, policy: policy)
         }
         if let tlsCert, let tlsKey {
-            configuration.tls = try TLSOptions.server(tlsCert, "--tls-cert", tlsKey, "--tls-key")
+            configuration.tls = try PEMFiles.server(tlsCert, "--tls-cert", tlsKey, "--tls-key")
         }
         if let log { configuration.onRequest = { log.write($0.description) } }
         let interrupt: Interrupt

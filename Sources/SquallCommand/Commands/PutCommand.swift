@@ -1,15 +1,9 @@
 import ArgumentParser
 import CommandParsing
-import EventLoop
 import HTTPTypes
-import OperatingSystem
-import ProxyRuntime
-import SystemPackage
+import SquallTransfer
 import TerminalDisplay
-import TransferClient
-import TransferProtocol
 import TransferReports
-import Units
 
 /// `squall put`: the resumable upload.
 struct PutCommand: AsyncParsableCommand {
@@ -82,121 +76,51 @@ struct PutCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let request = try request()
-        var configuration = TransferClientConfiguration()
-        configuration.retry.maximumAttempts = attempts
-        if let seed { configuration.seed = seed }
-        configuration.tls = try tls.client()
-        try network.apply(to: &configuration)
-        let interrupt: Interrupt
-        do throws(SystemError) {
-            interrupt = try await Interrupt.watch(on: EventLoop())
-        } catch {
-            throw CommandFailure.failed("can't watch for signals: \(error)")
-        }
-        let client = TransferEngine(configuration: configuration)
-        let live = LiveProgress()
-        let format = events
-        let path = FilePath(file)
-        let upload = Task { () async -> Result<TransferSummary, TransferError> in
-            do throws(TransferError) {
-                let summary = try await client.upload(client.content(of: path), request) { event in
-                    switch format {
-                    case .json: EventFormat.writeJSON(TransferEventJSON(event))
-                    case .text: live.note(event)
-                    }
-                }
-                return .success(summary)
-            } catch {
-                return .failure(error)
-            }
-        }
-        Task {
-            await interrupt.wait()
-            upload.cancel()
-        }
-        let result = format == .text ? await live.follow(upload) : await upload.value
-        try report(result)
-    }
-
-    private func request() throws(CommandFailure) -> UploadRequest {
-        var request = UploadRequest(url: url, journalFolder: try StateFolder.uploads(state))
+        var request = TransferRequest(url)
         request.method = method.method
-        request.dialects = dialect.choice
+        request.allow(dialect: dialect.name)
         request.isRepeatable = repeatable
-        request.fields = [.contentType: contentType]
-        request.credentials = try credentials.credentials(forUpload: true)
-        return request
-    }
-
-    private func report(_ result: Result<TransferSummary, TransferError>) throws(CommandFailure) {
-        switch result {
-        case .success(let summary):
-            guard events == .text else { return }
-            let repeated = summary.bytesRepeated
-            Console.print(
-                lines: """
-                    \(file.visibleLine): \(Formatting.grouped(summary.bytes)) bytes in \
-                    \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
-                    \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
-                    \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
-                    sha256 \(summary.sha256.hexadecimal) (\(summary.upload?.proofDescription ?? ""))
-                    """
-            )
-        case .failure(let error):
-            if events == .json { EventFormat.writeJSON(TransferEventJSON(error)) }
-            throw CommandFailure(code: ExitStatus(error.disposition), message: error.sentence)
-        }
-    }
-}
-
-extension ExitStatus {
-    /// Maps an error's disposition to an exit code.
-    init(_ disposition: TransferError.Disposition) {
-        switch disposition {
-        case .resumable: self = .resumable
-        case .final: self = .failed
-        case .invalidInput: self = .wrongInput
-        }
+        request.contentType = contentType
+        try credentials.apply(to: &request, forUpload: true)
+        var configuration = TransferConfiguration()
+        configuration.maximumAttempts = attempts
+        configuration.seed = seed
+        configuration.tls = try tls.settings()
+        configuration.stateFolder = try StateFolder.uploads(state).string
+        try network.apply(to: &configuration)
+        let run = try await TransferRun(events)
+        run.show(&request)
+        let session = TransferSession(configuration: configuration)
+        let result = try await run.result(of: session.upload(for: request, from: file))
+        guard events == .text else { return }
+        TransferRun.tellEnd(
+            file,
+            result.bytes,
+            result.duration,
+            connections: result.connections,
+            repeated: result.bytesRepeated,
+            result.sha256,
+            result.summary.upload?.proofDescription ?? ""
+        )
     }
 }
 
 /// The value of `--dialect`.
-enum PutDialect: ExpressibleByArgument {
-    case automatic, none
-    case only(UploadDialect)
+struct PutDialect: ExpressibleByArgument {
+    static let automatic = PutDialect(name: "auto")
+
+    /// One of `TransferRequest.dialectNames`: each version has one spelling, neither “+6” nor “06”.
+    let name: String
+
+    private init(name: String) { self.name = name }
 
     init?(argument: String) {
-        switch argument {
-        case "auto": self = .automatic
-        case "none": self = .none
-        default:
-            // Each version has one spelling: neither “+6” nor “06”.
-            guard let dialect = UploadDialect.allCases.first(where: { $0.interopVersionValue == argument }) else {
-                return nil
-            }
-            self = .only(dialect)
-        }
+        guard Self.allValueStrings.contains(argument) else { return nil }
+        name = argument
     }
 
-    static var allValueStrings: [String] { ["auto", "none"] + UploadDialect.allCases.map(\.interopVersionValue) }
-
-    var defaultValueDescription: String {
-        switch self {
-        case .automatic: "auto"
-        case .none: "none"
-        case .only(let dialect): dialect.interopVersionValue
-        }
-    }
-
-    /// The dialects that the upload may use.
-    var choice: UploadDialectChoice {
-        switch self {
-        case .automatic: .automatic
-        case .none: .none
-        case .only(let dialect): .only(dialect)
-        }
-    }
+    static var allValueStrings: [String] { TransferRequest.dialectNames }
+    var defaultValueDescription: String { name }
 }
 
 /// The value of `--method`.

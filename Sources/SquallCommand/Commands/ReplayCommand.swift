@@ -16,22 +16,35 @@ struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
         abstract: "Run a proxy that re-injects the faults of a journal at the same offsets, until Ctrl-C.",
+        usage: """
+            squall replay <journal> [--listen <host:port>] [--upstream <host:port>] [options]
+            squall replay <journal> -- <command> ...
+            """,
         discussion: """
             Takes what squall run --journal wrote, or squall replay --journal. Every cut and stall of the journal \
             is re-injected on the connection of the same number, at the same offset, and no other one is; so is every \
             other fault at a position: truncate, insert, half-open with at, corrupt with at or between. Faults that go by \
             time come from the journal's profile, with its seed.
 
+            A journal of clients with TLS is replayed with it, as is the side of its upstream; see squall help run.
+
             A journal of --forward-proxy is replayed with that again; the clients name the hosts. With --upstream all of \
             it is for one server.
 
+            A journal of squall exec is replayed by the same command behind --, as squall exec runs it. Its faults are \
+            re-injected on the connections of the same number to the same target, in whatever order the targets are reached.
+
             Example: squall replay journal.jsonl --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             Example: squall replay journal.jsonl --forward-proxy :8888
+            Example: squall replay journal.jsonl -- npm test
             """
     )
 
     @Argument(help: "The journal.", completion: .file())
     var recording: String
+
+    @Argument(parsing: .postTerminator, help: "The command of a journal of squall exec, and its arguments, behind --.")
+    var command: [String] = []
 
     @Option(
         help: ArgumentHelp("Where to listen; port 0 takes a free one. (default: 127.0.0.1:0)", valueName: "host:port"),
@@ -59,6 +72,10 @@ struct ReplayCommand: AsyncParsableCommand {
 
     @OptionGroup var forward: ForwardOptions
 
+    @OptionGroup var targets: TargetOptions
+
+    @OptionGroup var tls: ProxyTLSOptions
+
     @OptionGroup var limits: LimitOptions
 
     @OptionGroup var start: StartOptions
@@ -72,6 +89,17 @@ struct ReplayCommand: AsyncParsableCommand {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try forward.check(listen: listen, upstream: upstream)
         try background.check(journal: journal)
+        guard !command.isEmpty else {
+            if !targets.isEmpty { throw ValidationError("--only and --except are for a command behind --") }
+            return
+        }
+        if listen != nil || upstream != nil || forward.forwardProxy != nil || background.detach {
+            throw ValidationError(
+                "a command behind -- connects to its targets itself: leave out --listen, --upstream, --forward-proxy and "
+                    + "--detach, or the command"
+            )
+        }
+        if journal == "-" { throw ValidationError("--journal: standard output is the command's: name a file") }
         if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
     }
 
@@ -83,9 +111,11 @@ struct ReplayCommand: AsyncParsableCommand {
         }
         let file = try JournalFile.read(recording, profile: given, noting: inputs)
         let proxy = try file.proxy(name)
+        if !command.isEmpty { return try await runCommand(file, proxy, inputs) }
         var configuration = ProxyConfiguration(
             name: proxy.name,
-            listen: forward.forwardProxy ?? listen ?? Endpoint(host: "127.0.0.1", port: 0),
+            listen: forward.forwardProxy ?? listen
+                ?? Endpoint(host: "127.0.0.1", port: 0, usesTLS: upstream == nil && proxy.clientsUseTLS),
             destination: try destination(of: proxy),
             profile: file.plan(for: proxy).everything,
             seed: proxy.seed
@@ -94,7 +124,32 @@ struct ReplayCommand: AsyncParsableCommand {
         configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
         // The lines name faults of the replayed journal, so its profile explains them.
         let recorded = file.header.profile
-        try await ProxyRunner([configuration], of: recorded, journal: journal, threads: threads, inputs: inputs).run()
+        var configurations = [configuration]
+        let trust = try tls.apply(to: &configurations)
+        defer { trust?.remove() }
+        var runner = ProxyRunner(configurations, of: recorded, journal: journal, threads: threads, inputs: inputs)
+        runner.trust = trust
+        try await runner.run()
+    }
+
+    /// Runs the command with the journal's faults on its connections.
+    private func runCommand(_ file: RecordedJournal, _ proxy: JournalHeader.ProxyEntry, _ inputs: InputFiles)
+        async throws
+    {
+        var runner = ExecRunner(
+            file.plan(for: proxy).everything,
+            name: proxy.name,
+            seed: proxy.seed,
+            targets: try await TargetSelection(targets),
+            allowsUnproxied: false,
+            journal: journal,
+            threads: threads,
+            inputs: inputs
+        )
+        runner.recorded = file.header.profile
+        let end = try await runner.run(command)
+        if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
+        ProcessLimits.end(like: end)
     }
 
     /// Where the replay of a proxy forwards to: as the options say, or else where the proxy did.
@@ -104,8 +159,8 @@ struct ReplayCommand: AsyncParsableCommand {
         if forward.forwardProxy != nil { return .requested(try forward.policy()) }
         guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
             throw .wrongInput(
-                "the clients of the journal's proxy named the hosts: give --forward-proxy PORT, and they do so again, or "
-                    + "--upstream HOST:PORT for one server"
+                "the clients of the journal's proxy named the hosts: give --forward-proxy PORT, and they do so again, "
+                    + "--upstream HOST:PORT for one server, or the command of squall exec behind --"
             )
         }
         return .upstream(upstream)

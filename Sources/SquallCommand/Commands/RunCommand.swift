@@ -3,6 +3,8 @@ import CommandParsing
 import FaultProfile
 import ProfileFiles
 import ProxyRunners
+import TerminalDisplay
+import Units
 
 /// `squall run`: the proxy in the foreground.
 struct RunCommand: AsyncParsableCommand {
@@ -24,11 +26,17 @@ struct RunCommand: AsyncParsableCommand {
             --forward-proxy is one port for HTTP (CONNECT and whole URLs) and SOCKS5; the clients name the hosts. It prints \
             the line that has a shell use it.
 
+            tls:HOST:PORT speaks TLS on that side, and https://HOST is the same for a URL. Faults of content count what TLS \
+            carries, those of the network act on its bytes. The upstream's certificate is always verified. Without \
+            --tls-cert the certificate is of an authority of this run, which signs for the names of the run alone; the \
+            line “trust:” names its file.
+
             --detach prints the ready lines, the process id and the path of a log when it listens, and goes on in the \
             background. An error until then is the command's own, with its exit code.
 
             Example: squall run cut-every-mebibyte --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             Example: squall run --latency 200ms±50ms --listen :5433 --upstream :5432
+            Example: squall run flaky-api --listen tls::8443 --upstream tls:api.example.com:443
             Example: squall run wifi-roam --forward-proxy :8888
             """
     )
@@ -55,12 +63,22 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
+    @OptionGroup var tls: ProxyTLSOptions
+
     @OptionGroup var start: StartOptions
 
     @OptionGroup var background: DetachOptions
 
     @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
     var journal: String?
+
+    @OptionGroup var captures: CaptureOptions
+
+    @Option(
+        help: ArgumentHelp("Capture this proxy of the profile alone. Can be given again.", valueName: "name"),
+        transform: ArgumentReading.proxyName
+    )
+    var pcapProxy: [String] = []
 
     @Option(help: "Event loops, a thread each; 0 is one for each processor.")
     var threads = 0
@@ -72,6 +90,11 @@ struct RunCommand: AsyncParsableCommand {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try faults.check(profile)
         try background.check(journal: journal)
+        try captures.check(journal: journal, detaches: background.detach)
+        try captures.limits.check(isForward: proxy.forward.forwardProxy != nil)
+        if captures.pcap == nil, !pcapProxy.isEmpty {
+            throw ValidationError("--pcap-proxy is for a capture: write --pcap FILE")
+        }
         guard host.count <= ProfileLimits.triggerValues else {
             throw ValidationError("--host is given at most \(ProfileLimits.triggerValues) times")
         }
@@ -87,10 +110,22 @@ struct RunCommand: AsyncParsableCommand {
         chosen.hosts = host
         let read = try chosen.read(noting: inputs)
         if faults.printProfile { return faults.write(read, seed: proxy.seed) }
-        let configurations = try proxy.configurations(for: read, clockStart: start.moment)
+        var configurations = try proxy.configurations(for: read, clockStart: start.moment)
+        let names = configurations.map(\.name)
+        if let unknown = pcapProxy.first(where: { !names.contains($0) }) {
+            throw CommandFailure.wrongInput(
+                "--pcap-proxy: there is no proxy \(unknown.quoted): write \(names.map(\.quoted).joined(separator: " or "))"
+            )
+        }
+        let capture = try captures.opened(noting: inputs)
+        let trust = try tls.apply(to: &configurations, capturing: capture?.capture)
+        defer { trust?.remove() }
         // Each proxy runs its own part of the profile.
         var runner = ProxyRunner(configurations, of: read, journal: journal, threads: threads, inputs: inputs)
         runner.watches = watch
+        runner.trust = trust
+        runner.capture = capture
+        if !pcapProxy.isEmpty { runner.capturedProxies = Set(pcapProxy) }
         runner.reloader = ProfileReloader(
             chosen,
             profile: read,

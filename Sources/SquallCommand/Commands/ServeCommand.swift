@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandParsing
 
 /// `squall serve`: proxies that change while they run, by HTTP.
 struct ServeCommand: AsyncParsableCommand {
@@ -64,6 +65,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var background: DetachOptions
 
+    @OptionGroup var captures: CaptureOptions
+
     @Flag(help: "Keep quirks of Toxiproxy that a test may rely on; see docs/toxiproxy.md.")
     var strictCompat = false
 
@@ -86,6 +89,8 @@ struct ServeCommand: AsyncParsableCommand {
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535") }
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
+        try captures.limits.check(isForward: forward.forwardProxy != nil)
+        if captures.pcap == "-" { throw ValidationError("--pcap: standard output has the ready line: name a file") }
     }
 
     func run() async throws {

@@ -4,6 +4,7 @@ import EventLoop
 import FaultProfile
 import Journal
 import ProfileFiles
+import ProxyEngine
 import ProxyRunners
 import TerminalDisplay
 import Units
@@ -15,15 +16,20 @@ struct ShrinkCommand: AsyncParsableCommand {
         abstract: "Find the smallest list of a journal's faults with which a command still fails.",
         usage: """
             squall shrink <recording> [--upstream <host:port>] [--name <name>] [--link-memory <size>] \
-            [--connection-limit <count>] [--runs <count>] [--patience <duration>] [--output <path>] -- <command> ...
+            [--connection-limit <count>] [--runs <count>] [--patience <duration>] [--output <path>] [--ca-file <file>] \
+            [--client-cert <file>] [--client-key <file>] [--upstream-name <name>] [--tls-cert <file>] [--tls-key <file>] \
+            [--authority <file>] [--key-log <file>] -- <command> ...
             """,
         discussion: """
             Runs the command again and again, each time through a new proxy that strikes some of the journal's faults, \
             and leaves out what isn't needed (delta debugging). The command is told where the proxy listens by the \
             environment variable SQUALL_PROXY, and by {proxy} in its arguments: host:port. An exit code other than 0, \
-            or no end within --patience, is a failure. It has nothing to read, what it writes is dropped, and what it \
+            or no end within --patience, is a failure. It gets empty standard input, what it writes is dropped, and what it \
             leaves running in its process group is killed when it has ended. Ctrl-C ends the search and tells the \
             smallest list so far.
+
+            If the clients of the journal's proxy spoke TLS, so does the command, to localhost, and its environment has it \
+            trust the authority of the search.
 
             Example: squall shrink journal.jsonl -- ./client-test --server {proxy}
             """
@@ -45,6 +51,8 @@ struct ShrinkCommand: AsyncParsableCommand {
     var name: String?
 
     @OptionGroup var limits: LimitOptions
+
+    @OptionGroup var tls: ProxyTLSOptions
 
     @Option(
         help: ArgumentHelp("Runs of the command at most, with the last one for the journal.", valueName: "count")
@@ -80,14 +88,29 @@ struct ShrinkCommand: AsyncParsableCommand {
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
         let files = ResultFiles(output)
         try files.check(reading: inputs)
+        var sides = [
+            ProxyConfiguration(
+                name: proxy.name,
+                listen: Endpoint(host: "127.0.0.1", port: 0, usesTLS: proxy.clientsUseTLS),
+                upstream: upstream,
+                profile: Profile(name: proxy.name),
+                seed: proxy.seed
+            )
+        ]
+        let trust = try tls.apply(to: &sides)
+        defer { trust?.remove() }
+        let (limits, secure) = (limits, sides[0].tls)
         let trial = CommandRun(
             command: command,
             patience: patience,
             upstream: upstream,
             proxy: proxy,
             files: files,
-            limit: limits.apply
-        )
+            trust: try trust?.variables() ?? [:]
+        ) { configuration in
+            limits.apply(to: &configuration)
+            configuration.tls = secure
+        }
         try await Shrinking(plan: plan, trial: trial, runs: runs).run()
     }
 }

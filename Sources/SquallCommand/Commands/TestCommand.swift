@@ -4,6 +4,7 @@ import CommandParsing
 import EventLoop
 import FaultProfile
 import ProfileFiles
+import ProxyEngine
 import ProxyRunners
 import TerminalDisplay
 import Units
@@ -16,6 +17,7 @@ struct TestCommand: AsyncParsableCommand {
         usage: """
             squall test --profile <profile> --upstream <host:port> [--seed 1..5] [--expect 'exit == 0'] -- <command> ...
             squall test --latency 200ms --loss 1% --upstream <host:port> -- <command> ...
+            squall test --profile <profile> --exec -- <command> ...
             squall test <scenario> [--profile <profile>] [--seed 1..5]
             """,
         discussion: """
@@ -23,7 +25,11 @@ struct TestCommand: AsyncParsableCommand {
             arguments, host:port, and by SQUALL_PROXY_ADDRESS, _HOST, _PORT and _URL in its environment; with \
             --upstream db=127.0.0.1:5432 the proxy is called db, and these are {db} and SQUALL_DB_ADDRESS. \
             {db.host}, {db.port} and {db.url} are parts of it, {seed} is the seed, {folder} an empty folder that is removed \
-            after the run.
+            after the run. With --exec in place of --upstream the command needs to know nothing: every connection that it \
+            opens meets the profile, as by squall exec, or those that --only and --except choose.
+
+            With --upstream tls:HOST:PORT, or https://HOST, the command speaks TLS to the proxy as well, at localhost. Its \
+            environment has it trust the authority of the stage: SSL_CERT_FILE and what other programs read.
 
             A run passes when the command exits with 0 and every --expect holds. Figures are exit, time, bytes, \
             bytes(downstream), waste (bytes beyond those of a run without faults), connections, resumptions, faults, \
@@ -63,6 +69,13 @@ struct TestCommand: AsyncParsableCommand {
     )
     var upstream: [String] = []
 
+    @Flag(
+        help: "Run behind the profile on every connection of the command, which needs no {proxy}; see squall help exec."
+    )
+    var exec = false
+
+    @OptionGroup var targets: TargetOptions
+
     @Option(help: ArgumentHelp("The seeds to run with: 7, 1..5, or 1..3,9. (default: 1)", valueName: "seeds"))
     var seed: String?
 
@@ -99,6 +112,8 @@ struct TestCommand: AsyncParsableCommand {
 
     @OptionGroup var limits: LimitOptions
 
+    @OptionGroup var tls: ProxyTLSOptions
+
     func validate() throws {
         if scenario == nil {
             if faults.printProfile {
@@ -109,12 +124,17 @@ struct TestCommand: AsyncParsableCommand {
             guard !profile.isEmpty || !faults.faults.isEmpty else {
                 throw ValidationError("a profile is missing: give --profile, or a fault such as --latency 200ms")
             }
-            guard !upstream.isEmpty else {
-                throw ValidationError("--upstream is missing: where do the proxies forward to?")
+            guard exec == upstream.isEmpty else {
+                throw ValidationError(
+                    exec
+                        ? "--exec and --upstream don't go together: the command's connections name their targets"
+                        : "--upstream is missing: where do the proxies forward to? --exec takes every connection"
+                )
             }
         } else {
             for (name, isGiven) in [
-                ("a command", !command.isEmpty), ("--upstream", !upstream.isEmpty), ("--expect", !expect.isEmpty),
+                ("a command", !command.isEmpty), ("--upstream", !upstream.isEmpty), ("--exec", exec),
+                ("--expect", !expect.isEmpty),
                 (faults.arguments.first ?? "", !faults.faults.isEmpty), ("--print-profile", faults.printProfile),
             ] where isGiven {
                 throw ValidationError("\(name) and a scenario don't go together: the scenario has its own")
@@ -144,15 +164,28 @@ struct TestCommand: AsyncParsableCommand {
         if showOutput { stage.jobs = 1 }
         if allowVacuous { stage.allowsVacuous = true }
         if requirePhases { stage.requiresPhases = true }
+        guard stage.isSupervised || targets.arguments.isEmpty else {
+            throw CommandFailure.wrongInput("\(targets.arguments[0]) is for --exec, or a scenario with “exec”")
+        }
         try setup.check(stage)
         try reports.check(reading: inputs)
+        var sides = try StageSetup.sides(of: stage)
+        let trust = try tls.apply(to: &sides)
+        defer { trust?.remove() }
+        let (limits, secure) = (limits, sides.first?.tls ?? ProxyTLS())
         let repetition = StageRepetition(command: self, scenario: stage)
         let report = try await Stage(
             stage,
             artifacts: reports.artifacts,
+            captures: reports.captures,
             shrinks: shrink,
             showsOutput: showOutput,
-            limit: limits.apply,
+            limit: { configuration in
+                limits.apply(to: &configuration)
+                configuration.tls = secure
+            },
+            targets: try await TargetSelection(targets),
+            trust: try trust?.variables() ?? [:],
             repetition: repetition.line
         ).run()
         try reports.write(report)
@@ -168,10 +201,11 @@ struct TestCommand: AsyncParsableCommand {
 
     /// The stage of the options.
     private func given(_ setup: StageSetup, _ profiles: [StageProfile]) throws(CommandFailure) -> Scenario {
-        let proxies = try setup.proxies(upstream)
+        let proxies = exec ? [Scenario.supervising] : try setup.proxies(upstream)
         return Scenario(
             name: command[0].split(separator: "/").last.map(String.init) ?? command[0],
             proxies: proxies,
+            isSupervised: exec,
             profiles: profiles,
             seeds: try StageSetup.seeds(seed ?? Scenario.defaultSeeds),
             command: command,

@@ -45,6 +45,11 @@ extension ServeCommand {
         let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: strictCompat)
         let store = ServedProfiles.store(folder: profiles) { journal.notices.noteChange() }
         let api = V1API(proxies: proxies, profiles: store)
+        let capture = try captures.opened(noting: InputFiles())
+        if let capture {
+            capture.capture.begin()
+            proxies.capture(by: capture.capture)
+        }
         let (file, work) = try await prepare(api, toxiproxy, journal)
         let invitation = try await beginForward(proxies, policy)
         let handler = ControlHandler(
@@ -74,6 +79,7 @@ extension ServeCommand {
         // Before the proxies stop, which would count as disabled.
         await ServeCommand.end(work)
         await proxies.stop()
+        try capture?.finish()
         return warnings
     }
 

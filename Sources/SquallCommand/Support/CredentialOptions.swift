@@ -2,10 +2,10 @@ import ArgumentParser
 import FoundationEssentials
 import OperatingSystem
 import ProfileFiles
+import SquallTransfer
 import SystemPackage
 import TerminalDisplay
-import TransferProtocol
-import Units
+import TransferReports
 
 /// The credential options of a transfer. Messages never contain their values.
 struct CredentialOptions: ParsableArguments {
@@ -51,21 +51,21 @@ struct CredentialOptions: ParsableArguments {
         }
     }
 
-    /// The credentials, after reading files and possibly prompting for a password.
-    func credentials(forUpload isForUpload: Bool = false) throws(CommandFailure) -> RequestCredentials {
-        let fields = try fields(isForUpload)
-        if user != nil, fields.contains(where: \.isAuthorization) {
+    /// Adds the fields and credentials, after reading files and possibly prompting for a password.
+    func apply(to request: inout TransferRequest, forUpload isForUpload: Bool = false) throws(CommandFailure) {
+        try addFields(to: &request, isForUpload)
+        if user != nil, request.headers[.authorization] != nil {
             throw .wrongInput("--user and the field Authorization are for the same: give one of them")
         }
-        return RequestCredentials(basic: try basic(), fields: fields, netrc: try logins())
+        request.credentials = if user != nil { try basic() } else { try logins() }
     }
 
-    private func basic() throws(CommandFailure) -> BasicCredentials? {
+    private func basic() throws(CommandFailure) -> TransferCredentials? {
         guard let user else { return nil }
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let password = try parts.count > 1 ? parts[1] : password(of: user)
-        do throws(CredentialProblem) {
-            return try BasicCredentials(name: parts[0], password: password)
+        do {
+            return try TransferCredentials.checked(name: parts[0], password: password)
         } catch {
             throw .wrongInput("--user can't be sent: \(error)")
         }
@@ -75,7 +75,7 @@ struct CredentialOptions: ParsableArguments {
         if let passwordFile {
             let bytes = try CredentialOptions.secret(
                 passwordFile,
-                limit: BasicCredentials.maximumSize + 2,
+                limit: TransferCredentials.maximumSize + 2,
                 "--password-file"
             )
             let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
@@ -92,11 +92,17 @@ struct CredentialOptions: ParsableArguments {
         throw .wrongInput("no password was given")
     }
 
-    private func fields(_ isForUpload: Bool) throws(CommandFailure) -> [RequestField] {
-        var fields: [RequestField] = []
+    private func addFields(to request: inout TransferRequest, _ isForUpload: Bool) throws(CommandFailure) {
+        func add(_ text: String, _ place: String) throws(CommandFailure) {
+            do {
+                try request.addHeader(text, isForUpload: isForUpload)
+            } catch {
+                throw .wrongInput("\(place): \(error)")
+            }
+        }
         for (index, text) in header.enumerated() {
             guard text.hasPrefix("@") else {
-                fields.append(try CredentialOptions.field(text, isForUpload, "--header \(index + 1)"))
+                try add(text, "--header \(index + 1)")
                 continue
             }
             let path = String(text.dropFirst())
@@ -104,28 +110,15 @@ struct CredentialOptions: ParsableArguments {
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             for (number, line) in lines.enumerated() {
                 let text = String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
-                if !text.isEmpty {
-                    fields.append(try CredentialOptions.field(text, isForUpload, "\(path):\(number + 1)"))
-                }
+                if !text.isEmpty { try add(text, "\(path):\(number + 1)") }
             }
         }
-        guard fields.count <= RequestField.maximumCount else {
-            throw .wrongInput("there are more than \(RequestField.maximumCount) fields (--header): leave some out")
-        }
-        return fields
-    }
-
-    private static func field(_ text: String, _ isForUpload: Bool, _ place: String) throws(CommandFailure)
-        -> RequestField
-    {
-        do throws(RequestFieldProblem) {
-            return try RequestField(text, isForUpload: isForUpload)
-        } catch {
-            throw .wrongInput("\(place): \(error)")
+        guard request.headers.count <= TransferRequest.maximumHeaders else {
+            throw .wrongInput("there are more than \(TransferRequest.maximumHeaders) fields (--header): leave some out")
         }
     }
 
-    private func logins() throws(CommandFailure) -> Netrc? {
+    private func logins() throws(CommandFailure) -> TransferCredentials? {
         guard netrc || netrcFile != nil else { return nil }
         let home = ProcessInfo.processInfo.environment["HOME"] ?? ""
         guard netrcFile != nil || !home.isEmpty else {
@@ -137,8 +130,10 @@ struct CredentialOptions: ParsableArguments {
             limit: Netrc.maximumSize + 1,
             netrcFile == nil ? "--netrc" : "--netrc-file"
         )
-        do throws(NetrcProblem) {
-            return try Netrc(bytes)
+        do {
+            let netrc = try Netrc(bytes)
+            // The `default` entry applies to hosts named by the caller, not by a server.
+            return .byHost { netrc.credentials(for: $0, orDefault: $1) }
         } catch {
             throw .wrongInput("\(path):\(error.line): \(error.kind)")
         }
@@ -160,50 +155,5 @@ struct CredentialOptions: ParsableArguments {
             Console.warn("“\(path)” has secrets, and other users can read it: chmod 600 keeps them out")
         }
         return bytes
-    }
-}
-
-extension CredentialProblem: CustomStringConvertible {
-    /// The problem as a clause.
-    public var description: String {
-        switch self {
-        case .colonInName: "a name has no colon"
-        case .controlCharacter: "there is a control character in it"
-        case .tooLong: "it is longer than \(BasicCredentials.maximumSize) bytes"
-        }
-    }
-}
-
-extension RequestFieldProblem: CustomStringConvertible {
-    /// The problem and its remedy as a clause.
-    public var description: String {
-        switch self {
-        case .noColon: "there is no colon: write 'Name: value'"
-        case .invalidName: "the name in front of the colon is none of a field: write 'Name: value'"
-        case .invalidValue: "the value has a control character: leave it out"
-        case .reserved("host"): "the field host is the URL's: name the host there"
-        case .reserved("proxy-authorization"):
-            "the field proxy-authorization is the proxy's: put NAME:PASSWORD@ in front of its host"
-        case .reserved("content-type"): "the field content-type has an option of its own: use --content-type"
-        case .reserved(let name): "the client sets the field \(name) itself: leave it out"
-        case .tooLong: "the value is longer than \(RequestField.maximumValueSize) bytes"
-        }
-    }
-}
-
-extension NetrcProblem.Kind: CustomStringConvertible {
-    /// The problem and its remedy as a clause.
-    public var description: String {
-        switch self {
-        case .tooLong: "the file is longer than \(ByteCount(Int64(Netrc.maximumSize)).text): is it a .netrc?"
-        case .notText: "the file is no text in UTF-8: is it a .netrc?"
-        case .openQuote: "a text in quotes doesn't end on its line: close it, or write \\\" for a quote in it"
-        case .unknownWord:
-            "there is a word that isn't machine, default, login, password, account or macdef: put a value with white space in "
-                + "double quotes"
-        case .noValue: "the value of the last word is missing: add it"
-        case .noMachine: "a login or a password comes before the first machine: write “machine NAME” in front of it"
-        case .credentials(let problem): "the login of this machine can't be sent: \(problem)"
-        }
     }
 }

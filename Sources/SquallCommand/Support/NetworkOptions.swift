@@ -1,9 +1,7 @@
 import ArgumentParser
 import CommandParsing
-import FoundationEssentials
+import SquallTransfer
 import TerminalDisplay
-import TransferClient
-import TransferProtocol
 import Units
 
 /// The network options of a transfer, with the environment's proxies.
@@ -36,18 +34,16 @@ struct NetworkOptions: ParsableArguments {
     }
 
     /// Applies the options to a configuration.
-    func apply(to configuration: inout TransferClientConfiguration) throws(CommandFailure) {
-        configuration.proxies = try proxies()
-        configuration.maximumRate = limitRate
-        if waitForNetwork { configuration.connectivity = RouteMonitor() }
-    }
-
-    private func proxies() throws(CommandFailure) -> ProxySettings {
-        if noProxy { return .none }
-        guard let proxy else { return ProxySettings(environment: ProcessInfo.processInfo.environment) }
-        do throws(ProxyProblem) {
-            let given = try ProxySettings.Proxy(proxy)
-            return ProxySettings(http: given, https: given)
+    func apply(to configuration: inout TransferConfiguration) throws(CommandFailure) {
+        configuration.maximumRate = limitRate.map { $0.bitsPerSecond / 8 }
+        configuration.waitsForConnectivity = waitForNetwork
+        if noProxy { return }
+        guard let proxy else {
+            configuration.proxies = .fromEnvironment()
+            return
+        }
+        do {
+            configuration.proxies = try TransferProxies(checking: proxy)
         } catch {
             throw .wrongInput("--proxy: \(error)")
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlCommands
 import Demonstration
 import OperatingSystem
 

@@ -10,7 +10,9 @@ struct StageRepetition {
         var front = ["squall", "test"]
         if let path = command.scenario { front.append(path) }
         for upstream in command.upstream { front += ["--upstream", upstream] }
-        var back = command.faults.arguments + command.limits.arguments
+        if command.exec { front.append("--exec") }
+        front += command.targets.arguments
+        var back = command.faults.arguments + command.limits.arguments + command.tls.arguments
         for expectation in command.expect { back += ["--expect", expectation] }
         if let limit = command.timeLimit { back += ["--time-limit", limit.text.filter { $0 != " " }] }
         if command.allowVacuous { back.append("--allow-vacuous") }

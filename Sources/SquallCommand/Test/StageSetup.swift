@@ -3,6 +3,7 @@ import CommandParsing
 import EventLoop
 import FaultProfile
 import ProfileFiles
+import ProxyEngine
 import ProxyRunners
 import TerminalDisplay
 import Units
@@ -80,10 +81,28 @@ struct StageSetup {
         return proxies
     }
 
+    /// The sides of the proxies, for their TLS. They have been checked.
+    static func sides(of scenario: Scenario) throws(CommandFailure) -> [ProxyConfiguration] {
+        if scenario.isSupervised { return [] }
+        return try scenario.proxies.map { proxy throws(CommandFailure) in
+            do {
+                return ProxyConfiguration(
+                    name: proxy.name,
+                    listen: Endpoint(host: "127.0.0.1", port: 0, usesTLS: proxy.listening == .tls),
+                    upstream: try ArgumentReading.endpoint(proxy.upstream),
+                    profile: Profile(name: proxy.name),
+                    seed: 0
+                )
+            } catch {
+                throw .wrongInput("\(error)")
+            }
+        }
+    }
+
     /// Checks what no reader has checked: the names and the upstreams of the proxies, and the number of runs.
     func check(_ scenario: Scenario) throws(CommandFailure) {
         var variables: [String: String] = [:]
-        for proxy in scenario.proxies {
+        for proxy in scenario.proxies where !scenario.isSupervised {
             do {
                 _ = try ArgumentReading.proxyName(proxy.name)
                 guard try !ArgumentReading.endpoint(proxy.upstream).hasFreePort else {

@@ -34,6 +34,26 @@ struct TestReportOptions: ParsableArguments {
     )
     var artifacts: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Write a capture of each run there for Wireshark (.pcapng); the page of --html links it.",
+            valueName: "folder"
+        )
+    )
+    var pcap: String?
+
+    @OptionGroup var captureLimits: CaptureLimitOptions
+
+    func validate() throws {
+        if pcap == "-" { throw ValidationError("--pcap is a folder here: write --pcap FOLDER") }
+        try captureLimits.check(hasCapture: pcap != nil, "--pcap FOLDER")
+    }
+
+    /// The captures of the runs, if they are asked for.
+    var captures: RunCaptures? {
+        pcap.map { RunCaptures(folder: $0, captureLimits.settings(of: "")) }
+    }
+
     /// The files and their options.
     private var files: [(option: String, path: String)] {
         [("--junit", junit), ("--tap", tap), ("--html", html), ("--svg", svg)].compactMap { option, path in
@@ -49,11 +69,13 @@ struct TestReportOptions: ParsableArguments {
                 throw .wrongInput("“\(file.path)” is named twice (\(file.option)): name another file")
             }
         }
-        guard let artifacts else { return }
-        do {
-            try FileManager.default.createDirectory(atPath: artifacts, withIntermediateDirectories: true)
-        } catch {
-            throw .wrongInput("can't make the folder “\(artifacts)”: \(FileProblem.reason(error)) (--artifacts)")
+        for (option, folder) in [("--artifacts", artifacts), ("--pcap", pcap)] {
+            guard let folder else { continue }
+            do {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            } catch {
+                throw .wrongInput("can't make the folder “\(folder)”: \(FileProblem.reason(error)) (\(option))")
+            }
         }
     }
 
@@ -79,10 +101,27 @@ struct TestReportOptions: ParsableArguments {
         var texts: [(String, () -> String)] = []
         if let junit { texts.append((junit, { JUnitReport.text(of: report) })) }
         if let tap { texts.append((tap, { TAPReport.text(of: report) })) }
-        if let html { texts.append((html, { HTMLReport.text(of: report) })) }
+        if let html { texts.append((html, { HTMLReport.text(of: TestReportOptions.linked(report, from: html)) })) }
         let run = report.runs.first(where: \.isFailure) ?? report.runs.first { $0.result != .skipped }
         if let svg, let run = run ?? report.runs.first { texts.append((svg, { SVGReport.text(of: run) })) }
         return texts
+    }
+
+    /// The report with the paths of captures relative to the page at `page`.
+    private static func linked(_ report: StageReport, from page: String) -> StageReport {
+        func components(_ path: String) -> [String] {
+            let folder = FilePath(FileManager.default.currentDirectoryPath)
+            return folder.pushing(FilePath(path)).lexicallyNormalized().components.map(\.string)
+        }
+        let base = components(page).dropLast()
+        var report = report
+        for index in report.runs.indices {
+            guard let path = report.runs[index].capture.map(components) else { continue }
+            let common = zip(base, path).prefix { $0 == $1 }.count
+            let parts = Array(repeating: "..", count: base.count - common) + path.dropFirst(common)
+            report.runs[index].capture = parts.joined(separator: "/")
+        }
+        return report
     }
 
     /// In a workflow of GitHub: a summary of the step, and a note on each failed run.

@@ -63,6 +63,7 @@ enum CommandWords {
         ("validate lint verify checks parse", "“squall check PROFILE” names every problem of a profile."),
         ("download fetch curl wget pull", "“squall get URL” downloads a file."),
         ("upload send push", "“squall put FILE URL” uploads a file."),
+        ("background schedule enqueue jobs later", "“squall queue submit URL” downloads a file in the background."),
         (
             "preview simulate forecast predict draw graph timeline dryrun estimate show view",
             "“squall plan PROFILE” draws what a profile does."
@@ -75,9 +76,16 @@ enum CommandWords {
         ("udp quic http3 datagrams", "\(ForeignWords.withoutDatagrams)."),
         (
             "capture pcap tcpdump sniff",
-            "“squall run --journal FILE” records the faults that act; for packets use tcpdump beside it."
+            "“squall run --pcap FILE” writes every packet, and --journal FILE the faults that act."
         ),
-        ("tls https mitm decrypt", "TLS passes through a proxy as it is: \(run) runs one."),
+        (
+            "tls https mitm decrypt",
+            "TLS passes through a proxy as it is, and with tls: in front of an address it is spoken: \(run) runs one."
+        ),
+        (
+            "ca cert certs certificate certificates mkcert openssl",
+            "“squall authority create FILE --for NAME” makes an authority for “squall run --authority FILE”."
+        ),
         (
             "stage chaos ci",
             "“squall test --profile PROFILE --upstream HOST:PORT -- COMMAND” runs a command."

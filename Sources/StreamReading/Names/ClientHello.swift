@@ -9,6 +9,7 @@ struct ClientHello {
     private static let clientHello: UInt8 = 1
     private static let messageHead = 4
     private static let serverName = 0
+    private static let applicationProtocols = 16
     private static let hostName = 0
 
     /// The handshake message without the heads of records.
@@ -17,6 +18,15 @@ struct ClientHello {
     private var scanned = 0
     /// The bytes of the record's fragment that haven't come.
     private var left = 0
+    /// Whether the bytes are no handshake message of a client.
+    private(set) var isForeign = false
+
+    /// Whether the whole message has come.
+    var isComplete: Bool { length.map { message.count >= ClientHello.messageHead + $0 } ?? false }
+
+    private var length: Int? {
+        message.count >= ClientHello.messageHead ? message.span.number(at: 1) << 8 | Int(message[3]) : nil
+    }
 
     /// Reads further in the bytes of the connection, given from the first.
     mutating func read(_ bytes: Span<UInt8>) -> NameReader.Outcome {
@@ -35,6 +45,7 @@ struct ClientHello {
             }
         }
         let outcome = find()
+        if !isComplete, !isValid || message.first.map({ $0 != ClientHello.clientHello }) ?? false { isForeign = true }
         return isValid || outcome != .incomplete ? outcome : .none
     }
 
@@ -50,23 +61,50 @@ struct ClientHello {
     private func find() -> NameReader.Outcome {
         let bytes = message.span
         if let type = message.first, type != ClientHello.clientHello { return .none }
-        guard message.count >= ClientHello.messageHead else { return .incomplete }
-        let length = bytes.number(at: 1) << 8 | Int(bytes[3])
-        var hello = TLSVector(ClientHello.messageHead..<ClientHello.messageHead + length)
+        guard let length else { return .incomplete }
         do throws(TLSVector.Stop) {
-            // legacy_version and random.
-            try hello.skip(2 + 32)
-            // legacy_session_id, cipher_suites, legacy_compression_methods.
-            for size in [1, 2, 1] { _ = try hello.vector(bytes, size: size) }
-            var extensions = try hello.vector(bytes, size: 2)
-            while !extensions.isEmpty {
-                let type = try extensions.number(bytes, size: 2)
-                let content = try extensions.vector(bytes, size: 2)
-                if type == ClientHello.serverName { return try ClientHello.name(in: content, of: bytes) }
+            guard let content = try ClientHello.find(ClientHello.serverName, of: length, in: bytes) else {
+                return .none
             }
-            return .none
+            return try ClientHello.name(in: content, of: bytes)
         } catch {
             return error == .missing ? .incomplete : .none
+        }
+    }
+
+    /// The content of an extension of a hello of `length` bytes; `nil` without it.
+    private static func find(_ wanted: Int, of length: Int, in bytes: Span<UInt8>) throws(TLSVector.Stop) -> TLSVector?
+    {
+        var hello = TLSVector(messageHead..<messageHead + length)
+        // legacy_version and random.
+        try hello.skip(2 + 32)
+        // legacy_session_id, cipher_suites, legacy_compression_methods.
+        for size in [1, 2, 1] { _ = try hello.vector(bytes, size: size) }
+        // A hello of old may have none (RFC 5246, section 7.4.1.2).
+        if hello.isEmpty { return nil }
+        var extensions = try hello.vector(bytes, size: 2)
+        while !extensions.isEmpty {
+            let type = try extensions.number(bytes, size: 2)
+            let content = try extensions.vector(bytes, size: 2)
+            if type == wanted { return content }
+        }
+        return nil
+    }
+
+    /// The protocols that a complete hello offers by ALPN (RFC 7301), in order; none without it, `nil` if it is malformed.
+    func protocols() -> [String]? {
+        guard let length else { return nil }
+        let bytes = message.span
+        do throws(TLSVector.Stop) {
+            guard var content = try ClientHello.find(ClientHello.applicationProtocols, of: length, in: bytes) else {
+                return []
+            }
+            var list = try content.vector(bytes, size: 2)
+            var names: [String] = []
+            while !list.isEmpty { names.append(bytes.text(try list.vector(bytes, size: 1).content(bytes))) }
+            return names
+        } catch {
+            return nil
         }
     }
 

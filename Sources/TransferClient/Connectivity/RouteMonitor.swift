@@ -49,6 +49,26 @@ public struct RouteMonitor: ConnectivityMonitor {
             || readFile("/sys/class/net/\(interface)/uevent")?.contains("DEVTYPE=wwan\n") == true
     }
 
+    /// The interface of the route to `host`, or of the default route for a name; `nil` without one.
+    package func interface(to host: String) -> String? { table?.interface(to: Self.bytes(of: host)) }
+
+    /// Yields whenever a link, an address or a route changes, and once at the beginning; ends without netlink. Changes that
+    /// aren't read yet are one.
+    package func changes() -> AsyncStream<Void> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let task = Task {
+                defer { continuation.finish() }
+                let descriptor = squall_open_network_changes()
+                guard descriptor >= 0, let channel = try? await open(descriptor) else { return }
+                continuation.yield()
+                try? await channel.executeThenClose { changes, _ in
+                    for try await _ in changes { continuation.yield() }
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
     private var table: RouteTable? {
         readFile("/proc/net/route").map { RouteTable(ipv4: $0, ipv6: readFile("/proc/net/ipv6_route") ?? "") }
     }
@@ -61,7 +81,7 @@ public struct RouteMonitor: ConnectivityMonitor {
     /// routes may be refused, it polls once a second.
     public func waitUntilConnected(to host: String, within limit: Duration) async {
         await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try? await Task.sleep(for: limit) }
+            tasks.addTask { try? await Pause.sleep(for: limit) }
             tasks.addTask { await waitForRoute(to: host) }
             if isRefused != nil { tasks.addTask { await poll(host) } }
             await tasks.next()
@@ -85,7 +105,7 @@ public struct RouteMonitor: ConnectivityMonitor {
     }
 
     private func poll(_ host: String) async {
-        while !isConnected(to: host), !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
+        while !isConnected(to: host), !Task.isCancelled { try? await Pause.sleep(for: .seconds(1)) }
     }
 
     /// A channel that becomes readable on every change. The messages themselves are ignored.

@@ -56,11 +56,7 @@ final class StreamSpooler: Sendable {
         let result = await FirstValue<Result<HashedContent, TransferError>>.result(
             orWhenCancelled: .failure(.cancelled)
         ) {
-            do throws(TransferError) {
-                return .success(try await spooler.read(chunks))
-            } catch {
-                return .failure(error)
-            }
+            await Result { () async throws(TransferError) in try await spooler.read(chunks) }
         }
         if case .failure = result { await spooler.abandon() }
         return try result.get()

@@ -9,7 +9,7 @@ extension TransferEngine {
     /// - Parameter path: A regular file. It must not change while it is uploaded.
     /// - Throws: `.invalidFile` when it isn't a regular file, and errors of the file system.
     public func content(of path: FilePath) async throws(TransferError) -> UploadContent {
-        UploadContent(kind: .file(try await UploadSourceFile.open(path, worker)))
+        UploadContent(kind: .file(try await UploadSourceFile(path, worker)))
     }
 
     /// Uses bytes in memory as the content of an upload, and hashes them. They aren't copied.
@@ -36,7 +36,7 @@ extension TransferEngine {
         spooledIn folder: FilePath
     ) async throws(TransferError) -> UploadContent where Chunks.Element == [UInt8] {
         try await withinDeadline { () async throws(TransferError) in
-            try await UploadJournalFile.makeFolder(folder, environment)
+            try await worker.run { [files = environment.files] in try files.makeFolders(folder) }
             let spool = try await StreamSpooler.spool(
                 chunks,
                 in: folder,

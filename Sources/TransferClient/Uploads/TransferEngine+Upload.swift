@@ -4,11 +4,9 @@ import Units
 extension TransferEngine {
     /// Uploads content over as many connections as needed (draft-ietf-httpbis-resumable-upload).
     ///
-    /// If the server supports one of the drafts, the same call resumes an interrupted upload, even of a killed process:
-    /// a journal in the request's folder has the upload's URL. Otherwise it is a plain upload, which restarts after a
-    /// failure if it may be repeated. A file is hashed first unless the request has its digest; the digest is sent
-    /// (`Repr-Digest`, RFC 9530) and compared with the server's. Content without a path is identified by digest and
-    /// length: the same bytes resume an interrupted upload.
+    /// If the server supports one of the drafts, the same call resumes an interrupted upload, even of a killed process.
+    /// Otherwise it is a plain upload, which restarts after a failure if it may be repeated. A file is hashed first unless
+    /// the request has its digest. Content without a path is identified by digest and length.
     ///
     /// - Parameters:
     ///   - content: The content. A file must not change during the upload.
@@ -32,13 +30,8 @@ extension TransferEngine {
                 throw .digestDiffers(named: named, actual: actual)
             }
             let journal = try await UploadJournalFile.open(request, content, url, environment)
-            do throws(TransferError) {
-                let summary = try await upload(content, request, url, journal, callbacks.endingWithTask, start, onEvent)
-                await journal.close()
-                return summary
-            } catch {
-                await journal.close()
-                throw error
+            return try await closing(journal.close) { () async throws(TransferError) in
+                try await upload(content, request, url, journal, callbacks.endingWithTask, start, onEvent)
             }
         }
     }
@@ -52,12 +45,7 @@ extension TransferEngine {
         _ start: Moment,
         _ onEvent: @escaping @Sendable (TransferEvent) -> Void
     ) async throws(TransferError) -> TransferSummary {
-        let parameters = UploadState.Parameters(
-            target: url,
-            length: source.identity.length,
-            dialects: request.dialects,
-            isRepeatable: request.mayBeRepeated
-        )
+        let parameters = parameters(of: source, request, url)
         let earlier = try await journal.read(for: source.name)
         let sha256: [UInt8]
         switch source.kind {
@@ -97,6 +85,41 @@ extension TransferEngine {
             onEvent: onEvent
         )
         return try await session.run(restarting: reason)
+    }
+
+    /// Asks the server once to delete an unfinished upload of the same content and request, and removes its journal.
+    package func discardUpload(_ content: UploadContent, _ request: UploadRequest) async throws(TransferError) {
+        let url = try await checkedURL(of: request)
+        let journal = try await UploadJournalFile.open(request, content, url, environment)
+        try await closing(journal.close) { () async throws(TransferError) in
+            if let earlier = try await journal.read(for: content.name) {
+                var state = UploadState(parameters(of: content, request, url))
+                state.abandon(earlier.creation.resource)
+                await UploadSession(
+                    environment,
+                    request,
+                    content,
+                    sha256: earlier.creation.sha256,
+                    journal,
+                    state,
+                    TransferCallbacks(),
+                    seed: nextSeed(),
+                    startedAt: configuration.clock.now()
+                ) { _ in }.cancelAbandoned()
+            }
+            try await journal.remove()
+        }
+    }
+
+    private func parameters(of source: UploadContent, _ request: UploadRequest, _ url: TransferURL)
+        -> UploadState.Parameters
+    {
+        UploadState.Parameters(
+            target: url,
+            length: source.identity.length,
+            dialects: request.dialects,
+            isRepeatable: request.mayBeRepeated
+        )
     }
 
     /// Validates a request without connecting, before a stream is read.

@@ -7,6 +7,9 @@ import TransferProtocol
 final class UploadBodyWriter: Sendable {
     /// The size of parts written to the connection: small enough to show progress on a slow one.
     static let partSize = 16 << 10
+    /// The maximum number of bytes that the connection's loop hasn't handled: 1 MiB. A busy loop learns only later that the
+    /// connection takes nothing more.
+    static let maximumUnhandledBytes = 1 << 20
 
     private struct State {
         var sent: Int64 = 0
@@ -65,21 +68,23 @@ final class UploadBodyWriter: Sendable {
     /// Continues sending.
     func resume() { change { $0.isPaused = false } }
 
-    /// Sends the content and its end; stops when the task is cancelled. After an error of its own it calls `close`, so that
-    /// the reader of the response notices.
+    /// Sends the content and its end; stops when the task is cancelled. `handled` returns when the connection's loop has
+    /// handled what was written. After an error of its own it calls `close`, so that the reader of the response notices.
     func run(
         through outbound: NIOAsyncChannelOutboundWriter<HTTPRequestPart>,
+        handled: @Sendable () async throws -> Void,
         close: @Sendable () -> Void
     ) async {
         do {
-            var offset = range.lowerBound
+            var (offset, unhandled) = (range.lowerBound, 0)
             repeat {
                 await waitUntilAllowed()
                 try Task.checkCancellation()
                 var buffer = ByteBuffer()
                 if offset < range.upperBound { buffer = try await source.read(nextPiece(from: offset)) }
-                try await pacer?.admit(buffer.readableBytes)
-                offset += Int64(buffer.readableBytes)
+                let size = buffer.readableBytes
+                try await pacer?.admit(size)
+                offset += Int64(size)
                 if offset == range.upperBound, completes {
                     try source.checkUnchanged()
                     try await beforeCompletion()
@@ -97,6 +102,11 @@ final class UploadBodyWriter: Sendable {
                 }
                 if offset == range.upperBound { parts.append(.end(nil)) }
                 try await outbound.write(contentsOf: parts)
+                unhandled += size
+                if unhandled >= Self.maximumUnhandledBytes {
+                    try await handled()
+                    unhandled = 0
+                }
                 onProgress(offset)
             } while offset < range.upperBound
         } catch TransferError.cancelled {

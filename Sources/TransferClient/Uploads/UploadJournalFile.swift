@@ -43,28 +43,9 @@ final class UploadJournalFile: Sendable {
         let key = "\(request.method.rawValue) \(url.text)\n\(source.key)"
         let name = SHA256.hash(key.utf8).prefix(16).hexadecimal
         let path = folder.appending("\(name).squall-upload")
-        try await makeFolder(folder, environment)
         return try await worker.run { [files = environment.files] in
-            UploadJournalFile(try DurableLog.openLocked(path, format, isPrivate: true, in: files), worker)
-        }
-    }
-
-    /// Creates a folder with mode 0700, and those above it. An existing one isn't an error.
-    static func makeFolder(_ folder: FilePath, _ environment: TransferEnvironment) async throws(TransferError) {
-        try await environment.worker.run { [files = environment.files] in
-            var missing: [FilePath] = []
-            var path = folder
-            while !path.isEmpty, try files.kind(of: path) == nil {
-                missing.append(path)
-                path = path.removingLastComponent()
-            }
-            for path in missing.reversed() {
-                try files.makeFolder(path)
-                let parent = path.removingLastComponent()
-                try files.synchronizeFolder(parent.isEmpty ? "." : parent)
-            }
-            // A run that was killed may have made the folder, and not its name durable.
-            try? files.synchronizeFolder(folder.removingLastComponent())
+            try files.makeFolders(folder)
+            return UploadJournalFile(try DurableLog.openLocked(path, format, isPrivate: true, in: files), worker)
         }
     }
 

@@ -9,7 +9,7 @@ public struct UploadRequest: Sendable {
     /// The method of the creation request: `POST`, `PUT` or another with content.
     public var method = HTTPRequest.Method.put
     /// The allowed dialects.
-    public var dialects = UploadDialectChoice.automatic
+    public var dialects = UploadFormatChoice.automatic
     /// Whether repeating the full request is harmless although the method isn't idempotent.
     public var isRepeatable = false
     /// Fields of the representation, such as `Content-Type`, sent with the creation.

@@ -8,24 +8,21 @@ import TransferProtocol
 extension UploadSession {
     /// Sends one request, its content concurrent with the responses, and decides on them.
     func attempt(_ plan: UploadRequestPlan) async -> AttemptOutcome {
-        counters.connections += 1
+        loop.counters.connections += 1
         let (request, url) = state.request(for: plan, creation: request.method, metadata)
         host = configuration.nextHop(to: url)
         if case .append(_, let from, let count, _) = plan {
-            if counters.acknowledgedAtStart == nil { counters.acknowledgedAtStart = from }
-            if count > 0 || from < source.identity.length {
-                counters.resumptions += 1
-                onEvent(.resumed(offset: from))
-            }
-        } else if case .create = plan, counters.acknowledgedAtStart == nil {
-            counters.acknowledgedAtStart = 0
+            if !hasStartOffset { (loop.counters.bytesRecovered, hasStartOffset) = (from, true) }
+            if count > 0 || from < source.identity.length { loop.resumed(at: from) }
+        } else if case .create = plan {
+            hasStartOffset = true
         }
         let progress = UploadProgress(
             sent: plan.content(of: source.identity.length)?.lowerBound ?? 0,
             acknowledged: state.acknowledged,
             total: source.identity.length,
             configuration,
-            onEvent
+            loop.onEvent
         )
         let writer = writer(for: plan, progress)
         let hold = Task(executorPreference: executor) { [configuration] in
@@ -33,10 +30,9 @@ extension UploadSession {
             writer?.release()
         }
         defer { hold.cancel() }
-        let content = writer.map { RequestContent.stream($0) } ?? .none
         var outcome: AttemptOutcome
         do {
-            outcome = try await connections.send(request, to: url, content, within: loop.remaining) { parts, _ in
+            outcome = try await connections.send(request, to: url, writer, within: loop.remaining) { parts, _ in
                 try await self.receive(parts, plan, writer, progress)
             }
         } catch {
@@ -45,7 +41,7 @@ extension UploadSession {
             case .transient(let cause): outcome = lost(plan, writer, cause)
             }
         }
-        counters.bytesSent += writer?.sent ?? 0
+        loop.counters.bytesTransferred += writer?.sent ?? 0
         return outcome
     }
 
@@ -59,7 +55,7 @@ extension UploadSession {
             range,
             completes: plan.completes,
             awaitsInterimResponse: awaitsInterimResponse,
-            pacer,
+            loop.pacer,
             beforeCompletion: { [journal] () async throws(TransferError) in try await journal.completionBegan() },
             onProgress: { progress.sent($0) }
         )
@@ -119,7 +115,7 @@ extension UploadSession {
                 now: now
             )
             switch notice {
-            case .ignored: onEvent(.interimResponse(status: head.status.code, fields: head.headerFields))
+            case .ignored: loop.onEvent(.interimResponse(status: head.status.code, fields: head.headerFields))
             case .created(let resource): try await persist(resource, isNew: true)
             case .acknowledged(let offset):
                 loop.reached(offset)
@@ -175,7 +171,7 @@ extension UploadSession {
             ),
             mayBeComplete: state.mayBeComplete
         )
-        if isNew { onEvent(.resumable(dialect: resource.dialect.rawValue)) }
+        if isNew { loop.onEvent(.resumable(dialect: Int(resource.dialect.interopVersion))) }
     }
 
     /// The body of a response that may have problem details, or be the target's; what has come when the connection fails.

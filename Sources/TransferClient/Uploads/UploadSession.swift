@@ -18,11 +18,7 @@ final class UploadSession {
     let configuration: TransferClientConfiguration
     let connections: any RequestSending
     let executor: (any TaskExecutor)?
-    let onEvent: @Sendable (TransferEvent) -> Void
-    let startedAt: Moment
     let loop: AttemptLoop
-    /// The rate limiter, if any.
-    let pacer: TransferPacer?
 
     var metadata: UploadMetadata
     /// The host of the last request.
@@ -32,18 +28,10 @@ final class UploadSession {
     var stateBeforeResponse: UploadState
     /// The last successful response to a request with content.
     var response: UploadedResponse?
-    var counters = Counters()
+    /// Whether the offset at which this run started is known.
+    var hasStartOffset = false
     private var reportedRestarts: Int
-
-    /// The counters of an upload.
-    struct Counters {
-        var connections = 0
-        var resumptions = 0
-        var restarts = 0
-        /// The offset at which this run started; `nil` until known.
-        var acknowledgedAtStart: Int64?
-        var bytesSent: Int64 = 0
-    }
+    private let willFinish: (@Sendable (_ bytes: Int64, _ sha256: [UInt8]) async throws(TransferError) -> Void)?
 
     init(
         _ environment: TransferEnvironment,
@@ -65,24 +53,22 @@ final class UploadSession {
         stateBeforeResponse = state
         reportedRestarts = state.restarts
         host = state.target.host
-        self.onEvent = onEvent
         configuration = environment.configuration
         connections = environment.connections(.upload)
         executor = environment.executor
-        self.startedAt = startedAt
-        pacer = TransferPacer(configuration)
         metadata = UploadMetadata(
             creationFields: request.fields,
             digest: ReprDigest(sha256: sha256),
             credentials: request.credentials
         )
-        loop = AttemptLoop(configuration, callbacks, seed: seed, startedAt: startedAt)
+        willFinish = callbacks.willFinish
+        loop = AttemptLoop(configuration, callbacks, seed: seed, startedAt: startedAt, onEvent: onEvent)
     }
 
     /// Runs until the server has the file, or the upload has failed.
     func run(restarting reason: RestartReason?) async throws(TransferError) -> TransferSummary {
-        onEvent(.started(total: source.identity.length, isContinued: state.resource != nil))
-        if let reason { restarted(reason) }
+        loop.onEvent(.started(total: source.identity.length, isContinued: state.resource != nil))
+        if let reason { loop.restarted(reason) }
         do throws(TransferError) {
             return try await loop.run(self)
         } catch {
@@ -91,39 +77,21 @@ final class UploadSession {
         }
     }
 
-    private func restarted(_ reason: RestartReason) {
-        counters.restarts += 1
-        loop.restarted()
-        onEvent(.restarted(reason))
-    }
-
     /// Compares the server's digest and finishes the upload.
     private func finish(_ result: UploadResult) async throws(TransferError) -> TransferSummary {
         if let digest = result.digest {
             guard digest.sha256 == sha256 else { throw .digestRejected(sent: sha256, received: digest.sha256) }
-            onEvent(.verified(.server))
+            loop.onEvent(.verified(.server))
         }
+        try await willFinish?(source.identity.length, sha256)
         try await journal.remove()
         let proof: UploadProof = result.digest != nil ? .digest : result.status != nil ? .accepted : .complete
-        let summary = TransferSummary(
-            bytes: source.identity.length,
-            sha256: sha256,
-            connections: counters.connections,
-            resumptions: counters.resumptions,
-            restarts: counters.restarts,
-            bytesRecovered: counters.acknowledgedAtStart ?? 0,
-            bytesTransferred: counters.bytesSent,
-            duration: configuration.clock.now() - startedAt,
-            details: .upload(
-                UploadDetails(
-                    proof: proof,
-                    response: result.status == response?.status ? response : nil,
-                    dialect: result.dialect?.rawValue
-                )
-            )
+        let details = UploadDetails(
+            proof: proof,
+            response: result.status == response?.status ? response : nil,
+            dialect: (result.dialect?.interopVersion).map { Int($0) }
         )
-        onEvent(.finished(summary))
-        return summary
+        return loop.finish(source.identity.length, sha256, .upload(details))
     }
 
     /// Leaves the journal in the best state for the next run. Errors here are less useful than the original one.
@@ -139,11 +107,11 @@ final class UploadSession {
     }
 
     /// Asks the server once to cancel unwanted uploads. If it declines, they expire.
-    private func cancelAbandoned() async {
-        for resource in state.takeAbandoned() where !Task.isCancelled {
+    func cancelAbandoned() async {
+        for resource in state.removeAbandoned() where !Task.isCancelled {
             let (request, url) = state.request(for: .cancel(resource), creation: request.method, metadata)
-            counters.connections += 1
-            try? await connections.send(request, to: url, .none, within: loop.remaining) { parts, _ in
+            loop.counters.connections += 1
+            try? await connections.send(request, to: url, nil, within: loop.remaining) { parts, _ in
                 for try await part in parts {
                     if case .head(let head) = part, head.status.kind != .informational { return }
                 }
@@ -159,7 +127,7 @@ extension UploadSession: AttemptedTransfer {
     func nextStep() async throws(TransferError) -> AttemptStep<UploadRequestPlan> {
         if state.restarts > reportedRestarts {
             reportedRestarts = state.restarts
-            restarted(.uploadGone)
+            loop.restarted(.uploadGone)
         }
         await cancelAbandoned()
         guard !Task.isCancelled else { throw .cancelled }
@@ -171,10 +139,8 @@ extension UploadSession: AttemptedTransfer {
     }
 
     func willWait(_ delay: Duration, after cause: TransientFailure, by rule: RetryRule) async throws(TransferError) {
-        onEvent(.retrying(in: delay, cause, rule))
+        loop.onEvent(.retrying(in: delay, cause, rule))
     }
-
-    func willWaitForNetwork() { onEvent(.waitingForNetwork) }
 
     func use(_ credentials: RequestCredentials) {
         metadata.credentials = credentials

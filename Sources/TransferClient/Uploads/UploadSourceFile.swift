@@ -19,34 +19,20 @@ final class UploadSourceFile: Sendable {
     /// The maximum size of a read.
     static let maximumReadSize = 256 << 10
 
-    private init(
-        _ path: FilePath,
-        canonicalPath: String,
-        _ identity: UploadSource,
-        _ descriptor: SystemPackage.FileDescriptor,
-        _ files: NonBlockingFileIO
-    ) {
-        self.path = path
-        self.canonicalPath = canonicalPath
-        self.identity = identity
-        self.descriptor = descriptor
-        self.files = files
-        handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
-    }
-
     deinit {
         // Nothing was written through it.
         try? handle.close()
     }
 
     /// Opens a regular file for reading.
-    static func open(_ path: FilePath, _ worker: FileWorker) async throws(TransferError) -> UploadSourceFile {
+    init(_ path: FilePath, _ worker: FileWorker) async throws(TransferError) {
         let descriptor = try await worker.run {
             try FileError.naming("open", path) {
                 // Non-blocking, so that opening a FIFO without a writer returns; it is then refused.
                 try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
             }
         }
+        files = worker.files
         do {
             let status = try FileError.naming("fstat", path) { try descriptor.stat() }
             guard status.type == .regular else {
@@ -55,15 +41,8 @@ final class UploadSourceFile: Sendable {
             guard status.size <= UploadFields.largest else {
                 throw TransferError.invalidFile(path.string, "it is longer than \(UploadFields.largest) bytes")
             }
-            let files = worker.files
-            let link = "/proc/self/fd/\(descriptor.rawValue)"
-            return UploadSourceFile(
-                path,
-                canonicalPath: try await files.readlink(path: link),
-                UploadSource(status),
-                descriptor,
-                files
-            )
+            identity = UploadSource(status)
+            canonicalPath = try await files.readlink(path: "/proc/self/fd/\(descriptor.rawValue)")
         } catch {
             try? descriptor.close()
             if let error = error as? TransferError { throw error }
@@ -71,6 +50,9 @@ final class UploadSourceFile: Sendable {
             if error is CancellationError { throw .cancelled }
             throw .fileSystem(call: "readlink", path: path.string, Errno(of: error))
         }
+        self.path = path
+        self.descriptor = descriptor
+        handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
     }
 
     /// Throws when the file has changed since it was opened.

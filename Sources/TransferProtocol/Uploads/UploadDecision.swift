@@ -10,9 +10,9 @@ extension UploadState {
         sent: Int64,
         now: Int64
     ) -> UploadAction {
-        let advertised = plan.dialect.map { UploadFields(head.fields, in: $0) } ?? UploadFields()
+        let advertised = plan.dialect?.decode(head.fields) ?? UploadFields()
         applyLimits(advertised.limits, now: now)
-        if head.status == 307 || head.status == 308 { return follow(head, plan) }
+        if head.status == 307 || head.status == 308 { return redirect(head, plan) }
         if head.status == 401 || head.status == 407 {
             return fail(.unauthorized(HTTPChallenge(status: head.status, head.fields), head.credentialUse))
         }
@@ -61,7 +61,7 @@ extension UploadState {
             if case .append = plan { !plan.completes } else { false }
         }
 
-        func result(_ dialect: UploadDialect?) -> UploadResult {
+        func result(_ dialect: UploadWireFormat?) -> UploadResult {
             UploadResult(
                 status: head.status,
                 digest: head.fields[.reprDigest].flatMap { ReprDigest($0) },
@@ -168,12 +168,13 @@ extension UploadState {
     /// 400: an unsupported version, or a client error.
     private mutating func decideOnBadRequest(_ response: ContentResponse) -> UploadAction {
         if response.head.problem == .completedUpload, resource != nil { return retryNow(.status(400)) }
-        let named = UploadFields.interopVersion(of: response.head.fields)
-        guard case .create(let dialect?) = response.plan, resource == nil, let named, named != dialect.interopVersion
+        let named = UploadWireFormat.interopVersion(in: response.head.fields)
+        guard case .create(let dialect?) = response.plan, resource == nil, let named,
+            UploadWireFormat(interopVersion: named) != dialect
         else { return fail(.status(400)) }
         guard case .automatic = parameters.dialects else { return fail(.dialectRefused(named)) }
         // The request was refused before the target saw it, so even a POST can be repeated.
-        guard let other = UploadDialect(interopVersion: named), triedDialects.insert(other).inserted else {
+        guard let other = UploadWireFormat(interopVersion: named), triedDialects.insert(other).inserted else {
             phase = .creating(nil)
             return .retryNow(.differentDialect(nil))
         }
@@ -267,7 +268,7 @@ extension UploadState {
     private mutating func decideOnLimits(
         _ head: UploadResponseHead,
         _ advertised: UploadFields,
-        _ dialect: UploadDialect,
+        _ dialect: UploadWireFormat,
         _ now: Int64
     ) -> UploadAction {
         switch head.status {
@@ -286,7 +287,7 @@ extension UploadState {
     }
 
     /// 307 and 308: repeats the request at another URL.
-    private mutating func follow(_ head: UploadResponseHead, _ plan: UploadRequestPlan) -> UploadAction {
+    private mutating func redirect(_ head: UploadResponseHead, _ plan: UploadRequestPlan) -> UploadAction {
         let from = plan.resource?.url ?? creationURL
         guard redirections < Self.maximumRedirects, let location = head.fields[.location],
             let url = try? from.resolving(location), url.isAsSafe(as: from)

@@ -11,10 +11,9 @@ extension UploadState {
         of plan: UploadRequestPlan,
         now: Int64
     ) -> InterimResponseEffect {
-        guard status == UploadDialectRules.interimStatus, let dialect = plan.dialect,
-            UploadFields.interopVersion(of: fields) == dialect.interopVersion
-        else { return .ignored }
-        let advertised = UploadFields(fields, in: dialect)
+        guard let dialect = plan.dialect, let advertised = dialect.decodeInterim(status: status, fields) else {
+            return .ignored
+        }
         applyLimits(advertised.limits, now: now)
         switch plan {
         case .create, .reserve:
@@ -28,7 +27,7 @@ extension UploadState {
         return acknowledge(offset) ?? .acknowledged(acknowledged)
     }
 
-    private mutating func resourceNamed(_ location: String, _ dialect: UploadDialect, _ now: Int64)
+    private mutating func resourceNamed(_ location: String, _ dialect: UploadWireFormat, _ now: Int64)
         -> InterimResponseEffect
     {
         guard let url = usable(location) else { return .ignored }

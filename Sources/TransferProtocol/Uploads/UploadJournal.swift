@@ -87,7 +87,7 @@ public enum UploadJournalProblem: Error, Hashable, Sendable {
 extension UploadJournal.Creation {
     fileprivate var encoded: [UInt8] {
         var payload: [UInt8] = []
-        for text in [target, resource.url.text, resource.dialect.name] {
+        for text in [target, resource.url.text, resource.dialect.rawValue] {
             payload.appendLittleEndian(UInt32(text.utf8.count))
             payload += Array(text.utf8)
         }
@@ -115,13 +115,13 @@ extension UploadJournal.Creation {
             return String(decoding: rest.prefix(Int(count)), as: UTF8.self)
         }
         guard let target = text(), let url = text().flatMap({ try? TransferURL($0) }),
-            let name = hasNames ? text() : number(4).map({ UploadDialect.name(ofVersion: Int64(clamping: $0)) }),
+            let name = hasNames ? text() : number(4).map({ UploadWireFormat.name(ofVersion: Int64(clamping: $0)) }),
             let expiry = number(8).map({ Int64(bitPattern: $0) }),
             let length = number(8).map({ Int64(bitPattern: $0) }), length >= 0,
             let modified = number(8), let changed = number(8), let device = number(8), let inode = number(8),
             rest.count == 32
         else { throw .damaged }
-        guard let dialect = UploadDialect(name: name) else { throw .unknownDialect(name) }
+        guard let dialect = UploadWireFormat(rawValue: name) else { throw .unknownDialect(name) }
         self.init(
             target: target,
             resource: UploadResource(url: url, dialect: dialect, expiresAt: expiry == .max ? nil : expiry),

@@ -33,7 +33,7 @@ public struct UploadLimits: Hashable, Sendable {
     ///
     /// Skips unknown members. Returns `nil` when the dialect has no limits, when the field isn't a dictionary, or when
     /// a known member isn't a non-negative integer: the field then counts as absent.
-    public init?(_ headerValue: String, in dialect: UploadDialect) {
+    public init?(_ headerValue: String, in dialect: UploadWireFormat) {
         guard let lifetimeKey = dialect.rules.lifetimeLimit else { return nil }
         var parser = StructuredFieldValueParser(Array(headerValue.utf8))
         guard let members = try? parser.parseDictionaryFieldValue() else { return nil }
@@ -47,7 +47,7 @@ public struct UploadLimits: Hashable, Sendable {
     }
 
     /// The limits as a field value; `min-size=0` when none is set. `nil` when the dialect has no limits.
-    public func headerValue(in dialect: UploadDialect) -> String? {
+    public func headerValue(in dialect: UploadWireFormat) -> String? {
         guard let lifetimeKey = dialect.rules.lifetimeLimit else { return nil }
         let members = Self.members(lifetimeKey).compactMap { key, property in
             self[keyPath: property].map { "\(key)=\(StructuredItem.text($0))" }

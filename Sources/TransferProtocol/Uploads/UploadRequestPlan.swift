@@ -3,11 +3,11 @@ import HTTPSemantics
 /// The next request of an upload.
 public enum UploadRequestPlan: Hashable, Sendable {
     /// The creation request with all content; without a dialect a plain upload.
-    case create(UploadDialect?)
+    case create(UploadWireFormat?)
     /// A creation request without content.
-    case reserve(UploadDialect)
+    case reserve(UploadWireFormat)
     /// A request for the target's limits.
-    case discoverLimits(UploadDialect)
+    case discoverLimits(UploadWireFormat)
     /// A request for the upload's offset.
     case retrieveOffset(UploadResource)
     /// A slice of the content; it completes the upload if `isLast`.
@@ -16,7 +16,7 @@ public enum UploadRequestPlan: Hashable, Sendable {
     case cancel(UploadResource)
 
     /// The dialect of the request; `nil` for a plain upload.
-    public var dialect: UploadDialect? {
+    public var dialect: UploadWireFormat? {
         switch self {
         case .create(let dialect): dialect
         case .reserve(let dialect), .discoverLimits(let dialect): dialect
@@ -91,12 +91,5 @@ public struct UploadResult: Hashable, Sendable {
     /// The server's digest of the representation.
     public var digest: ReprDigest?
     /// The dialect in which the upload ended; `nil` for a plain upload.
-    public var dialect: UploadDialect?
-
-    /// Makes a result.
-    public init(status: Int?, digest: ReprDigest? = nil, dialect: UploadDialect? = nil) {
-        self.status = status
-        self.digest = digest
-        self.dialect = dialect
-    }
+    public var dialect: UploadWireFormat?
 }

@@ -7,16 +7,9 @@ public struct UploadResource: Hashable, Sendable {
     /// The URL of the upload.
     public var url: TransferURL
     /// The dialect in which the upload was created, and in which it is continued.
-    public var dialect: UploadDialect
+    public var dialect: UploadWireFormat
     /// When the server may delete the upload, in seconds since 1970; `nil` if unknown.
     public var expiresAt: Int64?
-
-    /// Makes a resource.
-    public init(url: TransferURL, dialect: UploadDialect, expiresAt: Int64? = nil) {
-        self.url = url
-        self.dialect = dialect
-        self.expiresAt = expiresAt
-    }
 
     /// The tolerance when comparing expiry times with the journal's: 60 s.
     static let expiryTolerance: Int64 = 60

@@ -12,12 +12,12 @@ public struct UploadState: Hashable, Sendable {
         /// The bytes of the representation, 0 to `UploadFields.largest`.
         public var length: Int64
         /// The allowed dialects.
-        public var dialects: UploadDialectChoice
+        public var dialects: UploadFormatChoice
         /// Whether the full request may be repeated: the method is idempotent, or the caller allows it.
         public var isRepeatable: Bool
 
         /// Makes the parameters.
-        public init(target: TransferURL, length: Int64, dialects: UploadDialectChoice, isRepeatable: Bool) {
+        public init(target: TransferURL, length: Int64, dialects: UploadFormatChoice, isRepeatable: Bool) {
             self.target = target
             self.length = length
             self.dialects = dialects
@@ -28,11 +28,11 @@ public struct UploadState: Hashable, Sendable {
     /// The phase of an upload.
     public enum Phase: Hashable, Sendable {
         /// The next request creates the upload, in this dialect or as a plain one.
-        case creating(UploadDialect?)
+        case creating(UploadWireFormat?)
         /// The next request retrieves the target's limits.
-        case discovering(UploadDialect)
+        case discovering(UploadWireFormat)
         /// The next request creates the upload without content.
-        case reserving(UploadDialect)
+        case reserving(UploadWireFormat)
         /// The next request retrieves the offset.
         case retrievingOffset(UploadResource)
         /// The next request appends at this offset, which the server has just reported.
@@ -73,7 +73,7 @@ public struct UploadState: Hashable, Sendable {
     var redirections = 0
     /// Whether a redirect has left the target's origin. Sticky, as in `RedirectChain`.
     var hasLeftOrigin = false
-    var triedDialects: Set<UploadDialect> = []
+    var triedDialects: Set<UploadWireFormat> = []
     /// Whether the last bytes of the content were sent: the target may have processed all of it.
     public internal(set) var mayBeComplete = false
     /// A success response that isn't flagged as the target's.
@@ -174,8 +174,8 @@ public struct UploadState: Hashable, Sendable {
     /// Marks an upload of an earlier run for deletion.
     public mutating func abandon(_ resource: UploadResource) { abandoned.append(resource) }
 
-    /// The uploads to delete, each once.
-    public mutating func takeAbandoned() -> [UploadResource] {
+    /// Removes and returns the uploads to delete.
+    public mutating func removeAbandoned() -> [UploadResource] {
         defer { abandoned = [] }
         return abandoned
     }
@@ -244,23 +244,23 @@ public struct UploadState: Hashable, Sendable {
     }
 
     /// The creation in `dialect`, without content if the content must be split.
-    func creationPhase(_ dialect: UploadDialect?) -> Phase {
+    func creationPhase(_ dialect: UploadWireFormat?) -> Phase {
         guard let dialect, let appendSizeLimit, appendSizeLimit < parameters.length else { return .creating(dialect) }
         return .reserving(dialect)
     }
 }
 
 /// The dialects that an upload may use.
-public enum UploadDialectChoice: Hashable, Sendable {
+public enum UploadFormatChoice: Hashable, Sendable {
     /// The newest, then the one that the server names, then a plain upload.
     case automatic
     /// This one only.
-    case only(UploadDialect)
+    case only(UploadWireFormat)
     /// None: a plain upload.
     case none
 
     /// Whether an upload created in `dialect` may be resumed.
-    public func allows(_ dialect: UploadDialect) -> Bool {
+    public func allows(_ dialect: UploadWireFormat) -> Bool {
         switch self {
         case .automatic: true
         case .only(let only): only == dialect
@@ -268,7 +268,7 @@ public enum UploadDialectChoice: Hashable, Sendable {
         }
     }
 
-    var first: UploadDialect? {
+    var first: UploadWireFormat? {
         switch self {
         case .automatic: .newest
         case .only(let dialect): dialect

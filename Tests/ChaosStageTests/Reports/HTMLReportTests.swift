@@ -2,7 +2,7 @@ import ChaosStage
 import Testing
 import Units
 
-/// The HTML file as text. Tests/page/reports.py opens it in a browser.
+/// The HTML file as text. Tests/System/page/reports.py opens it in a browser.
 struct HTMLReportTests {
     /// The runs that have a section.
     private func sections(_ text: String) -> Int { text.matches(of: #/<section class="card run"/#).count }

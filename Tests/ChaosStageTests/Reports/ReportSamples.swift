@@ -2,7 +2,7 @@ import ChaosStage
 import Foundation
 import Testing
 
-/// The reports that Tests/page/reports.py opens, written when the environment variable `SQUALL_REPORT_SAMPLES` names a
+/// The reports that Tests/System/page/reports.py opens, written when the environment variable `SQUALL_REPORT_SAMPLES` names a
 /// folder.
 struct ReportSamples {
     static let folder = ProcessInfo.processInfo.environment["SQUALL_REPORT_SAMPLES"]

@@ -9,7 +9,7 @@ import Units
 
 @testable import FaultProfile
 
-/// An forward proxy on loopback: clients name their targets.
+/// A forward proxy on loopback: clients name their targets.
 @Suite(.timeLimit(.minutes(2))) struct ExplicitProxyTests {
     private static let established = Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)
 

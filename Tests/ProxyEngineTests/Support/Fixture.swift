@@ -119,6 +119,7 @@ func withProxy<Result>(
     drainLimits: DrainLimits? = nil,
     endings: EndingRules = EndingRules(),
     policy: ForwardPolicy? = nil,
+    capture: Capture? = nil,
     resolve: (@Sendable (Endpoint) async throws(SystemError) -> [SocketAddress])? = nil,
     _ body: (Fixture) async throws -> Result
 ) async throws -> Result {
@@ -138,6 +139,7 @@ func withProxy<Result>(
     if let policy { configuration.destination = .requested(policy) }
     if let resolve { configuration.resolve = resolve }
     configuration.endings = endings
+    configuration.capture = capture
     if let drainLimits { configuration.drainLimits = drainLimits }
     if let connectionLimit { configuration.connectionLimit = connectionLimit }
     let result: Swift.Result<Result, any Error>

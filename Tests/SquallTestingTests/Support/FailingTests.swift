@@ -9,21 +9,21 @@ struct FailingTests {
 
     @Test(.network(cut, upstream: server.address, seeds: 7...8))
     func expects() async throws {
-        let network = try Network.current
+        let network = try TestNetwork.current
         let count = received(from: network)?.bytes.count
         #expect(network.seed == 8 || count == 100_000)
     }
 
     @Test(.network(cut, upstream: server.address, seeds: 7...8))
     func requires() async throws {
-        let network = try Network.current
+        let network = try TestNetwork.current
         #expect(received(from: network) != nil)
         try #require(await network.statistics.accepted == 2)
     }
 
     @Test(.network(cut, upstream: server.address))
     func throwsError() async throws {
-        _ = received(from: try Network.current)
+        _ = received(from: try TestNetwork.current)
         throw CocoaError(.fileNoSuchFile)
     }
 
@@ -31,7 +31,7 @@ struct FailingTests {
     func noConnection() {}
 
     @Test(.network(.faults([.cut(at: 1_000_000)]), upstream: server.address))
-    func noFault() throws { _ = received(from: try Network.current) }
+    func noFault() throws { _ = received(from: try TestNetwork.current) }
 
     @Test(.network(cut))
     func notConnected() {}
@@ -46,11 +46,11 @@ struct FailingTests {
     func noSeeds() {}
 
     @Test(.network(cut, upstream: server.address))
-    func passes() throws { _ = received(from: try Network.current) }
+    func passes() throws { _ = received(from: try TestNetwork.current) }
 
     @Test(.network(cut, upstream: server.address))
     func isKnown() throws {
-        _ = received(from: try Network.current)
+        _ = received(from: try TestNetwork.current)
         withKnownIssue { Issue.record("known") }
     }
 }

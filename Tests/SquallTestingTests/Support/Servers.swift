@@ -8,6 +8,6 @@ let content = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) 
 let server = ByteServer(content)
 
 /// What a client of the network receives, and how it ended.
-func received(from network: Network) -> (bytes: [UInt8], ending: StreamEnding)? {
+func received(from network: TestNetwork) -> (bytes: [UInt8], ending: StreamEnding)? {
     TestSockets.received(from: network.host, network.port)
 }

@@ -1,5 +1,4 @@
 import Digests
-import Foundation
 import SimulatedDisk
 import Synchronization
 import SystemPackage
@@ -10,19 +9,14 @@ import Units
 @testable import TransferClient
 
 /// Downloads by a client whose machine may crash between any two disk calls, from an unreliable server.
-///
-/// `SQUALL_DOWNLOAD_RUNS` sets the number of runs, `SQUALL_DOWNLOAD_SEED` the first seed.
 @Suite struct CrashTests {
-    private static let runs = number("SQUALL_DOWNLOAD_RUNS") ?? 300
-    private static let first = number("SQUALL_DOWNLOAD_SEED") ?? 0
-    /// Regression seeds: a repaired block that a failed sync left only in memory.
-    private static let found: [UInt64] = [58_634]
-    private static let folder = FilePath("/d")
-    private static let url = "http://host.example/file"
+    private typealias Broken = CrashRuns.Broken
 
-    private static func number(_ name: String) -> UInt64? {
-        ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
-    }
+    private static let runs = CrashRuns("DOWNLOAD")
+    /// Regression seeds: a repaired block that a failed sync left only in memory; the complete file of a crashed life,
+    /// whose name no sync had made durable.
+    private static let found: [UInt64] = [58_634, 2_830, 3_626, 4_119, 4_332, 7_674]
+    private static let url = "http://host.example/file"
 
     /// The result of a run.
     struct Story: Hashable {
@@ -30,10 +24,6 @@ import Units
         var resumptions = 0
         var repairs = 0
         var isFinished = false
-    }
-
-    struct Broken: Error, CustomStringConvertible {
-        var description: String
     }
 
     /// The result of one life of the client.
@@ -95,11 +85,11 @@ import Units
             executor: executor
         )
         let reported = EventRecorder()
-        let life = executor.run { () async -> Life in
+        return try CrashRuns.live(executor) { () async -> Life in
             do throws(TransferError) {
                 let url = try TransferURL(checked: request.url)
                 let (file, recovered) = try await PartialFile.open(
-                    PartialFilePaths(destination: CrashTests.folder.appending("file")),
+                    PartialFilePaths(destination: CrashRuns.folder.appending("file")),
                     for: url.text,
                     blockSize: 256,
                     in: disk,
@@ -113,7 +103,7 @@ import Units
                     }
                 }
                 var life = Life(result: .failure(.cancelled))
-                if case .prefix(_, let length) = recovered { life.received = length }
+                if case .prefix(_, let length, _) = recovered { life.received = length }
                 do throws(TransferError) {
                     life.result = .success(try await session.run(after: recovered))
                 } catch {
@@ -128,12 +118,10 @@ import Units
                 return Life(result: .failure(error), received: -1, committed: -1)
             }
         }
-        guard let life else { throw Broken(description: "a life came to no end") }
-        return life
     }
 
     private func bytes(_ name: String, on disk: SimulatedDisk) throws -> [UInt8]? {
-        let path = Self.folder.appending(name)
+        let path = CrashRuns.folder.appending(name)
         guard try disk.kind(of: path) != nil else { return nil }
         let file = try disk.open(path, .reading)
         defer { file.close() }
@@ -142,20 +130,19 @@ import Units
 
     private func run(_ seed: UInt64, ignoresSynchronization: Bool = false) throws -> Story {
         var random = SeededGenerator(seed: seed)
-        let disk = SimulatedDisk(seed: seed)
-        try disk.makeFolder(Self.folder)
-        try disk.synchronizeFolder("/")
+        let disk = try CrashRuns.disk(seed)
         let (peer, request) = draw(&random, seed: seed)
         var story = Story()
         var floor: Int64 = 0
         let isRotten = random.next() % 6 == 0
         for life in 0..<40 {
-            var faults = SimulatedDisk.Faults()
-            if life < 12 {
-                if random.next() % 8 > 0 { faults.stop = Int(1 + random.next() % 70) }
-                if random.next() % 4 == 0 { faults.chance = 0.01 }
-            }
-            faults.ignoresSynchronization = ignoresSynchronization
+            let faults = CrashRuns.faults(
+                of: life,
+                within: 12,
+                stoppingWithin: 70,
+                &random,
+                ignoresSynchronization: ignoresSynchronization
+            )
             disk.setFaults(faults)
             let lived = try live(random.next(), disk, peer, request, floor: floor)
             story.resumptions += lived.resumptions
@@ -166,7 +153,10 @@ import Units
             if case .success(let summary) = lived.result, !disk.isStopped {
                 disk.restart(after: .power)
                 let file = try bytes("file", on: disk)
-                guard file.map(peer.versions.contains) ?? (faults.chance > 0) else {
+                guard file != nil || faults.chance > 0 else {
+                    throw Broken(description: "success, and the power cut left no file")
+                }
+                guard file.map(peer.versions.contains) ?? true else {
                     throw Broken(description: "success, and the file is no version of the server's")
                 }
                 guard file.map({ SHA256.hash($0) }) == summary.sha256 else {
@@ -202,7 +192,7 @@ import Units
 
     /// Flips a byte of the partial file, like a bad disk.
     private func flip(_ offset: Int64, on disk: SimulatedDisk) throws {
-        let file = try disk.open(Self.folder.appending(".file.squall-part"), .existing)
+        let file = try disk.open(CrashRuns.folder.appending(".file.squall-part"), .existing)
         defer { file.close() }
         try file.write(file.read(1, at: offset).map { $0 ^ 1 }, at: offset)
         try file.synchronizeData()
@@ -213,32 +203,24 @@ import Units
     {
         var sum = Story()
         var finished: UInt64 = 0
-        for seed in Self.found + Array(Self.first..<Self.first + Self.runs) {
-            do {
-                let story = try run(seed)
-                sum.crashes += story.crashes
-                sum.resumptions += story.resumptions
-                sum.repairs += story.repairs
-                finished += story.isFinished ? 1 : 0
-            } catch {
-                Issue.record("seed \(seed): \(error)")
-            }
+        for story in Self.runs.stories(found: Self.found, { try run($0) }) {
+            sum.crashes += story.crashes
+            sum.resumptions += story.resumptions
+            sum.repairs += story.repairs
+            finished += story.isFinished ? 1 : 0
         }
-        #expect(sum.crashes > Int(Self.runs))
-        #expect(sum.resumptions > Int(Self.runs) / 2)
-        #expect(finished > Self.runs * 8 / 10)
-        #expect(sum.repairs > Int(Self.runs / 100))
+        #expect(sum.crashes > Int(Self.runs.count))
+        #expect(sum.resumptions > Int(Self.runs.count) / 2)
+        #expect(finished > Self.runs.count * 8 / 10)
+        #expect(sum.repairs > Int(Self.runs.count / 100))
         print(
-            "downloads: \(Self.runs) runs, \(sum.crashes) crashes, \(sum.resumptions) resumptions, "
+            "downloads: \(Self.runs.count) runs, \(sum.crashes) crashes, \(sum.resumptions) resumptions, "
                 + "\(sum.repairs) damaged blocks replaced, \(finished) finished"
         )
     }
 
     @Test func `on a disk that ignores synchronization promises break`() {
-        let broken = (0..<200 as Range<UInt64>).filter { seed in
-            (try? run(seed, ignoresSynchronization: true)) == nil
-        }
-        #expect(broken.count > 20)
+        #expect(CrashRuns.broken { _ = try run($0, ignoresSynchronization: true) } > 20)
     }
 }
 

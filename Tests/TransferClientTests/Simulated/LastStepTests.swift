@@ -1,3 +1,4 @@
+import Digests
 import DurableFiles
 import SimulatedDisk
 import Synchronization
@@ -31,7 +32,8 @@ import TransferProtocol
     /// One run of the client.
     private func download(
         _ peer: SimulatedPeer,
-        on files: any FileSystem
+        on files: any FileSystem,
+        expecting sha256: [UInt8]? = nil
     ) throws -> Result<TransferSummary, TransferError> {
         let executor = SimulatedExecutor(seed: 1)
         var configuration = TransferClientConfiguration()
@@ -50,7 +52,7 @@ import TransferProtocol
                 let paths = try PartialFilePaths(destination: Self.file)
                 let worker = FileWorker(pool: nil)
                 let (file, recovered) = try await PartialFile.open(paths, for: text, in: files, worker: worker)
-                let request = DownloadRequest(url: text)
+                let request = DownloadRequest(url: text, expectedSHA256: sha256)
                 let session = DownloadSession(environment, request, url, file, recovered, seed: 1) { _ in }
                 let result: Result<TransferSummary, TransferError>
                 do throws(TransferError) {
@@ -67,8 +69,8 @@ import TransferProtocol
         return try #require(result)
     }
 
-    private func disk() throws -> SimulatedDisk {
-        let disk = SimulatedDisk(seed: 3)
+    private func disk(seed: UInt64 = 3) throws -> SimulatedDisk {
+        let disk = SimulatedDisk(seed: seed)
         try disk.makeFolder(Self.folder)
         try disk.synchronizeFolder("/")
         return disk
@@ -119,5 +121,52 @@ import TransferProtocol
         #expect(done.bytes == Int64(peer.versions[0].count))
         #expect(try bytes(on: disk) == peer.versions[0])
         #expect(try disk.names(in: Self.folder) == ["file"])
+    }
+
+    /// What a power cut loses depends on the seed.
+    @Test(arguments: UInt64(1)...8)
+    func `a complete file whose rename no sync followed is durable after the next run`(seed: UInt64) throws {
+        let disk = try disk(seed: seed)
+        let peer = Self.peer(framing: 0)
+        let sha256 = SHA256.hash(peer.versions[0])
+        let isNamed = Atomic(false)
+        let killed = HookedFiles(files: disk) { (call, path) throws(FileError) in
+            if isNamed.load(ordering: .relaxed) { throw FileError(call: call, path: path, errno: .ioError) }
+            if call == "rename", path == Self.file { isNamed.store(true, ordering: .relaxed) }
+        }
+        _ = try download(peer, on: killed, expecting: sha256)
+        disk.restart(after: .process)
+        let done = try download(peer, on: disk, expecting: sha256).get()
+        #expect(done.connections == 0)
+        disk.restart(after: .power)
+        #expect(try bytes(on: disk) == peer.versions[0])
+    }
+
+    @Test(arguments: UInt64(1)...8)
+    func `a complete file of another program is durable after the next run`(seed: UInt64) throws {
+        let disk = try disk(seed: seed)
+        let peer = Self.peer(framing: 0)
+        let other = try disk.open(Self.file, .creating)
+        try other.write(peer.versions[0], at: 0)
+        other.close()
+        let done = try download(peer, on: disk, expecting: SHA256.hash(peer.versions[0])).get()
+        #expect(done.connections == 0)
+        disk.restart(after: .power)
+        #expect(try bytes(on: disk) == peer.versions[0])
+    }
+
+    @Test func `a file that is complete only in memory, after a failed sync, is fetched again`() throws {
+        let disk = try disk()
+        let peer = Self.peer(framing: 0)
+        let other = try disk.open(Self.file, .creating)
+        try other.write(peer.versions[0], at: 0)
+        disk.setFaults(SimulatedDisk.Faults(failures: [disk.calls + 1: .ioError]))
+        #expect(throws: FileError.self) { try other.synchronizeData() }
+        disk.setFaults(SimulatedDisk.Faults())
+        other.close()
+        let done = try download(peer, on: disk, expecting: SHA256.hash(peer.versions[0])).get()
+        #expect(done.connections == 1)
+        disk.restart(after: .power)
+        #expect(try bytes(on: disk) == peer.versions[0])
     }
 }

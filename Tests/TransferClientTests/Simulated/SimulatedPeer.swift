@@ -168,7 +168,7 @@ struct SimulatedConnections: RequestSending {
     func send<Outcome: Sendable>(
         _ request: HTTPRequest,
         to url: TransferURL,
-        _ content: RequestContent,
+        _ content: UploadBodyWriter?,
         within remaining: Duration?,
         receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {

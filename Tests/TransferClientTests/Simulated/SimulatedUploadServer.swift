@@ -30,7 +30,7 @@ final class SimulatedUploadServer: RequestSending {
         case noConnection, refused, unnamed, cut, responseLost, forgotten
     }
 
-    private let dialect: UploadDialect
+    private let dialect: UploadWireFormat
     private let sendsDigest: Bool
     /// From this request on everything works.
     private let calm: Int
@@ -38,7 +38,7 @@ final class SimulatedUploadServer: RequestSending {
     private let disk: SimulatedDisk
     private let state: Mutex<State>
 
-    init(seed: UInt64, _ dialect: UploadDialect, sendsDigest: Bool, calm: Int, _ disk: SimulatedDisk) {
+    init(seed: UInt64, _ dialect: UploadWireFormat, sendsDigest: Bool, calm: Int, _ disk: SimulatedDisk) {
         self.dialect = dialect
         self.sendsDigest = sendsDigest
         self.calm = calm
@@ -52,7 +52,7 @@ final class SimulatedUploadServer: RequestSending {
     func send<Outcome: Sendable>(
         _ request: HTTPRequest,
         to url: TransferURL,
-        _ content: RequestContent,
+        _ content: UploadBodyWriter?,
         within remaining: Duration?,
         receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
@@ -65,7 +65,7 @@ final class SimulatedUploadServer: RequestSending {
         }
         if disk.isStopped || fault == .noConnection { throw AttemptError(cause: .connectTimedOut) }
         let (parts, source) = ResponseParts.makeTestingStream()
-        guard case .stream(let writer) = content else {
+        guard let writer = content else {
             if fault == .responseLost {
                 source.finish(throwing: Self.lost)
             } else {
@@ -75,7 +75,10 @@ final class SimulatedUploadServer: RequestSending {
         }
         let (outbound, sink) = NIOAsyncChannelOutboundWriter<HTTPRequestPart>.makeTestingWriter()
         async let _: Void = serve(request, url, sink, source, fault)
-        async let _: Void = writer.run(through: outbound) { source.finish(throwing: Self.lost) }
+        async let _: Void = writer.run(through: outbound) {
+        } close: {
+            source.finish(throwing: Self.lost)
+        }
         return try await receive(parts, .http1)
     }
 
@@ -88,8 +91,8 @@ final class SimulatedUploadServer: RequestSending {
     }
 
     private func head(_ status: Int, _ upload: UploadFields, location: Int? = nil) -> HTTPResponse {
-        var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue]
-        upload.write(to: &fields, in: dialect)
+        var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersion.description]
+        dialect.encode(upload, into: &fields)
         fields[.location] = location.map { "/uploads/\($0)" }
         return HTTPResponse(status: .init(code: status), headerFields: fields)
     }
@@ -108,7 +111,7 @@ final class SimulatedUploadServer: RequestSending {
             if request.method == .delete { state.uploads[id] = nil }
             guard let found = state.uploads[id] else { return head(404, UploadFields()) }
             let fields = UploadFields(isComplete: found.isComplete, offset: Int64(found.bytes.count))
-            return head(dialect.rules.offsetStatuses[0], fields)
+            return head(204, fields)
         }
     }
 
@@ -121,7 +124,7 @@ final class SimulatedUploadServer: RequestSending {
         _ fault: Fault?
     ) async {
         if fault == .refused { return respond(source, head(503, UploadFields())) }
-        let sent = UploadFields(request.headerFields, in: dialect)
+        let sent = dialect.decode(request.headerFields)
         let (found, limit) = state.withLock { state -> (Int?, Int) in
             let limit = fault == .cut ? Int(state.random.next() % 4_000) : .max
             if let id = upload(url) {

@@ -1,5 +1,4 @@
 import Digests
-import Foundation
 import HTTPTypes
 import SimulatedDisk
 import Synchronization
@@ -11,26 +10,16 @@ import Units
 @testable import TransferClient
 
 /// Uploads by a client whose machine may crash between any two disk calls, to an unreliable server.
-///
-/// `SQUALL_UPLOAD_RUNS` sets the number of runs, `SQUALL_UPLOAD_SEED` the first seed.
 @Suite struct UploadCrashTests {
-    private static let runs = number("SQUALL_UPLOAD_RUNS") ?? 300
-    private static let first = number("SQUALL_UPLOAD_SEED") ?? 0
-    private static let folder = FilePath("/d")
+    private typealias Broken = CrashRuns.Broken
 
-    private static func number(_ name: String) -> UInt64? {
-        ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
-    }
+    private static let runs = CrashRuns("UPLOAD")
 
     /// The result of a run.
     private struct Story {
         var crashes = 0
         var continued = 0
         var isFinished = false
-    }
-
-    private struct Broken: Error, CustomStringConvertible {
-        var description: String
     }
 
     /// What the events of one life of the client told.
@@ -61,7 +50,7 @@ import Units
         let executor = SimulatedExecutor(seed: seed)
         let environment = TransferEnvironment(configuration, connections: server, files: disk, executor: executor)
         let told = ToldBox()
-        let result = executor.run { () async -> Result<TransferSummary, TransferError> in
+        let result = try CrashRuns.live(executor) { () async -> Result<TransferSummary, TransferError> in
             do throws(TransferError) {
                 let engine = TransferEngine(environment)
                 let content = UploadContent(kind: .hashed(try await HashedContent(bytes, engine.worker)))
@@ -70,7 +59,6 @@ import Units
                 return .failure(error)
             }
         }
-        guard let result else { throw Broken(description: "a life came to no end") }
         return (result, told.told.withLock { $0 })
     }
 
@@ -92,10 +80,8 @@ import Units
 
     private func run(_ seed: UInt64, ignoresSynchronization: Bool = false) throws -> Story {
         var random = SeededGenerator(seed: seed)
-        let disk = SimulatedDisk(seed: seed)
-        try disk.makeFolder(Self.folder)
-        try disk.synchronizeFolder("/")
-        let dialect = [UploadDialect.v6, .v8, .v10][Int(random.next() % 3)]
+        let disk = try CrashRuns.disk(seed)
+        let dialect = [UploadWireFormat.v6, .v8, .v10][Int(random.next() % 3)]
         let server = SimulatedUploadServer(
             seed: seed ^ 0xBEEF,
             dialect,
@@ -104,7 +90,10 @@ import Units
             disk
         )
         let bytes = (0..<Int(random.next() % 6_000)).map { _ in UInt8(truncatingIfNeeded: random.next() >> 24) }
-        var request = UploadRequest(url: "http://host.example/target", journalFolder: Self.folder.appending("uploads"))
+        var request = UploadRequest(
+            url: "http://host.example/target",
+            journalFolder: CrashRuns.folder.appending("uploads")
+        )
         request.dialects = .only(dialect)
         request.method = random.next() % 2 == 0 ? .put : .post
         var story = Story()
@@ -112,13 +101,15 @@ import Units
         /// Whether the target has the content of an upload that the journal told of.
         var isDelivered = false
         for life in 0..<60 {
-            var faults = SimulatedDisk.Faults()
-            if life < 20 {
-                if random.next() % 8 > 0 { faults.stop = Int(1 + random.next() % 30) }
-                if random.next() % 4 == 0 { faults.chance = 0.01 }
-            }
-            faults.ignoresSynchronization = ignoresSynchronization
-            disk.setFaults(faults)
+            disk.setFaults(
+                CrashRuns.faults(
+                    of: life,
+                    within: 20,
+                    stoppingWithin: 30,
+                    &random,
+                    ignoresSynchronization: ignoresSynchronization
+                )
+            )
             let before = server.deliveries.count
             let (result, told) = try live(random.next(), disk, server, request, bytes)
             // A life may fail before its journal is read; a complete upload has kept the promise.
@@ -153,29 +144,21 @@ import Units
     @Test func `every upload that succeeds is what was sent, and no promise is broken, wherever it stops`() {
         var sum = Story()
         var finished: UInt64 = 0
-        for seed in Self.first..<Self.first + Self.runs {
-            do {
-                let story = try run(seed)
-                sum.crashes += story.crashes
-                sum.continued += story.continued
-                finished += story.isFinished ? 1 : 0
-            } catch {
-                Issue.record("seed \(seed): \(error)")
-            }
+        for story in Self.runs.stories({ try run($0) }) {
+            sum.crashes += story.crashes
+            sum.continued += story.continued
+            finished += story.isFinished ? 1 : 0
         }
-        #expect(sum.crashes > Int(Self.runs))
-        #expect(sum.continued > Int(Self.runs) / 4)
-        #expect(finished > Self.runs / 2)
+        #expect(sum.crashes > Int(Self.runs.count))
+        #expect(sum.continued > Int(Self.runs.count) / 4)
+        #expect(finished > Self.runs.count / 2)
         print(
-            "client uploads: \(Self.runs) runs, \(sum.crashes) crashes, \(sum.continued) continued by the next run, "
+            "client uploads: \(Self.runs.count) runs, \(sum.crashes) crashes, \(sum.continued) continued by the next run, "
                 + "\(finished) finished"
         )
     }
 
     @Test func `on a disk that ignores synchronization promises break`() {
-        let broken = (0..<200 as Range<UInt64>).filter { seed in
-            (try? run(seed, ignoresSynchronization: true)) == nil
-        }
-        #expect(broken.count > 8)
+        #expect(CrashRuns.broken { _ = try run($0, ignoresSynchronization: true) } > 8)
     }
 }

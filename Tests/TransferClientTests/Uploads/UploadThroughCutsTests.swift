@@ -8,8 +8,8 @@ import TransferProtocol
 @Suite(.timeLimit(.minutes(5))) struct UploadThroughCutsTests {
     private static let bytes = uploadBytes(700_000)
 
-    @Test(arguments: UploadDialect.allCases, [HTTPRequest.Method.put, .post])
-    func `an upload through cuts arrives complete and once`(dialect: UploadDialect, method: HTTPRequest.Method)
+    @Test(arguments: UploadWireFormat.allCases, [HTTPRequest.Method.put, .post])
+    func `an upload through cuts arrives complete and once`(dialect: UploadWireFormat, method: HTTPRequest.Method)
         async throws
     {
         for seed in UInt64(1)...3 {
@@ -20,7 +20,7 @@ import TransferProtocol
                 let attempted = await upload(folder, folder.request(server.url, method))
                 #expect(attempted.error == nil)
                 #expect(server.delivered == [Self.bytes])
-                #expect(attempted.summary?.dialect == dialect.rawValue)
+                #expect(attempted.summary?.dialect == Int(dialect.interopVersion))
                 #expect(attempted.resumedAt == attempted.resumedAt.sorted())
                 #expect(attempted.resumedAt.last ?? 0 > 0)
                 #expect(folder.journalNames.isEmpty)
@@ -28,9 +28,9 @@ import TransferProtocol
         }
     }
 
-    @Test(arguments: [UploadDialectChoice.automatic, .only(.v3), .only(.v5), .only(.v6)])
+    @Test(arguments: [UploadFormatChoice.automatic, .only(.v3), .only(.v5), .only(.v6)])
     func `swift-nio-extras' handler gets an upload complete and once through cuts`(
-        dialects: UploadDialectChoice
+        dialects: UploadFormatChoice
     ) async throws {
         for seed in UInt64(1)...3 {
             var habits = UploadServerHabits()
@@ -48,8 +48,8 @@ import TransferProtocol
         }
     }
 
-    @Test(arguments: [UploadDialectChoice.automatic] + UploadDialect.allCases.map { .only($0) })
-    func `our handler forwards an upload complete and once through cuts`(dialects: UploadDialectChoice) async throws {
+    @Test(arguments: [UploadFormatChoice.automatic] + UploadWireFormat.allCases.map { .only($0) })
+    func `our handler forwards an upload complete and once through cuts`(dialects: UploadFormatChoice) async throws {
         for seed in UInt64(1)...3 {
             var habits = UploadServerHabits()
             habits.cut = cuts(seed: seed, most: 200_000)
@@ -115,9 +115,9 @@ import TransferProtocol
         }
     }
 
-    @Test(arguments: [UploadDialect.v6, .v8, .v9, .v10])
+    @Test(arguments: [UploadWireFormat.v6, .v8, .v9, .v10])
     func `a lost response is sent again, or the upload is complete but unverified`(
-        dialect: UploadDialect
+        dialect: UploadWireFormat
     ) async throws {
         var habits = UploadServerHabits()
         habits.mute = [0]

@@ -24,7 +24,7 @@ struct ScriptedUploadPeer {
         case response(UploadResponseHead, sent: Int64)
     }
 
-    let dialect: UploadDialect?
+    let dialect: UploadWireFormat?
     let lie: Lie
     let length: Int64
     let maximumAppend: Int64?
@@ -56,7 +56,7 @@ struct ScriptedUploadPeer {
         guard let dialect else { return ordinary(plan, &state) }
         guard let negotiated = plan.dialect else { return ordinary(plan, &state) }
         if negotiated != dialect, plan.resource == nil {
-            return respond(400) { $0[.uploadDraftInteropVersion] = dialect.interopVersionValue }
+            return respond(400) { $0[.uploadDraftInteropVersion] = dialect.interopVersion.description }
         }
         switch plan {
         case .create, .reserve: return create(plan, dialect, &state, persist)
@@ -83,7 +83,7 @@ struct ScriptedUploadPeer {
 
     private mutating func create(
         _ plan: UploadRequestPlan,
-        _ dialect: UploadDialect,
+        _ dialect: UploadWireFormat,
         _ state: inout UploadState,
         _ persist: (UploadResource) -> Void
     ) -> Reply {
@@ -94,9 +94,9 @@ struct ScriptedUploadPeer {
         let id = madeUploads
         uploads[id] = Upload()
         var location: HTTPFields = [.location: "/uploads/\(id)"]
-        let reported = lie == .otherVersion ? UploadDialect.v9 : dialect
+        let reported = lie == .otherVersion ? UploadWireFormat.v9 : dialect
         location[.uploadDraftInteropVersion] =
-            reported == dialect && lie == .otherVersion ? "4" : reported.interopVersionValue
+            reported == dialect && lie == .otherVersion ? "4" : reported.interopVersion.description
         if !chance(misfortune / 4) {
             if case .created(let resource) = state.receivedInterimResponse(
                 status: 104,
@@ -119,17 +119,17 @@ struct ScriptedUploadPeer {
         _ plan: UploadRequestPlan,
         _ id: Int,
         _ from: Int64,
-        _ dialect: UploadDialect,
+        _ dialect: UploadWireFormat,
         _ state: inout UploadState
     ) -> Reply {
         guard let upload = uploads[id] else { return respond(404) }
         if from < upload.reported { appendsBelowAcknowledged += 1 }
         if upload.isComplete {
             guard dialect.rules.completedAppend == .replayOrRefuse, from == length else { return respond(400) }
-            return respond(201) { UploadFields(isComplete: true).write(to: &$0, in: dialect) }
+            return respond(201) { dialect.encode(UploadFields(isComplete: true), into: &$0) }
         }
         guard from == upload.stored else {
-            return respond(409) { UploadFields(isComplete: false, offset: upload.stored).write(to: &$0, in: dialect) }
+            return respond(409) { dialect.encode(UploadFields(isComplete: false, offset: upload.stored), into: &$0) }
         }
         if let maximumAppend, maximumAppend < plan.content(of: length)?.count ?? 0 {
             return respond(413) { fields in limits(&fields) }
@@ -142,7 +142,7 @@ struct ScriptedUploadPeer {
         _ plan: UploadRequestPlan,
         _ id: Int,
         from: Int64,
-        _ dialect: UploadDialect,
+        _ dialect: UploadWireFormat,
         _ state: inout UploadState
     ) -> Reply {
         let count = Int64(plan.content(of: length)?.count ?? 0)
@@ -153,8 +153,8 @@ struct ScriptedUploadPeer {
         uploads[id]?.stored = from + arrived
         if dialect.rules.hasProgressResponses, arrived > 0, lie != .otherVersion, chance(0.5) {
             let offset = from + upTo(arrived)
-            var progress: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue]
-            UploadFields(offset: offset).write(to: &progress, in: dialect)
+            var progress: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersion.description]
+            dialect.encode(UploadFields(offset: offset), into: &progress)
             if case .acknowledged = state.receivedInterimResponse(status: 104, fields: progress, of: plan, now: 0) {
                 let reported = uploads[id]?.reported ?? 0
                 uploads[id]?.reported = max(reported, offset)
@@ -170,16 +170,19 @@ struct ScriptedUploadPeer {
         let isUnflagged = completes && dialect.rules.isUnflaggedResponseFinal
         let total = from + count
         return respond(completes ? 201 : 204, sent: count) { fields in
-            UploadFields(
-                isComplete: isUnflagged ? nil : completes,
-                offset: dialect.rules.responsesCarryOffset ? total : nil
-            ).write(to: &fields, in: dialect)
+            dialect.encode(
+                UploadFields(
+                    isComplete: isUnflagged ? nil : completes,
+                    offset: dialect.rules.responsesCarryOffset ? total : nil
+                ),
+                into: &fields
+            )
             if case .append = plan { return }
             fields[.location] = "/uploads/\(id)"
         }
     }
 
-    private mutating func offset(of id: Int, _ dialect: UploadDialect) -> Reply {
+    private mutating func offset(of id: Int, _ dialect: UploadWireFormat) -> Reply {
         if chance(misfortune / 16) { uploads[id] = nil }
         guard var upload = uploads[id] else { return respond(404) }
         if lie == .offsetGoesDown, upload.stored > 0, !upload.isComplete {
@@ -193,11 +196,11 @@ struct ScriptedUploadPeer {
         upload.reported = max(upload.reported, upload.stored)
         uploads[id] = upload
         fields.limits = UploadLimits(maximumAppendSize: maximumAppend)
-        return respond(204) { fields.write(to: &$0, in: dialect) }
+        return respond(204) { dialect.encode(fields, into: &$0) }
     }
 
     private func limits(_ fields: inout HTTPFields) {
-        UploadFields(limits: UploadLimits(maximumAppendSize: maximumAppend)).write(to: &fields, in: dialect ?? .newest)
+        (dialect ?? .newest).encode(UploadFields(limits: UploadLimits(maximumAppendSize: maximumAppend)), into: &fields)
     }
 
     private func respond(_ status: Int, sent: Int64 = 0, _ change: (inout HTTPFields) -> Void = { _ in }) -> Reply {

@@ -9,8 +9,8 @@ import TransferProtocol
         return fields
     }
 
-    @Test(arguments: UploadDialect.allCases)
-    func `fields are read as they were written`(_ dialect: UploadDialect) {
+    @Test(arguments: UploadWireFormat.allCases)
+    func `fields are read as they were written`(_ dialect: UploadWireFormat) {
         let limits = UploadLimits(
             maximumSize: 1,
             minimumSize: 2,
@@ -21,27 +21,27 @@ import TransferProtocol
         for isComplete in [true, false] {
             let written = UploadFields(isComplete: isComplete, offset: 0, length: UploadFields.largest, limits: limits)
             var fields = HTTPFields()
-            written.write(to: &fields, in: dialect)
+            dialect.encode(written, into: &fields)
             var expected = written
             if !dialect.rules.hasLengthField { expected.length = nil }
             if !dialect.rules.hasLimits { expected.limits = nil }
-            #expect(UploadFields(fields, in: dialect) == expected)
+            #expect(dialect.decode(fields) == expected)
         }
     }
 
     @Test func `the flag is spelt by the dialect`() {
         var fields = HTTPFields()
-        UploadFields(isComplete: true).write(to: &fields, in: .v3)
-        UploadFields(isComplete: true).write(to: &fields, in: .v10)
+        UploadWireFormat.v3.encode(UploadFields(isComplete: true), into: &fields)
+        UploadWireFormat.v10.encode(UploadFields(isComplete: true), into: &fields)
         #expect(fields[.uploadIncomplete] == "?0")
         #expect(fields[.uploadComplete] == "?1")
-        #expect(UploadFields(Self.fields(.uploadIncomplete, "?1"), in: .v3).isComplete == false)
-        #expect(UploadFields(Self.fields(.uploadIncomplete, "?1"), in: .v6).isComplete == nil)
+        #expect(UploadWireFormat.v3.decode(Self.fields(.uploadIncomplete, "?1")).isComplete == false)
+        #expect(UploadWireFormat.v6.decode(Self.fields(.uploadIncomplete, "?1")).isComplete == nil)
     }
 
     @Test(arguments: ["", "1", "true", "?2", "?1, ?1", "?1, ?0", "(?1)", "\"?1\""])
     func `a flag of another type counts as absent`(_ value: String) {
-        #expect(UploadFields(Self.fields(.uploadComplete, value), in: .v10).isComplete == nil)
+        #expect(UploadWireFormat.v10.decode(Self.fields(.uploadComplete, value)).isComplete == nil)
     }
 
     @Test(
@@ -51,24 +51,24 @@ import TransferProtocol
         ]
     )
     func `a number of another type or beyond its range counts as absent`(_ value: String) {
-        #expect(UploadFields(Self.fields(.uploadOffset, value), in: .v10).offset == nil)
-        #expect(UploadFields(Self.fields(.uploadLength, value), in: .v10).length == nil)
-        #expect(UploadFields.interopVersion(of: Self.fields(.uploadDraftInteropVersion, value)) == nil)
+        #expect(UploadWireFormat.v10.decode(Self.fields(.uploadOffset, value)).offset == nil)
+        #expect(UploadWireFormat.v10.decode(Self.fields(.uploadLength, value)).length == nil)
+        #expect(UploadWireFormat.interopVersion(in: Self.fields(.uploadDraftInteropVersion, value)) == nil)
     }
 
     @Test(
         arguments: [("0", 0), ("  7 ", 7), ("7;a=1", 7), ("999999999999999", UploadFields.largest)] as [(String, Int64)]
     )
     func `a number may have parameters`(_ value: String, _ number: Int64) {
-        #expect(UploadFields(Self.fields(.uploadOffset, value), in: .v3).offset == number)
-        #expect(UploadFields.interopVersion(of: Self.fields(.uploadDraftInteropVersion, value)) == number)
+        #expect(UploadWireFormat.v3.decode(Self.fields(.uploadOffset, value)).offset == number)
+        #expect(UploadWireFormat.interopVersion(in: Self.fields(.uploadDraftInteropVersion, value)) == number)
     }
 
     @Test func `two lines of a field count as absent`() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .uploadOffset, value: "1"))
         fields.append(HTTPField(name: .uploadOffset, value: "1"))
-        #expect(UploadFields(fields, in: .v10).offset == nil)
+        #expect(UploadWireFormat.v10.decode(fields).offset == nil)
     }
 
     @Test func `unknown limits are skipped`() {

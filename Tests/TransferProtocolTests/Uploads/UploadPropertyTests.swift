@@ -16,7 +16,7 @@ import Units
     /// One upload with occasional kills of the client; `nil` if the retry limit ended it.
     private static func run(seed: UInt64, lie: ScriptedUploadPeer.Lie) throws -> Run {
         var draws = SeededGenerator(seed: seed)
-        let dialects = UploadDialect.allCases.map { Optional($0) } + [nil]
+        let dialects = UploadWireFormat.allCases.map { Optional($0) } + [nil]
         let length = draws.nextFraction() < 0.05 ? 0 : Int64(draws.nextFraction() * 300_000)
         let isRepeatable = draws.nextFraction() < 0.5
         let dialect = dialects[Int(draws.next() % UInt64(dialects.count))]

@@ -1,12 +1,13 @@
 import HTTPTypes
 import Testing
-import TransferProtocol
+
+@testable import TransferProtocol
 
 /// What a run journals about an upload resource.
 @Suite struct UploadResourceTests {
     private static let length: Int64 = 1_000_000
 
-    private static func state(_ dialect: UploadDialect) throws -> UploadState {
+    private static func state(_ dialect: UploadWireFormat) throws -> UploadState {
         let target = try TransferURL("http://host.example/target")
         return UploadState(.init(target: target, length: length, dialects: .only(dialect), isRepeatable: true))
     }
@@ -15,20 +16,20 @@ import TransferProtocol
         UploadResponseHead(status: status, fields: fields)
     }
 
-    private static func fields(_ reported: UploadFields, _ dialect: UploadDialect, location: String? = nil)
+    private static func fields(_ reported: UploadFields, _ dialect: UploadWireFormat, location: String? = nil)
         -> HTTPFields
     {
         var fields = HTTPFields()
-        reported.write(to: &fields, in: dialect)
+        dialect.encode(reported, into: &fields)
         fields[.location] = location
         return fields
     }
 
     /// A state that knows `/uploads/1` and retrieves the offset, at second 0.
-    private static func asking(_ dialect: UploadDialect) throws -> (UploadState, UploadRequestPlan) {
+    private static func asking(_ dialect: UploadWireFormat) throws -> (UploadState, UploadRequestPlan) {
         var state = try state(dialect)
         var fields = fields(UploadFields(limits: UploadLimits(lifetime: 1_000)), dialect, location: "/uploads/1")
-        fields[.uploadDraftInteropVersion] = dialect.interopVersionValue
+        fields[.uploadDraftInteropVersion] = dialect.interopVersion.description
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(dialect), now: 0)
         _ = state.attemptFailed(.create(dialect), sent: 5, .stalled)
         guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
@@ -80,7 +81,7 @@ import TransferProtocol
         let other = Self.fields(UploadFields(isComplete: false), .v10, location: "/uploads/2")
         #expect(state.decide(on: Self.head(201, other), to: .reserve(.v10), sent: 0, now: 0) == .proceed)
         #expect(state.nextStep(now: 0) == .fail(.violation(.locationChanged)))
-        #expect(state.takeAbandoned().map(\.url.text) == ["http://host.example/uploads/1"])
+        #expect(state.removeAbandoned().map(\.url.text) == ["http://host.example/uploads/1"])
     }
 
     @Test func `the target's own response may point anywhere`() throws {
@@ -93,8 +94,9 @@ import TransferProtocol
     }
 
     /// Drafts 03 to 05 flag such a response as complete.
-    @Test(arguments: [UploadDialect.v5, .v6])
-    func `the flag of a response to a slice is not believed where the draft has it wrong`(dialect: UploadDialect) throws
+    @Test(arguments: [UploadWireFormat.v5, .v6])
+    func `the flag of a response to a slice is not believed where the draft has it wrong`(dialect: UploadWireFormat)
+        throws
     {
         var (state, ask) = try Self.asking(dialect)
         let resource = try #require(ask.resource)
@@ -103,6 +105,6 @@ import TransferProtocol
         let response = Self.head(201, Self.fields(reported, dialect))
         #expect(state.decide(on: response, to: slice, sent: 499_993, now: 0) == .proceed)
         #expect(state.nextStep(now: 0) == .send(ask))
-        #expect(state.takeAbandoned().isEmpty)
+        #expect(state.removeAbandoned().isEmpty)
     }
 }

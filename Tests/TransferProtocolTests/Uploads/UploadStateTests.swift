@@ -1,12 +1,13 @@
 import HTTPTypes
 import Testing
-import TransferProtocol
+
+@testable import TransferProtocol
 
 @Suite struct UploadStateTests {
     private static let length: Int64 = 1_000_000
 
     private static func state(
-        _ dialects: UploadDialectChoice = .automatic,
+        _ dialects: UploadFormatChoice = .automatic,
         isRepeatable: Bool = false
     ) throws -> UploadState {
         let target = try TransferURL("http://host.example/target")
@@ -25,10 +26,12 @@ import TransferProtocol
     }
 
     /// A state whose creation got the URL `/uploads/1`.
-    private static func created(_ dialect: UploadDialect, lifetime: Int64? = nil) throws -> UploadState {
+    private static func created(_ dialect: UploadWireFormat, lifetime: Int64? = nil) throws -> UploadState {
         var state = try state(.only(dialect))
-        var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue, .location: "/uploads/1"]
-        UploadFields(limits: UploadLimits(lifetime: lifetime)).write(to: &fields, in: dialect)
+        var fields: HTTPFields = [
+            .uploadDraftInteropVersion: dialect.interopVersion.description, .location: "/uploads/1",
+        ]
+        dialect.encode(UploadFields(limits: UploadLimits(lifetime: lifetime)), into: &fields)
         guard case .created = state.receivedInterimResponse(status: 104, fields: fields, of: .create(dialect), now: 0)
         else {
             throw UploadFieldsProblem()
@@ -46,8 +49,8 @@ import TransferProtocol
         #expect(state.resource == nil)
     }
 
-    @Test(arguments: UploadDialect.allCases)
-    func `the offset is requested before anything is appended`(dialect: UploadDialect) throws {
+    @Test(arguments: UploadWireFormat.allCases)
+    func `the offset is requested before anything is appended`(dialect: UploadWireFormat) throws {
         var state = try Self.created(dialect)
         #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .stalled))
         let resource = try #require(state.resource)
@@ -55,7 +58,7 @@ import TransferProtocol
         let ask = try #require(Self.plan(&state))
         #expect(ask == .retrieveOffset(resource))
         var fields = HTTPFields()
-        UploadFields(isComplete: false, offset: 7).write(to: &fields, in: dialect)
+        dialect.encode(UploadFields(isComplete: false, offset: 7), into: &fields)
         #expect(state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0) == .proceed)
         let append = UploadRequestPlan.append(resource, from: 7, count: Self.length - 7, isLast: true)
         #expect(Self.plan(&state) == append)
@@ -69,13 +72,13 @@ import TransferProtocol
         let ask = try #require(Self.plan(&state))
         for offset in [9, 8] as [Int64] {
             var fields = HTTPFields()
-            UploadFields(offset: offset).write(to: &fields, in: .v10)
+            UploadWireFormat.v10.encode(UploadFields(offset: offset), into: &fields)
             _ = state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0)
         }
         let violation = UploadViolation.offsetWentBack(acknowledged: 9, got: 8)
         #expect(state.nextStep(now: 0) == .fail(.violation(violation)))
-        #expect(state.takeAbandoned().count == 1)
-        #expect(state.takeAbandoned().isEmpty)
+        #expect(state.removeAbandoned().count == 1)
+        #expect(state.removeAbandoned().isEmpty)
     }
 
     @Test func `a 400 that names a version is answered in that version, once`() throws {
@@ -146,8 +149,8 @@ import TransferProtocol
         #expect(sent == ["k", "k", nil, nil])
     }
 
-    @Test(arguments: [401, 407], UploadDialect.allCases)
-    func `a refusal of access ends the run, and the upload can be resumed`(status: Int, dialect: UploadDialect)
+    @Test(arguments: [401, 407], UploadWireFormat.allCases)
+    func `a refusal of access ends the run, and the upload can be resumed`(status: Int, dialect: UploadWireFormat)
         throws
     {
         var state = try Self.created(dialect)
@@ -167,7 +170,7 @@ import TransferProtocol
             #expect(challenge.isFromProxy == (status == 407))
         }
         #expect(state.resource == resource)
-        #expect(state.takeAbandoned().isEmpty)
+        #expect(state.removeAbandoned().isEmpty)
     }
 
     @Test func `a field that an upload needs for itself isn't taken from the caller`() throws {
@@ -219,7 +222,7 @@ import TransferProtocol
         ] {
             var state = try Self.state()
             var fields = HTTPFields()
-            UploadFields(limits: UploadLimits(maximumAppendSize: limit)).write(to: &fields, in: .v10)
+            UploadWireFormat.v10.encode(UploadFields(limits: UploadLimits(maximumAppendSize: limit)), into: &fields)
             _ = state.decide(on: Self.head(413, fields), to: .create(.v10), sent: 0, now: 0)
             #expect(state.nextStep(now: 0) == (isFailed ? .fail(.appendLimitTooSmall(limit)) : .send(.reserve(.v10))))
         }

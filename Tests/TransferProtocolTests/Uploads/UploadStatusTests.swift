@@ -40,7 +40,7 @@ import TransferProtocol
     private static func appending(isRepeatable: Bool = true) throws -> (UploadState, UploadRequestPlan) {
         var (state, ask) = try asking(isRepeatable: isRepeatable)
         var fields = HTTPFields()
-        UploadFields(isComplete: false, offset: 7).write(to: &fields, in: .v10)
+        UploadWireFormat.v10.encode(UploadFields(isComplete: false, offset: 7), into: &fields)
         _ = state.decide(on: head(204, fields), to: ask, sent: 0, now: 0)
         return (state, try plan(&state))
     }
@@ -146,7 +146,7 @@ import TransferProtocol
             _ = state.decide(on: Self.head(413), to: append, sent: 10, now: 0)
             guard let ask = try? Self.plan(&state) else { break }
             var fields = HTTPFields()
-            UploadFields(isComplete: false, offset: 7).write(to: &fields, in: .v10)
+            UploadWireFormat.v10.encode(UploadFields(isComplete: false, offset: 7), into: &fields)
             _ = state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0)
             append = try Self.plan(&state)
         }

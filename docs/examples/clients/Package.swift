@@ -12,13 +12,29 @@ let squall: Package.Dependency =
 
 let package = Package(
     name: "clients",
-    dependencies: [squall],
+    dependencies: [
+        squall, .package(path: "../queue"), .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    ],
     targets: [
         .executableTarget(name: "transfer", dependencies: [.product(name: "SquallTransfer", package: "squall")]),
+        .target(
+            name: "Tour",
+            dependencies: [
+                .product(name: "SquallTransfer", package: "squall"), .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .target(name: "TestServer", path: "Tests/TestServer"),
+        .testTarget(
+            name: "TourTests",
+            dependencies: ["Tour", "TestServer", .product(name: "Logging", package: "swift-log")]
+        ),
         .target(name: "Downloads"),
         .testTarget(
             name: "DownloadsTests",
-            dependencies: ["Downloads", .product(name: "SquallTesting", package: "squall")]
+            dependencies: [
+                "Downloads", "TestServer", .product(name: "queue", package: "queue"),
+                .product(name: "SquallTesting", package: "squall"),
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -74,7 +74,8 @@ enum OpenAPISchemas {
 
     /// Every `code` of an error, in alphabetical order.
     static let errorCodes = [
-        "cannot-listen", "conflict", "connection-not-found", "fault-not-found", "forbidden", "invalid", "limit-reached",
+        "cannot-listen", "capture-not-found", "conflict", "connection-not-found", "fault-not-found", "forbidden",
+        "invalid", "limit-reached",
         "malformed-json", "method-not-allowed", "not-durable", "not-found", "profile-not-found", "profile-problems",
         "proxy-exists", "proxy-not-found", "stopping", "timeout", "too-large", "toxic-exists", "unauthorized",
     ]
@@ -109,6 +110,11 @@ enum OpenAPISchemas {
             "downstreamBytes": .number, "state": .words(ConnectionSummary.State.allCases.map(\.rawValue)),
             "faults": .list(.text),
         ]),
+        "Capture": .full([
+            "state": .words(["none", "running", "stopped"]), "bytes": OpenAPIForm.number.orNull, "dropped": .number,
+            "failure": OpenAPIForm.text.orNull,
+        ]),
+        "CaptureSettings": .object(["limit": .text, "snap": .text], required: []),
         "Wait": .object(
             [
                 "proxy": .text, "until": .text, "timeout": .text,

@@ -3,7 +3,7 @@ import OperatingSystem
 import Units
 
 extension V1API {
-    /// The longest time after which a fault goes by itself: 24 h.
+    /// Longest lifetime of a fault that expires automatically: 24 h.
     static let longestFault = Duration.seconds(86_400)
 
     func putFault(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {

@@ -13,12 +13,12 @@ let arguments = CommandLine.arguments.dropFirst()
 do {
     switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
     case ("get", let url?, let file?):
-        let transfer = session.download(TransferRequest(url), to: file)
+        let transfer = session.download(for: TransferRequest(url), to: file)
         for try await status in transfer { show(status) }
         let result = try await transfer.value
         print("\(result.bytes) bytes, \(result.resumptions) resumptions, verified: \(result.isVerified)")
     case ("put", let file?, let url?):
-        let transfer = session.upload(TransferRequest(url), from: file)
+        let transfer = session.upload(for: TransferRequest(url), from: file)
         for try await status in transfer { show(status) }
         let result = try await transfer.value
         print("\(result.bytes) bytes, \(result.resumptions) resumptions, proof: \(result.proof)")
@@ -29,7 +29,7 @@ do {
             break
         }
         // The response is read to its end first; then the upload survives cuts.
-        let transfer = session.upload(TransferRequest(url), from: bytes.chunks)
+        let transfer = session.upload(for: TransferRequest(url), from: bytes.chunks)
         for try await status in transfer { show(status) }
         print("\(try await transfer.value.bytes) bytes")
     case ("resume", let text?, nil):

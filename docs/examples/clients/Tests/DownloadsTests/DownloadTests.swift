@@ -15,7 +15,7 @@ private let server = FileServer(file)
         )
     )
     func `a download survives connections that break`() async throws {
-        let network = try Network.current
+        let network = try TestNetwork.current
         let url = try #require(URL(string: network.url("/file")))
         #expect(try await download(url, attempts: 30) == file)
         #expect(await network.faults.allSatisfy { $0.effect == .resets })
@@ -23,7 +23,7 @@ private let server = FileServer(file)
 
     @Test(.network(.profile("first-two-fail"), upstream: server.address))
     func `a download goes on when the network gets slow`() async throws {
-        let network = try Network.current
+        let network = try TestNetwork.current
         let url = try #require(URL(string: network.url("/file")))
         async let copy = download(url)
         try await network.apply(.faults([.latency(.milliseconds(20)), .bandwidth(2_000_000)]))
@@ -32,7 +32,7 @@ private let server = FileServer(file)
 
     @Test(.network(.faults([.cut(at: 100)]), upstream: server.address))
     func `a download gives up after 3 failures in a row`() async throws {
-        let network = try Network.current
+        let network = try TestNetwork.current
         let url = try #require(URL(string: network.url("/file")))
         await #expect(throws: URLError.self) { try await download(url) }
         #expect(await network.faults.count == 3)

@@ -31,7 +31,7 @@ import Testing
             configuration.stateFolder = folder.appending(path: "state").path()
             configuration.progressInterval = .zero
             let session = TransferSession(configuration: configuration)
-            var transfer = session.upload(TransferRequest("\(url)/photos/photo.jpg"), from: file.path())
+            var transfer = session.upload(for: TransferRequest("\(url)/photos/photo.jpg"), from: file.path())
             var pauses = 0
             while pauses < 3 {
                 for try await status in transfer where status.sentBytes > 2_000_000 { break }

@@ -1,1 +1,0 @@
-"""What the benchmarks share: the machine, the programs that they start, and how figures are told."""

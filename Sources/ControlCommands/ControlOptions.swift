@@ -1,0 +1,39 @@
+import ArgumentParser
+import ControlService
+import FoundationEssentials
+import TerminalDisplay
+
+/// The options of every `squall ctl` command.
+struct ControlOptions: ParsableArguments {
+    @Option(
+        name: [.long, .customShort("h")],
+        help: ArgumentHelp(
+            "The URL of the server. (default: TOXIPROXY_URL, or http://localhost:8474)",
+            valueName: "url"
+        )
+    )
+    var host: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Send the bearer token in this file. (default: that in SQUALL_TOKEN, if set)",
+            valueName: "file"
+        )
+    )
+    var tokenFile: String?
+
+    @Flag(help: "Print the server's JSON.")
+    var json = false
+
+    /// A client of the server.
+    func client() throws(CommandFailure) -> ControlClient {
+        let variable = ProcessInfo.processInfo.environment["TOXIPROXY_URL"] ?? ""
+        let url = try ControlURL(host ?? (variable.isEmpty ? ControlURL.usual : variable))
+        return ControlClient(url: url, token: try BearerToken.read(from: tokenFile))
+    }
+
+    /// Prints the JSON of a response with `--json`, else a sentence.
+    func tell(_ response: ControlClient.Response, _ sentence: String) {
+        if json { ControlOutput.show(response) } else { Console.print(sentence) }
+    }
+}

@@ -1,0 +1,231 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import OperatingSystem
+import Units
+
+/// What a connection with TLS has beside others, in memory that only such connections have.
+///
+/// Where clients speak TLS there are two connections in a row, with a pair of sockets in memory between them: that of the
+/// wire has the client's socket and the faults of the network, that of the content has TLS and all other faults, and
+/// dials the server.
+final class TLSLeg {
+    /// The layer whose faults the connection has; `nil` where only the upstream has TLS, and one has all faults.
+    let layer: FaultLayer?
+    /// The faults of TLS itself.
+    let faults: HandshakeFaults
+    /// The plan of the content, until it is used.
+    var contentPlan: ContentPlan?
+    /// The client's side.
+    var accepting: AcceptingSocket?
+    /// The server's side.
+    var dialing: DialingSocket?
+
+    init(_ layer: FaultLayer? = nil, _ faults: HandshakeFaults = HandshakeFaults()) {
+        (self.layer, self.faults) = (layer, faults)
+    }
+}
+
+extension Connection {
+    /// The layer whose faults it has; `nil` for all.
+    var layer: FaultLayer? { tls?.layer }
+
+    private var settings: ProxyTLS { shard.context.configuration.tls }
+
+    /// Begins the connection of the content, to which that of the wire connects.
+    func openContent(_ plan: ConnectionPlan) {
+        let (outer, inner) = MemoryPairEnd.make(on: loop)
+        inner.addresses = (client.localAddress, client.peerAddress)
+        // A client may send a close_notify when TLS is over.
+        outer.dropsAfterClose = true
+        if let serverWindow { outer.setReceiveBuffer(Int(serverWindow)) }
+        server.open(over: outer)
+        server.watch(by: self, tag: Tag.server)
+        let content = Connection(StreamSocket(closedOn: loop), plan: plan, shard: shard, layer: .content)
+        content.forwardingPath = forwardingPath
+        content.capture = capture
+        forwardingPath = nil
+        let accepting = AcceptingSocket(over: StreamSocket(over: inner), for: content)
+        content.tls?.accepting = accepting
+        content.client.open(over: accepting)
+        shard.add(content)
+        accepting.begin()
+    }
+
+    /// The ClientHello is here: the server is dialed, unless a fault answers in its place.
+    func greeted() {
+        guard let tls, let (entry, bytes) = tls.faults.first(\.answer) else { return start() }
+        record(entry.event, nil, loop.now)
+        tls.accepting?.transmit(text: bytes)
+        abandon(reset: false)
+    }
+
+    /// Connects the server with TLS.
+    func connectServer(with connector: any TLSConnector, to address: SocketAddress, named host: String)
+        throws(SystemError)
+    {
+        let session: any TLSSession
+        do throws(TLSSessionFailure) {
+            session = try connector.connect(to: settings.upstreamName ?? host, offering: offeredProtocols, on: loop)
+        } catch {
+            throw SystemError(call: "TLS", code: 0, reason: error.description)
+        }
+        let below = StreamSocket(closedOn: loop)
+        do throws(SystemError) {
+            try connect(below, to: address)
+        } catch {
+            session.cancel()
+            throw error
+        }
+        let dialing = DialingSocket(over: below, session: session)
+        let leg = tls ?? TLSLeg()
+        leg.dialing = dialing
+        tls = leg
+        server.open(over: dialing)
+        dialing.begin()
+    }
+
+    /// What ALPN offers to the upstream: what the client does, unless faults read messages, which are those of HTTP/1.
+    private var offeredProtocols: [String] {
+        let offered = tls?.accepting?.greeting?.protocols ?? []
+        guard readsMessages else { return offered }
+        return tls?.accepting == nil || !offered.isEmpty ? [Connection.http1] : []
+    }
+
+    private static var http1: String { "http/1.1" }
+
+    /// Goes on with the client's handshake, as the server is connected; `false` if that can't be.
+    func acceptClient() -> Bool {
+        guard let accepting = tls?.accepting, let acceptor = settings.acceptor, let greeting = accepting.greeting
+        else { return true }
+        var choice = tls?.dialing?.chosenProtocol
+        if tls?.dialing == nil { choice = Connection.http1 }
+        if let name = choice, !greeting.protocols.contains(name) { choice = nil }
+        let terms = terms(choosing: choice)
+        do throws(TLSSessionFailure) {
+            accepting.accept(try acceptor.accept(greeting, on: terms, of: loop))
+            return true
+        } catch {
+            tell(.clientFailed(.certificate(error)))
+            accepting.refuse(TLSAlert.internalError)
+            abandon(reset: false)
+            return false
+        }
+    }
+
+    /// The terms of the client's session: `choice`, if no fault changes it.
+    private func terms(choosing choice: String?) -> TLSTerms {
+        var terms = TLSTerms(choice: choice)
+        guard let faults = tls?.faults, !faults.isEmpty else { return terms }
+        func take<Value>(_ pick: (TLSFault) -> Value?) -> Value? {
+            guard let (entry, value) = faults.first(pick) else { return nil }
+            record(entry.event, nil, loop.now)
+            return value
+        }
+        terms.flaw = take { if case .certificate(let flaw) = $0 { flaw } else { nil } }
+        if let name = take({ if case .alpn(let name) = $0 { .some(name) } else { nil } }) { terms.choice = name }
+        terms.version = take { if case .version(let version) = $0 { version } else { nil } }
+        if let size = take({ if case .record(let size) = $0 { Int(size.bytes) } else { nil } }) {
+            tls?.accepting?.pieceLimit = size
+        }
+        return terms
+    }
+
+    /// Tells a client whose server has failed in the handshake; `false` if there is nobody to tell.
+    func refuseClient() -> Bool {
+        guard tls?.dialing?.handshakeFailure != nil, let accepting = tls?.accepting, accepting.isWaiting else {
+            return false
+        }
+        accepting.refuse(TLSAlert.internalError)
+        return true
+    }
+
+    /// Has an end of the stream passed on as its source has ended: with close_notify, or without.
+    func noteNotice(of direction: Direction) {
+        guard let tls else { return }
+        switch direction {
+        case .upstream: tls.dialing?.endsWithNotice = tls.accepting?.hasEndedWithNotice ?? true
+        case .downstream:
+            // An answer in the server's place is whole.
+            tls.accepting?.endsWithNotice = server.isOpen ? tls.dialing?.hasEndedWithNotice ?? true : true
+        }
+    }
+
+    /// Reports what happens to the handshake of the client.
+    func tell(_ event: TLSEvent) { shard.context.tell(.tls(connection: ordinal, event)) }
+}
+
+extension TLSFault {
+    /// The bytes in place of a ServerHello.
+    fileprivate var answer: [UInt8]? {
+        switch self {
+        case .alert(let alert): TLSAlert.record(alert.number)
+        case .reply(let bytes): bytes
+        case .certificate, .stall, .alpn, .version, .record: nil
+        }
+    }
+}
+
+/// What happens in the handshake of a client, beside faults.
+public enum TLSEvent: Hashable, Sendable {
+    /// Why a client has no session.
+    public enum ClientFailure: Hashable, Sendable {
+        /// It sends a request of HTTP without TLS.
+        case plainHTTP
+        /// What it sends is no ClientHello.
+        case noTLS
+        /// No certificate can be made for the name that it asks for.
+        case certificate(TLSSessionFailure)
+        /// The session has ended.
+        case session(TLSSessionFailure)
+        /// The session has ended behind a fault of TLS.
+        case fault(TLSSessionFailure)
+    }
+
+    /// The client has no session.
+    case clientFailed(ClientFailure)
+
+    /// What happens, as a word of the journal.
+    var what: String {
+        switch self {
+        case .clientFailed(.session(let failure)), .clientFailed(.fault(let failure)):
+            failure.alert == nil ? "fails" : "rejects"
+        case .clientFailed(.plainHTTP), .clientFailed(.noTLS), .clientFailed(.certificate):
+            "fails"
+        }
+    }
+
+    /// Why it happens: the name of an alert, or a clause.
+    var why: String {
+        switch self {
+        case .clientFailed(.plainHTTP): "HTTP without TLS"
+        case .clientFailed(.noTLS): "no ClientHello"
+        case .clientFailed(.certificate(let failure)): failure.description
+        case .clientFailed(.session(let failure)), .clientFailed(.fault(let failure)):
+            failure.alert ?? failure.description
+        }
+    }
+
+    /// A clause for a log, with what to do.
+    public var sentence: String {
+        switch self {
+        case .clientFailed(.plainHTTP):
+            "the client speaks HTTP without TLS to a port with it; use https:// in its address"
+        case .clientFailed(.noTLS):
+            "what the client sends is no TLS; a port without it is --listen without “tls:”"
+        case .clientFailed(.certificate(let failure)):
+            "no certificate for the client: \(failure)"
+        case .clientFailed(.fault(let failure)):
+            "behind a fault of TLS: "
+                + (failure.alert.map { "the client ends it with the alert \($0)" } ?? failure.description)
+        case .clientFailed(.session(let failure)):
+            switch failure.alert {
+            case "unknown_ca", "certificate_unknown", "bad_certificate":
+                "the client rejects the certificate (alert \(failure.alert ?? "")): it doesn't trust Squall's authority; "
+                    + "give it the file that the line “trust:” names"
+            case let alert?: "the client ends TLS with the alert \(alert)"
+            case nil: "TLS with the client has failed: \(failure)"
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import EventLoop
+import FaultProfile
+import Glibc
+import Journal
+import OperatingSystem
+import ProxyEngine
+import Supervisor
+import TerminalDisplay
+
+extension Supervision {
+    /// A supervision for one command.
+    static func opened() throws(CommandFailure) -> Supervision {
+        do throws(SystemError) {
+            return try Supervision()
+        } catch {
+            throw CommandFailure(code: .cannotSupervise, message: "can't open sockets on loopback: \(error)")
+        }
+    }
+}
+
+extension ProxyConfiguration {
+    /// The proxy of programs whose connections are supervised.
+    init(supervising name: String, profile: Profile, seed: UInt64) {
+        self.init(
+            name: name,
+            listen: Endpoint(host: "127.0.0.1", port: 0),
+            destination: .requested(ForwardPolicy(allowsLocalTargets: true)),
+            profile: profile,
+            seed: seed
+        )
+        // As long as the kernel's own, with the usual net.ipv4.tcp_syn_retries.
+        connectTimeout = .seconds(127)
+        isPrivate = true
+    }
+}
+
+extension SupervisionRules {
+    /// Redirects connections to `targets`, tells `journal` of their connects, and warns of what isn't redirected.
+    init(_ targets: TargetSelection, allowsUnproxied: Bool, journal: JournalWriter? = nil) {
+        var record: (@Sendable (ConnectRecord) -> Void)?
+        if let journal { record = { journal.note($0) } }
+        self.init(
+            allowsUnproxied: allowsUnproxied,
+            isWanted: { targets.contains($0) },
+            record: record,
+            note: { Console.warn(SupervisionRules.line(about: $0, isAllowed: allowsUnproxied)) }
+        )
+    }
+
+    private static func line(about notice: SupervisorNotice, isAllowed: Bool) -> String {
+        switch notice {
+        case .http3:
+            "the command uses UDP to port 443 (HTTP/3), which passes untouched"
+        case .unproxied(let code):
+            "a connection couldn't be redirected (\(SystemError(call: "pidfd_getfd", code: code))) and was "
+                + (isAllowed ? "made without faults" : "refused: --unproxied allow makes it without faults")
+        case .full:
+            "more than \(Supervision.connectLimit) connections are being opened: some fail with EAGAIN"
+        }
+    }
+}
+
+extension CommandFailure {
+    /// A command that can't be run behind a supervisor.
+    init(_ problem: SupervisionProblem, _ command: String) {
+        switch problem {
+        case .unsupported(let error):
+            self.init(
+                code: .cannotSupervise,
+                message:
+                    "this system doesn't let Squall supervise programs: \(error): it needs Linux 5.6 or newer with "
+                    + "seccomp; use squall run and point the program at it"
+            )
+        case .forbidden(let error):
+            self.init(
+                code: .cannotSupervise,
+                message: "Squall may not have the sockets of other programs: \(error): in a container add "
+                    + "--cap-add SYS_PTRACE; elsewhere set kernel.yama.ptrace_scope to 0 or 1"
+            )
+        case .alreadySupervised:
+            self.init(
+                code: .cannotSupervise,
+                message:
+                    "this process is under another supervisor of system calls, such as squall exec, and the kernel "
+                    + "allows one: run one of them only"
+            )
+        case .notStarted(let error):
+            let isMissing = error.code == ENOENT
+            self.init(
+                code: isMissing ? .noSuchCommand : .cannotRunCommand,
+                message: "can't run “\(command)”: \(error)"
+            )
+        }
+    }
+}

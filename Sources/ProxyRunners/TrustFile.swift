@@ -1,0 +1,142 @@
+import FoundationEssentials
+import ProfileFiles
+import SystemPackage
+import TerminalDisplay
+
+/// The certificate of the authority of a run, in a file of a private folder, for clients to trust.
+package struct TrustFile: Sendable {
+    /// The path of the file.
+    package let path: String
+    private let folder: String
+    private let certificate: String
+    private let owner: String
+
+    /// Writes the certificate in `TMPDIR` or `/tmp`.
+    ///
+    /// - Parameters:
+    ///   - certificate: The certificate in PEM format.
+    ///   - owner: What the authority belongs to, for the line “trust:”.
+    package init(_ certificate: String, of owner: String) throws(CommandFailure) {
+        let parent = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        folder = "\(parent)/squall-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16))"
+        path = "\(folder)/authority.pem"
+        (self.certificate, self.owner) = (certificate, owner)
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o755]
+            )
+        } catch {
+            throw TrustFile.failure(path, error)
+        }
+        try TrustFile.write(certificate.utf8, to: path)
+    }
+
+    private static func write(_ bytes: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
+        do {
+            let file = try FileDescriptor.open(
+                FilePath(path),
+                .writeOnly,
+                options: [.create, .exclusiveCreate, .closeOnExec],
+                permissions: [.ownerReadWrite, .groupRead, .otherRead]
+            )
+            try file.closeAfter { _ = try file.writeAll(bytes) }
+        } catch {
+            throw failure(path, error)
+        }
+    }
+
+    private static func failure(_ path: String, _ error: any Error) -> CommandFailure {
+        .failed("can't write the certificate of the authority to “\(path)”: \(FileProblem.reason(error))")
+    }
+
+    /// Removes the folder: the authority ends with the run.
+    package func remove() { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// The lines that say how clients trust the authority.
+    package var lines: [String] {
+        [
+            "trust: \(path) (the authority of \(owner); nothing is installed)",
+            "  curl --cacert \(path) …",
+            "  export SSL_CERT_FILE=\(path) REQUESTS_CA_BUNDLE=\(path) NODE_EXTRA_CA_CERTS=\(path)",
+        ]
+    }
+}
+
+extension TrustFile {
+    /// The bundles of the system: of Debian and Alpine, of Fedora, of openSUSE.
+    private static let systemBundles = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+    ]
+    /// The variables that name a bundle. All but Node's replace the system's.
+    private static let bundleVariables = [
+        "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+        "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "GIT_SSL_CAINFO",
+    ]
+    private static let javaVariable = "JAVA_TOOL_OPTIONS"
+    private static let javaOption = "-Djavax.net.ssl.trustStore="
+    /// The most bytes of a bundle: 16 MiB.
+    private static let bundleLimit = 16 << 20
+
+    /// Writes the authorities of the system, those that the variables name, and this one into the folder, and returns the
+    /// variables that have a command trust them.
+    ///
+    /// - Parameter environment: The variables of this process.
+    package func variables(
+        in environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(CommandFailure) -> [String: String] {
+        let system = TrustFile.systemBundles.first { FileManager.default.isReadableFile(atPath: $0) }
+        var paths = system.map { [(name: "the system", path: $0)] } ?? []
+        for name in TrustFile.bundleVariables {
+            guard let path = environment[name], !path.isEmpty, !paths.contains(where: { $0.path == path }) else {
+                continue
+            }
+            paths.append((name, path))
+        }
+        var bundle = ""
+        for (name, path) in paths {
+            guard let text = FileManager.default.contents(atPath: path), text.count <= TrustFile.bundleLimit else {
+                throw .wrongInput("can't read “\(path)”, which \(name) names: name a PEM file, or unset the variable")
+            }
+            bundle += String(decoding: text, as: UTF8.self) + "\n"
+        }
+        bundle += certificate
+        let path = "\(folder)/bundle.pem"
+        try TrustFile.write(bundle.utf8, to: path)
+        var variables = Dictionary(uniqueKeysWithValues: TrustFile.bundleVariables.map { ($0, path) })
+        let java = environment[TrustFile.javaVariable] ?? ""
+        if !java.contains(TrustFile.javaOption) {
+            let store = "\(folder)/authorities.jks"
+            try TrustFile.write(JavaTrustStore.bytes(ofCertificates: bundle), to: store)
+            let option = TrustFile.javaOption + store
+            variables[TrustFile.javaVariable] = java.isEmpty ? option : "\(java) \(option)"
+        }
+        return variables
+    }
+}
+
+/// Java's own format of a file with trusted certificates (JKS), without a password.
+enum JavaTrustStore {
+    /// The store of the certificates of a text in PEM format (RFC 7468). What isn't base64 is left out.
+    static func bytes(ofCertificates text: String) -> [UInt8] {
+        let begin = "-----BEGIN CERTIFICATE-----"
+        let certificates = text.split(separator: begin).dropFirst(text.hasPrefix(begin) ? 0 : 1).compactMap { part in
+            Data(base64Encoded: String(part.prefix { $0 != "-" }.filter { !$0.isWhitespace }))
+        }
+        var bytes = big(0xFEED_FEED) + big(2) + big(certificates.count)
+        for (index, certificate) in certificates.enumerated() {
+            // A trusted certificate, with its date of entry.
+            bytes += big(2) + text16("\(index)") + big(0) + big(0)
+            bytes += text16("X.509") + big(certificate.count) + certificate
+        }
+        // The digest over the password, which is checked only with one.
+        return bytes + [UInt8](repeating: 0, count: 20)
+    }
+
+    private static func big(_ number: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+
+    private static func text16(_ text: String) -> [UInt8] { big(text.utf8.count)[2...] + Array(text.utf8) }
+}

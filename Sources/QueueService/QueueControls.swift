@@ -1,0 +1,188 @@
+import ArgumentParser
+import CommandParsing
+import FoundationEssentials
+import TerminalDisplay
+import TransferQueue
+import Units
+
+/// `squall queue status`: shows jobs.
+struct QueueStatus: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show all jobs, or one. Starts no daemon: without one it shows what the log has."
+    )
+
+    @Argument(help: "The number of a job.")
+    var job: QueueJobID?
+
+    @Option(help: ArgumentHelp("How jobs are shown.", valueName: "format"))
+    var events = EventFormat.text
+
+    @OptionGroup var options: QueueOptions
+
+    func run() async throws {
+        let client = try options.client()
+        var statuses: [QueueJobStatus] = []
+        let isRunning = try await client.call(.status(job), starts: false) { answer in
+            if case .job(let status) = answer { statuses.append(status) }
+            return true
+        }
+        if !isRunning {
+            do throws(TransferQueueError) {
+                statuses = try TransferQueue.statuses(inLogOf: client.place.folder)
+            } catch {
+                throw CommandFailure.failed(error.message)
+            }
+            if let job {
+                statuses = statuses.filter { $0.id == job }
+                guard !statuses.isEmpty else { throw CommandFailure.wrongInput("there is no job \(job)") }
+            }
+            if statuses.contains(where: { !$0.phase.isFinal }) {
+                Console.warn("no daemon runs: the next submit or attach starts one, which goes on with these jobs")
+            }
+        }
+        switch events {
+        case .json: for status in statuses { EventFormat.writeJSON(QueueStatusJSON(status)) }
+        case .text: QueueDisplay.show(statuses)
+        }
+    }
+}
+
+/// `squall queue attach`: follows jobs.
+struct QueueAttach: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attach",
+        abstract: "Follow all jobs, or one, until they have ended. Ctrl-C ends this command, not the jobs.",
+        discussion: "Exits with 1 if one has failed or was cancelled."
+    )
+
+    @Argument(help: "The number of a job.")
+    var job: QueueJobID?
+
+    @Option(help: ArgumentHelp("How changes are told.", valueName: "format"))
+    var events = EventFormat.text
+
+    @OptionGroup var options: QueueOptions
+
+    func run() async throws { try await QueueDisplay(try options.client(), job, format: events).follow() }
+}
+
+/// The jobs of a command that does the same with each.
+struct QueueJobs: ParsableArguments {
+    @Argument(help: "The numbers of the jobs.")
+    var jobs: [QueueJobID]
+
+    @OptionGroup var options: QueueOptions
+
+    func call(_ call: (QueueJobID) -> QueueCall) async throws {
+        for job in jobs { try await options.client().call(call(job)) }
+    }
+}
+
+/// `squall queue pause`: stops jobs.
+struct QueuePause: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Stop jobs until they are resumed; what they have stays."
+    )
+
+    @OptionGroup var jobs: QueueJobs
+
+    func run() async throws { try await jobs.call(QueueCall.pause) }
+}
+
+/// `squall queue resume`: tries a job again.
+struct QueueResume: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Try a job again now, also one that has failed, with what it lacked.",
+        discussion: "Example: squall queue resume 7 --url https://example.com/image.iso?signature=new"
+    )
+
+    @Argument(help: "The number of the job.")
+    var job: QueueJobID
+
+    @Option(help: ArgumentHelp("Another URL, such as for one that has expired.", valueName: "url"))
+    var url: String?
+
+    @OptionGroup var headers: QueueHeaderOptions
+
+    @OptionGroup var options: QueueOptions
+
+    func run() async throws {
+        var change = QueueChange()
+        change.url = url
+        change.netrc = headers.netrcFile.map { AbsolutePath.of($0) }
+        let (fields, secrets) = try headers.headers()
+        change.headers = fields
+        try await options.client().call(.resume(job, change, secrets: secrets))
+    }
+}
+
+/// `squall queue cancel`: ends jobs.
+struct QueueCancel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "End jobs for good, and remove the partial files of downloads."
+    )
+
+    @OptionGroup var jobs: QueueJobs
+
+    func run() async throws { try await jobs.call(QueueCall.cancel) }
+}
+
+/// `squall queue priority`: changes the order.
+struct QueuePriority: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "priority",
+        abstract: "Change the priority of a job, which counts when the next job starts."
+    )
+
+    @Argument(help: "The number of the job.")
+    var job: QueueJobID
+
+    @Argument(help: "From -100 to 100; higher ones start first.")
+    var priority: Int
+
+    @OptionGroup var options: QueueOptions
+
+    func run() async throws { try await options.client().call(.prioritize(job, priority)) }
+}
+
+/// `squall queue logs`: shows the daemon's log.
+struct QueueLogs: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logs",
+        abstract: "Show the newest lines of the daemon's log."
+    )
+
+    @Option(help: ArgumentHelp("The most lines.", valueName: "count"))
+    var lines = 100
+
+    @OptionGroup var options: QueueOptions
+
+    func validate() throws {
+        guard lines > 0 else { throw ValidationError("--lines is at least 1") }
+    }
+
+    func run() throws {
+        for line in BoundedLog.lines(of: try QueuePlace(options.name).log, count: lines) { Console.print(String(line)) }
+    }
+}
+
+/// `squall queue prune`: forgets finished jobs.
+struct QueuePrune: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prune",
+        abstract: "Forget the jobs that are complete, have failed or were cancelled."
+    )
+
+    @OptionGroup var options: QueueOptions
+
+    func run() async throws {
+        try await options.client().call(.prune(undelivered: true)) { answer in
+            if case .pruned(let count) = answer { Console.print("forgot \(count) job\(count == 1 ? "" : "s")") }
+            return true
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import CommandParsing
+import FoundationEssentials
+import TerminalDisplay
+import TransferQueue
+import Units
+
+/// Shows jobs, and follows them.
+struct QueueDisplay {
+    private let client: QueueClient
+    private let job: QueueJobID?
+    private let format: EventFormat
+
+    init(_ client: QueueClient, _ job: QueueJobID?, format: EventFormat) {
+        self.client = client
+        self.job = job
+        self.format = format
+    }
+
+    /// Follows until the job, or all jobs, have ended.
+    func follow() async throws {
+        var known: [QueueJobID: QueueJobStatus] = [:]
+        // All jobs at the beginning, so that those that aren't told yet count.
+        if job == nil {
+            try await client.call(.status(nil)) { answer in
+                if case .job(let status) = answer { known[status.id] = status }
+                return true
+            }
+            guard !known.isEmpty else { return Self.show([]) }
+        }
+        var shown: [QueueJobID: QueueJobStatus] = [:]
+        let live = LiveLine()
+        try await client.call(.attach(job)) { answer in
+            guard case .job(let status) = answer else { return true }
+            known[status.id] = status
+            switch format {
+            case .json: EventFormat.writeJSON(QueueStatusJSON(status))
+            case .text:
+                let earlier = shown[status.id]
+                if !status.phase.isFinal, earlier?.phase != status.phase || earlier?.reason != status.reason {
+                    live.print(wrapping: Self.cells(status).joined(separator: "  "))
+                }
+                shown[status.id] = status
+                live.draw(lines: [Self.sum(known)])
+            }
+            return known.values.contains { !$0.phase.isFinal }
+                || !known.keys.allSatisfy { shown[$0] != nil || format == .json }
+        }
+        live.clear()
+        if format == .text { Self.show(known.values.sorted { $0.id < $1.id }) }
+        let failed = known.values.filter { [.failed, .cancelled].contains($0.phase) }.map(\.id).sorted()
+        guard failed.isEmpty else {
+            throw CommandFailure.failed("not complete: \(failed.map { "job \($0)" }.joined(separator: ", "))")
+        }
+    }
+
+    /// Prints jobs: aligned columns on a terminal, else cells with tabs.
+    static func show(_ statuses: [QueueJobStatus]) {
+        guard !statuses.isEmpty else { return Console.warn("the queue has no jobs") }
+        let rows = statuses.map { cells($0).map(\.visibleLine) }
+        guard Console.isOutputTerminal else {
+            return Console.pass(Array(rows.map { $0.joined(separator: "\t") }.joined(separator: "\n").utf8))
+        }
+        let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        for row in rows {
+            let padded = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            Console.print((padded + row.dropFirst(4)).joined(separator: "  "))
+        }
+    }
+
+    /// Number, phase with its reason, progress, file, and the reason in words.
+    private static func cells(_ status: QueueJobStatus) -> [String] {
+        let phase = status.reason.map { "\(status.phase) (\($0))" } ?? status.phase.rawValue
+        return ["\(status.id)", phase, progress(status), status.transfer.file] + (status.message.map { [$0] } ?? [])
+    }
+
+    private static func progress(_ status: QueueJobStatus) -> String {
+        guard let total = status.totalBytes else {
+            return status.completedBytes > 0 ? Formatting.size(status.completedBytes) : "-"
+        }
+        guard total > 0, status.completedBytes < total else { return Formatting.size(total) }
+        return "\(status.completedBytes * 100 / total) % of \(Formatting.size(total))"
+    }
+
+    static func sum(_ statuses: [QueueJobID: QueueJobStatus]) -> String {
+        let done = statuses.values.filter(\.phase.isFinal).count
+        let running = statuses.values.filter { $0.phase == .running }.count
+        let bytes = statuses.values.reduce(0) { $0 + $1.completedBytes }
+        return "\(done) of \(statuses.count) jobs have ended, \(running) run, \(Formatting.size(bytes))"
+    }
+}
+
+/// A job as JSON.
+struct QueueStatusJSON: Encodable {
+    private let bytes: Int64
+    private let direction: String
+    private let file: String
+    private let job: UInt64
+    private let message: String?
+    private let phase: String
+    private let priority: Int
+    private let reason: String?
+    private let sha256: String?
+    private let total: Int64?
+    private let until: Int64?
+
+    init(_ status: QueueJobStatus) {
+        bytes = status.completedBytes
+        direction = status.transfer.direction.rawValue
+        file = status.transfer.file
+        job = status.id.number
+        message = status.message
+        phase = status.phase.rawValue
+        priority = status.transfer.priority
+        reason = status.reason?.rawValue
+        sha256 = status.result.map { result in
+            result.sha256.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        total = status.totalBytes
+        until = status.until.map { $0.milliseconds / 1_000 }
+    }
+}

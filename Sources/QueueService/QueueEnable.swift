@@ -1,0 +1,94 @@
+import ArgumentParser
+import FoundationEssentials
+import OperatingSystem
+import TerminalDisplay
+
+/// `squall queue enable`: a unit of systemd for this user.
+struct QueueEnable: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable",
+        abstract: "Have systemd run the queue's daemon for you, from the next login on and now.",
+        discussion: "Writes squall-queue.service into your units, and enables it by systemctl --user."
+    )
+
+    @OptionGroup var daemon: QueueDaemonOptions
+
+    @Flag(help: "Print the unit, and do nothing.")
+    var print = false
+
+    @OptionGroup var options: QueueOptions
+
+    func run() async throws {
+        let place = try QueuePlace(options.name)
+        let unit = try QueueUnit(program: Self.program(), arguments: ["--name", place.name] + daemon.arguments)
+        guard !print else { return Console.print(lines: unit.text) }
+        let name = place.name == "default" ? "squall-queue.service" : "squall-queue-\(place.name).service"
+        let folder = try Self.units()
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try (unit.text + "\n").write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+        } catch {
+            throw CommandFailure.failed("can't write “\(folder)/\(name)”: \(error)")
+        }
+        for arguments in [["daemon-reload"], ["enable", "--now", name]] {
+            let words = ["systemctl", "--user"] + arguments
+            let end: ChildProcess.End
+            do throws(SystemError) {
+                end = try await ChildProcess(words, environment: ProcessInfo.processInfo.environment).end()
+            } catch {
+                throw CommandFailure.failed("wrote “\(folder)/\(name)”, and can't run systemctl: \(error)")
+            }
+            guard end == .exit(0) else {
+                throw CommandFailure.failed(
+                    "wrote “\(folder)/\(name)”, and “\(words.joined(separator: " "))” failed: run it yourself"
+                )
+            }
+        }
+        Console.print("enabled \(name); “loginctl enable-linger” has it run without a login, too")
+    }
+
+    private static func program() throws(CommandFailure) -> String {
+        do {
+            return try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        } catch {
+            throw .failed("can't tell where this program is: \(error)")
+        }
+    }
+
+    private static func units() throws(CommandFailure) -> String {
+        if let folder = SettingsFolder.path { return folder + "/systemd/user" }
+        throw .wrongInput("there is no home for the unit: set HOME")
+    }
+}
+
+/// The text of a unit, see systemd.service(5).
+struct QueueUnit {
+    let text: String
+
+    /// Makes the unit of a daemon.
+    ///
+    /// - Throws: A failure if a word can't be in a unit.
+    init(program: String, arguments: [String]) throws(CommandFailure) {
+        var words: [String] = []
+        for word in [program, "queue", "serve", "--stay"] + arguments {
+            guard !word.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                throw .wrongInput("a unit can't have a control character, as in “\(word.visibleLine)”")
+            }
+            let escaped = word.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("%", with: "%%")
+                .replacing("$", with: "$$")
+            words.append("\"\(escaped)\"")
+        }
+        text = """
+            [Unit]
+            Description=Transfers of squall queue
+
+            [Service]
+            ExecStart=\(words.joined(separator: " "))
+            Restart=on-failure
+            RestartSec=30
+
+            [Install]
+            WantedBy=default.target
+            """
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import CommandParsing
+import OperatingSystem
+import ProfileFiles
+import ProxyEngine
+import ProxyRunners
+import TerminalDisplay
+import Units
+
+/// The options of the commands that capture what passes.
+struct CaptureOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Write every packet, with a comment where a fault acts, as pcapng for Wireshark; - is standard output.",
+            valueName: "file"
+        )
+    )
+    var pcap: String?
+
+    @OptionGroup var limits: CaptureLimitOptions
+
+    func validate() throws { try limits.check(hasCapture: pcap != nil, "--pcap FILE") }
+
+    /// Throws a usage error if the capture and something else would go to standard output, or to one that nobody sees.
+    func check(journal: String?, detaches: Bool) throws {
+        guard pcap == "-" else { return }
+        if journal == "-" { throw ValidationError("--journal - and --pcap - are one output: name a file for one") }
+        if detaches {
+            throw ValidationError("--pcap - is standard output, which --detach leaves: write --pcap FILE")
+        }
+    }
+
+    /// Opens the file, if one is asked for.
+    func opened(noting inputs: InputFiles) throws(CommandFailure) -> CaptureFile? {
+        guard let pcap else { return nil }
+        return try CaptureFile(limits.settings(of: pcap), noting: inputs)
+    }
+}

@@ -1,0 +1,60 @@
+import FoundationEssentials
+import HTTPTransport
+import ProfileFiles
+import SystemPackage
+import TerminalDisplay
+
+/// The files of an authority that outlasts a run: one with its key, and one for clients.
+enum LastingAuthority {
+    /// The end of the name of the file for clients.
+    static let trustSuffix = ".crt"
+
+    /// Writes both files, which must not exist.
+    static func write(_ text: String, _ certificate: String, to path: String) throws(CommandFailure) {
+        try write(text, to: path, .ownerReadWrite)
+        do throws(CommandFailure) {
+            try write(certificate, to: path + trustSuffix, [.ownerReadWrite, .groupRead, .otherRead])
+        } catch {
+            try? FileManager.default.removeItem(atPath: path)
+            throw error
+        }
+    }
+
+    private static func write(_ text: String, to path: String, _ mode: FilePermissions) throws(CommandFailure) {
+        let file: FileDescriptor
+        do {
+            let options: FileDescriptor.OpenOptions = [.create, .exclusiveCreate, .closeOnExec]
+            file = try .open(FilePath(path), .writeOnly, options: options, permissions: mode)
+        } catch Errno.fileExists {
+            throw .wrongInput("“\(path)” exists, and clients may trust it: name another file, or remove it")
+        } catch {
+            throw .wrongInput("can't write “\(path)”: \(FileProblem.reason(error))")
+        }
+        do {
+            try file.closeAfter { _ = try file.writeAll(text.utf8) }
+        } catch {
+            try? FileManager.default.removeItem(atPath: path)
+            throw .failed("can't write “\(path)”: \(FileProblem.reason(error))")
+        }
+    }
+
+    /// The text of the file of `--authority`, which only its owner may read.
+    static func text(of path: String) throws(CommandFailure) -> String {
+        let bytes = try PEMFiles.text(of: path, "--authority")
+        let others: FilePermissions = [
+            .groupRead, .groupWrite, .groupExecute, .otherRead, .otherWrite, .otherExecute,
+        ]
+        guard let facts = try? FilePath(path).stat(), facts.permissions.isDisjoint(with: others) else {
+            throw .wrongInput(
+                "“\(path)” (--authority) has a key, and other users can read or change it: chmod 600 “\(path)”"
+            )
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        do throws(TLSSettingsProblem) {
+            try CommandServices.current.tls?.check(authority: text)
+        } catch {
+            throw .wrongInput("“\(path)” (--authority): \(error)")
+        }
+        return text
+    }
+}

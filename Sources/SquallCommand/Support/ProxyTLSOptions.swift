@@ -1,0 +1,138 @@
+import ArgumentParser
+import EventLoop
+import HTTPTransport
+import OperatingSystem
+import ProfileFiles
+import ProxyEngine
+import ProxyRunners
+import TerminalDisplay
+
+/// The options of proxies for addresses with TLS.
+struct ProxyTLSOptions: ParsableArguments {
+    @OptionGroup var client: TLSOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The name that the certificate of --upstream must be for, in place of its host.",
+            valueName: "name"
+        )
+    )
+    var upstreamName: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A PEM file with the certificate, and its chain, for --listen tls:…; without it Squall makes an authority.",
+            valueName: "file"
+        )
+    )
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("A PEM file with the private key of --tls-cert.", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The authority for --listen tls:…, from squall authority create, in place of one for this run.",
+            valueName: "file"
+        )
+    )
+    var authority: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the secrets of TLS to this file, with which others can read the traffic; Wireshark does.",
+            valueName: "file"
+        )
+    )
+    var keyLog: String?
+
+    func validate() throws {
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-cert and --tls-key are given together")
+        }
+        if tlsCert != nil, authority != nil {
+            throw ValidationError("--authority and --tls-cert are for the same: give one of them")
+        }
+        if let upstreamName, upstreamName.isEmpty || upstreamName.contains(where: { $0.isWhitespace || $0 == ":" }) {
+            throw ValidationError("--upstream-name is the name of a host alone, such as api.example.com")
+        }
+    }
+
+    private var options: [(String, String?)] {
+        [
+            ("--ca-file", client.caFile), ("--client-cert", client.clientCert), ("--client-key", client.clientKey),
+            ("--upstream-name", upstreamName), ("--tls-cert", tlsCert), ("--tls-key", tlsKey),
+            ("--authority", authority),
+            ("--key-log", keyLog),
+        ]
+    }
+
+    /// The name of the first option that is given.
+    private var given: String? { options.first { $0.1 != nil }?.0 }
+
+    /// The options that were given, as they were.
+    var arguments: [String] { options.flatMap { name, value in value.map { [name, $0] } ?? [] } }
+
+    /// Gives TLS to the proxies whose addresses have it. With a key log the secrets are in the capture as well.
+    ///
+    /// - Returns: the authority that the clients have to trust; `nil` if there is none.
+    func apply(
+        to configurations: inout [ProxyConfiguration],
+        capturing capture: Capture? = nil
+    ) throws(CommandFailure) -> TrustFile? {
+        let listens = configurations.contains { $0.listen.usesTLS }
+        let connects = configurations.contains { $0.destination.upstream?.usesTLS ?? false }
+        guard listens || connects else {
+            if let given {
+                throw .wrongInput("\(given) is for addresses with TLS: write tls:HOST:PORT, or https://HOST")
+            }
+            return nil
+        }
+        if tlsCert ?? authority != nil, !listens {
+            throw .wrongInput(
+                "\(tlsCert == nil ? "--authority" : "--tls-cert") is for clients with TLS: write --listen tls:HOST:PORT"
+            )
+        }
+        if upstreamName ?? client.caFile ?? client.clientCert != nil, !connects {
+            throw .wrongInput("\(given ?? "") is for an upstream with TLS: write --upstream tls:HOST:PORT")
+        }
+        var settings = ProxyTLSSettings()
+        (settings.authorities, settings.clientIdentity) = try client.texts()
+        if let tlsCert, let tlsKey {
+            settings.identity = try PEMFiles.identity(tlsCert, "--tls-cert", tlsKey, "--tls-key")
+        }
+        settings.authority = try authority.map(LastingAuthority.text)
+        settings.names = configurations.filter { $0.listen.usesTLS }.flatMap(ProxyTLSOptions.names)
+        if let upstreamName { settings.names.append(upstreamName) }
+        if let keyLog {
+            let write = try KeyLogFile.writer(keyLog)
+            settings.keyLog = { line in
+                write(line)
+                capture?.add(secrets: line)
+            }
+        }
+        let made: (tls: ProxyTLS, certificate: String?)
+        do throws(TLSSettingsProblem) {
+            guard let tls = CommandServices.current.tls else { throw .unavailable }
+            made = try tls.proxy(settings, listens: listens, connects: connects)
+        } catch {
+            if case .unavailable = error { throw .wrongInput("\(error); \(TLSFailure.buildAdvice)") }
+            if error != .unreadableAuthorities, let tlsCert, let tlsKey, client.clientCert == nil {
+                throw PEMFiles.failure(error, tlsCert, "--tls-cert", tlsKey, "--tls-key")
+            }
+            throw client.failure(error)
+        }
+        for index in configurations.indices {
+            configurations[index].tls = made.tls
+            configurations[index].tls.upstreamName = upstreamName
+        }
+        guard let certificate = made.certificate else { return nil }
+        return try TrustFile(certificate, of: authority.map { "“\($0)”" } ?? "this run")
+    }
+
+    /// The names that clients of a proxy may ask for.
+    private static func names(_ configuration: ProxyConfiguration) -> [String] {
+        let hosts = [configuration.destination.upstream?.host, configuration.listen.host].compactMap(\.self)
+        return hosts.filter { !$0.isEmpty && $0 != "0.0.0.0" && $0 != "::" }
+    }
+}

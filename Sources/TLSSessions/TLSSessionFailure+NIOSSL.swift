@@ -1,0 +1,21 @@
+#if TLS
+    import HTTPTransport
+    import ProxyEngine
+    import TLSTransport
+
+    extension TLSSessionFailure {
+        /// What in the library's name of an error stands in front of the name of an alert.
+        private static let alertPrefixes = ["TLSV1_ALERT_", "SSLV3_ALERT_", "TLSV1_"]
+
+        /// Reads an error of the library.
+        init(_ error: any Error) {
+            guard let failure = TLSFailure(error) else {
+                self.init(alert: nil, description: "\(error)")
+                return
+            }
+            let prefix = Self.alertPrefixes.first { failure.reason.hasPrefix($0) }
+            let alert = prefix.map { failure.reason.dropFirst($0.count).lowercased() }
+            self.init(alert: alert, description: failure.description)
+        }
+    }
+#endif

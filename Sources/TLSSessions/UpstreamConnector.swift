@@ -1,0 +1,67 @@
+#if TLS
+    import EventLoop
+    import HTTPTransport
+    import NIOCore
+    import NIOSSL
+    import ProxyEngine
+    import Synchronization
+    import TLSTransport
+
+    /// Makes sessions with upstreams, by swift-nio-ssl. The certificate and the name are always verified.
+    public final class UpstreamConnector: TLSConnector {
+        /// The most contexts that are kept, one for each list of protocols: 64.
+        private static let contextLimit = 64
+
+        private let settings: TLSClientSettings
+        private let keyLog: KeyLog?
+        private let contexts = Mutex<[[String]: NIOSSLContext]>([:])
+
+        /// Makes a connector.
+        ///
+        /// - Parameters:
+        ///   - settings: the trusted authorities and the client certificate.
+        ///   - keyLog: takes the secrets of the sessions; `nil` to keep them.
+        /// - Throws: a `TLSSettingsProblem` if the settings can't be used.
+        public init(_ settings: TLSClientSettings, keyLog: KeyLog? = nil) throws(TLSSettingsProblem) {
+            (self.settings, self.keyLog) = (settings, keyLog)
+            _ = try context([])
+        }
+
+        /// See `TLSConnector`.
+        public func connect(
+            to host: String,
+            offering protocols: [String],
+            on loop: ProxyLoop
+        ) throws(TLSSessionFailure) -> any TLSSession {
+            do {
+                // An address isn't sent as a name (RFC 6066, section 3); it is verified against the certificate.
+                let address = try? SocketAddress(ipAddress: String(host.prefix { $0 != "%" }), port: 0)
+                let handler = try NIOSSLClientHandler(
+                    context: context(protocols),
+                    serverHostname: address == nil ? host : nil
+                )
+                return try NIOSSLSession(handler, on: SessionLoop.of(loop), peer: address)
+            } catch {
+                throw TLSSessionFailure(error)
+            }
+        }
+
+        private func context(_ protocols: [String]) throws(TLSSettingsProblem) -> NIOSSLContext {
+            let result: Result<NIOSSLContext, TLSSettingsProblem> = contexts.withLock { contexts in
+                if let context = contexts[protocols] { return .success(context) }
+                do throws(TLSSettingsProblem) {
+                    var configuration = settings.configuration
+                    configuration.applicationProtocols = protocols
+                    configuration.keyLogCallback = keyLog?.callback
+                    let fresh = try TLSClientSettings.context(configuration)
+                    if contexts.count == UpstreamConnector.contextLimit { contexts = [:] }
+                    contexts[protocols] = fresh
+                    return .success(fresh)
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return try result.get()
+        }
+    }
+#endif

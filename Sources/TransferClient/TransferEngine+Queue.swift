@@ -1,0 +1,15 @@
+import SystemPackage
+import TransferProtocol
+
+/// What a queue asks about files of transfers that ended without its knowledge.
+extension TransferEngine {
+    /// Whether a download has been renamed to its destination: no partial file is left, and the file has this length and
+    /// digest. Its name is durable then.
+    package func isFinished(_ destination: FilePath, bytes: Int64, sha256: [UInt8]) async throws(TransferError) -> Bool
+    {
+        let paths = try await PartialFilePaths.following(destination, worker)
+        let isRenamed = try await worker.run { [files = environment.files] in try files.kind(of: paths.data) == nil }
+        guard isRenamed else { return false }
+        return try await paths.synchronizeDestination(withSHA256: sha256, in: environment.files, worker) == bytes
+    }
+}

@@ -1,0 +1,25 @@
+/// A record of the queue's log. The last record of a job counts.
+package enum QueueRecord: Hashable, Sendable, Codable {
+    /// The next numbers, at the beginning of a rewritten log.
+    case numbers(QueueNumbers)
+    /// A job, as it is from now on.
+    case job(QueueJob)
+    /// A job that is forgotten.
+    case removed(QueueJobID)
+}
+
+extension QueueState {
+    /// Takes over a record.
+    package mutating func apply(_ record: QueueRecord) {
+        switch record {
+        case .numbers(let numbers): advance(to: numbers)
+        case .job(let job): put(job)
+        case .removed(let id): remove(id)
+        }
+    }
+
+    /// The fewest records that lead to this state.
+    package var records: [QueueRecord] {
+        [.numbers(next)] + jobs.values.sorted { $0.id < $1.id }.map { .job($0) }
+    }
+}

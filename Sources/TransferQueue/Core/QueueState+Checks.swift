@@ -1,0 +1,32 @@
+extension QueuedTransfer {
+    /// Throws when a value is outside its range. URL, headers and files are checked elsewhere.
+    package func checkRanges() throws(QueueProblem) {
+        guard file.hasPrefix("/"), file.utf8.count < 4_096, !file.utf8.contains(0) else {
+            throw .invalid("file", "it is an absolute path of less than 4096 bytes")
+        }
+        guard (-100...100).contains(priority) else { throw .invalid("priority", "it is from -100 to 100") }
+        guard timeLimit > .zero, requestTimeLimit > .zero else { throw .invalid("time limit", "it is above zero") }
+        if let sha256, sha256.count != 32 { throw .invalid("sha256", "a SHA-256 has 32 bytes") }
+        if let maximumRate, maximumRate < 1 { throw .invalid("rate", "it is at least 1 byte a second") }
+        if let maximumFailures, maximumFailures < 1 { throw .invalid("failures", "it is at least 1") }
+        guard command.count <= QueueLimits.maximumCommandWords, command.first != "" else {
+            throw .invalid("command", "it is a program with at most \(QueueLimits.maximumCommandWords - 1) arguments")
+        }
+        guard command.allSatisfy({ !$0.utf8.contains(0) }) else { throw .invalid("command", "it has a zero byte") }
+    }
+}
+
+extension QueueState {
+    /// The jobs of a host that wait after a failed attempt, to be tried now that a route leads to the host again.
+    package func reached(_ host: String) -> [QueueJob] {
+        jobs.values.filter { $0.host == host }.sorted { $0.id < $1.id }.compactMap { job in
+            guard case .retrying(let reason, _, _) = job.stage, [.retry, .tls].contains(reason) else { return nil }
+            var job = job
+            job.stage = .active
+            return job
+        }
+    }
+
+    /// The jobs that are done, and whose events were delivered.
+    package var done: [QueueJobID] { jobs.values.filter(\.isDone).map(\.id).sorted() }
+}

@@ -1,0 +1,52 @@
+/// A point in UTC, by the clock on the wall: it survives restarts, and may be set.
+public struct QueueTime: Comparable, Hashable, Sendable, Codable {
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    public var milliseconds: Int64
+
+    /// Makes a time.
+    public init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    /// Makes a time from seconds since 1970-01-01T00:00:00Z.
+    public init(secondsSince1970 seconds: Int64) {
+        milliseconds = seconds.multipliedReportingOverflow(by: 1_000).partialValue
+    }
+
+    /// Reads a time.
+    public init(from decoder: any Decoder) throws {
+        milliseconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    /// Writes the milliseconds.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(milliseconds)
+    }
+
+    /// Whether `left` is the earlier.
+    public static func < (left: QueueTime, right: QueueTime) -> Bool { left.milliseconds < right.milliseconds }
+
+    /// The time a duration later; saturates.
+    public static func + (time: QueueTime, duration: Duration) -> QueueTime {
+        let (sum, isOver) = time.milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
+        return QueueTime(milliseconds: isOver ? (duration > .zero ? .max : .min) : sum)
+    }
+
+    /// The time from `right` to `left`.
+    public static func - (left: QueueTime, right: QueueTime) -> Duration {
+        let (difference, isOver) = left.milliseconds.subtractingReportingOverflow(right.milliseconds)
+        return .milliseconds(isOver ? (left > right ? .max : .min) : difference)
+    }
+}
+
+extension Duration {
+    /// The whole milliseconds, saturated to the range of `Int64`.
+    var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, isOver) = seconds.multipliedReportingOverflow(by: 1_000)
+        if isOver { return seconds > 0 ? .max : .min }
+        let (sum, overflows) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return overflows ? (seconds > 0 ? .max : .min) : sum
+    }
+}

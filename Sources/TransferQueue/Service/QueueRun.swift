@@ -1,0 +1,198 @@
+internal import DurableFiles
+internal import FoundationEssentials
+internal import HTTPTransport
+internal import HTTPTypes
+internal import Synchronization
+internal import SystemPackage
+internal import TransferClient
+internal import TransferProtocol
+internal import Units
+
+/// Runs the transfers of a queue, each by the engine.
+struct QueueTransfers: Sendable {
+    /// The folder of the journals of unfinished uploads.
+    let uploads: FilePath
+    let tls: (any ClientTLS)?
+    let proxies: ProxySettings
+
+    /// Attempts in a row without progress in one run, before the queue's own wait: 4.
+    private static let attempts = 4
+
+    /// Runs a transfer until it is complete, has failed, or the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - job: The job.
+    ///   - secrets: The values of headers that are in memory, by their names in lower case.
+    ///   - onProgress: Called with each progress.
+    ///   - willFinish: Called before the last step; the transfer fails if it throws.
+    func run(
+        _ job: QueueJob,
+        secrets: [String: String],
+        onProgress: @escaping @Sendable (QueueProgress) -> Void,
+        willFinish: @escaping @Sendable (QueueResult) async throws(TransferError) -> Void
+    ) async -> QueueOutcome {
+        let credentials: RequestCredentials
+        do throws(QueueSecretProblem) {
+            credentials = try QueueSecrets.credentials(of: job.transfer, memory: secrets)
+        } catch {
+            return .needs(.secret, error.description)
+        }
+        let tracker = ProgressTracker()
+        let report: @Sendable (TransferEvent) -> Void = { event in
+            if let progress = tracker.note(event) { onProgress(progress) }
+        }
+        var callbacks = TransferCallbacks()
+        callbacks.willFinish = { (bytes, sha256) async throws(TransferError) in
+            try await willFinish(QueueResult(bytes: bytes, sha256: sha256))
+        }
+        let engine = engine(for: job.transfer)
+        do throws(TransferError) {
+            if let proof = job.proof, try await isFinished(job.transfer, proof, engine) { return .completed(proof) }
+            let summary: TransferSummary
+            switch job.transfer.direction {
+            case .download:
+                let request = DownloadRequest(
+                    url: job.transfer.url,
+                    expectedSHA256: job.transfer.sha256,
+                    requiresProof: job.transfer.requiresProof,
+                    credentials: credentials
+                )
+                let file = FilePath(job.transfer.file)
+                summary = try await engine.download(request, to: file, callbacks: callbacks, onEvent: report)
+            case .upload:
+                let request = try uploadRequest(job.transfer, credentials)
+                let content = try await engine.content(of: FilePath(job.transfer.file))
+                summary = try await engine.upload(content, request, callbacks: callbacks, onEvent: report)
+            }
+            return .completed(QueueResult(bytes: summary.bytes, sha256: summary.sha256))
+        } catch {
+            return error.outcome(of: job.transfer, hasProgressed: tracker.hasProgressed)
+        }
+    }
+
+    /// Whether an earlier run has done everything but saying so.
+    private func isFinished(
+        _ transfer: QueuedTransfer,
+        _ proof: QueueResult,
+        _ engine: TransferEngine
+    ) async throws(TransferError) -> Bool {
+        switch transfer.direction {
+        case .download:
+            try await engine.isFinished(FilePath(transfer.file), bytes: proof.bytes, sha256: proof.sha256)
+        // The proof of an upload is the server's word.
+        case .upload: true
+        }
+    }
+
+    /// The host that connections for `host` go to: itself, or its proxy.
+    func nextHop(to host: String) -> String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        for scheme in ["https", "http"] {
+            guard let url = try? TransferURL("\(scheme)://\(name)/"), let proxy = try? proxies.proxy(for: url) else {
+                continue
+            }
+            return proxy.host
+        }
+        return host
+    }
+
+    /// Removes what a cancelled download has left.
+    func discard(_ transfer: QueuedTransfer) async {
+        guard transfer.direction == .download else { return }
+        try? await engine(for: transfer).discardDownload(at: FilePath(transfer.file))
+    }
+
+    private func engine(for transfer: QueuedTransfer) -> TransferEngine {
+        var configuration = TransferClientConfiguration()
+        configuration.retry.maximumAttempts = Self.attempts
+        configuration.firstByteLimit = transfer.requestTimeLimit
+        configuration.stall.window = transfer.requestTimeLimit
+        configuration.uploadResponseLimit = transfer.requestTimeLimit
+        configuration.progressInterval = .milliseconds(500)
+        configuration.maximumRate = transfer.maximumRate.map { .bytesPerSecond(min(max(1, $0), 1 << 60 - 1)) }
+        configuration.tls = tls
+        configuration.proxies = proxies
+        return TransferEngine(configuration: configuration)
+    }
+
+    private func uploadRequest(
+        _ transfer: QueuedTransfer,
+        _ credentials: RequestCredentials
+    ) throws(TransferError) -> UploadRequest {
+        var request = UploadRequest(url: transfer.url, journalFolder: uploads)
+        if let method = transfer.method.flatMap({ HTTPRequest.Method($0) }) { request.method = method }
+        if let type = transfer.contentType { request.fields[.contentType] = type }
+        request.isRepeatable = transfer.isRepeatable
+        request.sha256 = transfer.sha256
+        request.credentials = credentials
+        return request
+    }
+}
+
+/// Tracks the progress of a run by its events.
+private final class ProgressTracker: Sendable {
+    private struct State {
+        var progress = QueueProgress()
+        /// The bytes at the start of the run, or after it started over.
+        var start: Int64?
+        var hasProgressed = false
+    }
+
+    private let state = Mutex(State())
+
+    /// The progress after an event; `nil` if it doesn't change it.
+    func note(_ event: TransferEvent) -> QueueProgress? {
+        state.withLock { state in
+            switch event {
+            case .started(let completed, let total, _):
+                state.progress = QueueProgress(completed: completed, total: total)
+                // What an upload has is known later.
+                if total == nil { state.start = completed }
+            case .progress(let completed, _, let total):
+                state.progress = QueueProgress(completed: completed, total: total ?? state.progress.total)
+                if let start = state.start, completed > start { state.hasProgressed = true }
+                if state.start == nil { state.start = completed }
+            case .resumed(let offset): if state.start == nil { state.start = offset }
+            case .restarted: (state.progress.completed, state.start) = (0, 0)
+            case .finished(let summary):
+                state.progress = QueueProgress(completed: summary.bytes, total: summary.bytes)
+            default: return nil
+            }
+            return state.progress
+        }
+    }
+
+    var hasProgressed: Bool { state.withLock { $0.hasProgressed } }
+}
+
+extension TransferError {
+    /// What a queue makes of a failure. Only what another try can't change ends a job.
+    func outcome(of transfer: QueuedTransfer, hasProgressed: Bool) -> QueueOutcome {
+        func retry(_ reason: QueueReason, atLeast: Duration = .zero) -> QueueOutcome {
+            .retry(reason, description, hasProgressed: hasProgressed, atLeast: atLeast)
+        }
+        switch self {
+        case .cancelled: return .stopped(hasProgressed: hasProgressed)
+        case .gaveUp(.retryAfter(let wait), _): return retry(.retry, atLeast: wait)
+        case .gaveUp, .tooManyRestarts, .sourceChanged, .streamFailed: return retry(.retry)
+        case .locked: return retry(.locked)
+        case .tlsRefused: return retry(.tls)
+        case .refused(.unauthorized(let challenge, _)) where !challenge.isFromProxy:
+            return .needs(.credentials, description)
+        case .refused(.unauthorized): return retry(.retry)
+        case .refused(let refusal):
+            // What servers of signed URLs answer when a signature has expired.
+            return [400, 403, 410].contains(refusal.status)
+                ? .needs(.url, description) : .failed(.refused, description)
+        case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded): return retry(.diskFull)
+        case .fileSystem: return retry(.folder)
+        // The partial file was removed underneath, or something got the name of the destination.
+        case .invalidFile where hasProgressed: return retry(.folder)
+        case .digestMismatch, .digestMissing, .digestRejected, .digestDiffers, .unproved:
+            return .failed(.digest, description)
+        case .tooManyRedirections, .invalidRedirection: return .failed(.refused, description)
+        case .invalidURL, .invalidTLSSettings, .invalidProxy, .invalidFile, .invalidDigest, .streamTooLong:
+            return .failed(.invalid, description)
+        }
+    }
+}

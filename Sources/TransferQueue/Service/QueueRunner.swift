@@ -1,0 +1,307 @@
+internal import Dispatch
+internal import DurableFiles
+internal import Synchronization
+internal import TransferClient
+internal import Units
+
+/// A queue at work. Everything is decided and written on one thread, in order; transfers and commands run on tasks.
+final class QueueRunner: Sendable {
+    /// What the thread has.
+    struct Work {
+        var state: QueueState
+        /// `nil` once the queue is closed.
+        var log: QueueLog?
+        /// Whether nothing is started any more.
+        var isClosing = false
+        var runs: [QueueJobID: Run] = [:]
+        var positions: [QueueJobID: QueuePosition] = [:]
+        var progress: [QueueJobID: QueueProgress] = [:]
+        /// The values of headers in memory, by job and by name in lower case.
+        var secrets: [QueueJobID: [String: String]] = [:]
+        /// The events whose commands run.
+        var commands: Set<UInt64> = []
+        var readers: [Int: QueueReader] = [:]
+        var lastReader = 0
+        /// Hosts without a route.
+        var unreachable: Set<String> = []
+        var timer: Task<Void, Never>?
+        var network: Task<Void, Never>?
+        var random: SeededGenerator
+    }
+
+    /// A running transfer.
+    struct Run {
+        var task: Task<Void, Never>
+        var isStopping = false
+        /// How it ended, until that is in the log.
+        var outcome: QueueOutcome?
+    }
+
+    let transfers: QueueTransfers
+    let surroundings: QueueSurroundings
+    let tell: @Sendable (String) -> Void
+    private let thread = DispatchQueue(label: "squall.queue")
+    private let work: Mutex<Work>
+
+    /// The longest sleep while a job waits for a time: 60 s. The clock on the wall may be set, or the machine sleep.
+    private static let longestSleep = Duration.seconds(60)
+    /// The wait after a record couldn't be written: 5 s.
+    private static let writeRetry = Duration.seconds(5)
+
+    init(
+        _ log: QueueLog,
+        _ state: QueueState,
+        _ transfers: QueueTransfers,
+        _ surroundings: QueueSurroundings,
+        seed: UInt64,
+        tell: @escaping @Sendable (String) -> Void
+    ) {
+        self.transfers = transfers
+        self.surroundings = surroundings
+        self.tell = tell
+        work = Mutex(Work(state: state, log: log, random: SeededGenerator(seed: seed)))
+    }
+
+    // MARK: The thread
+
+    /// Runs `body` on the thread.
+    func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (inout Work) throws(TransferQueueError) -> Value
+    ) async throws(TransferQueueError) -> Value {
+        let result: Result<Value, TransferQueueError> = await withCheckedContinuation { continuation in
+            thread.async { [self] in
+                let result = work.withLock { work in
+                    Result { () throws(TransferQueueError) in
+                        guard work.log != nil else { throw TransferQueueError(.closed, "the queue is closed") }
+                        return try body(&work)
+                    }
+                }
+                continuation.resume(returning: result)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Runs `body` on the thread later, unless the queue is closed then.
+    func post(_ body: @escaping @Sendable (inout Work) -> Void) {
+        thread.async { [self] in
+            work.withLock { work in
+                if work.log != nil { body(&work) }
+            }
+        }
+    }
+
+    /// Writes a job to the log, takes it over, and tells the readers.
+    func write(_ job: QueueJob, _ work: inout Work) throws(TransferQueueError) {
+        var next = work.state
+        next.put(job)
+        do throws(FileError) {
+            try work.log?.append(.job(job), next)
+        } catch {
+            throw TransferQueueError(.fileSystem, "the queue's log can't be written: \(error)")
+        }
+        if job.stage != work.state.jobs[job.id]?.stage { tell("job \(job.id): \(job.line)") }
+        work.state = next
+        if job.phase.isFinal { work.secrets[job.id] = nil }
+        note(job.id, work)
+    }
+
+    /// Decides about a job, writes it, and plans anew.
+    func change(
+        _ decide: @escaping @Sendable (QueueState) throws(QueueProblem) -> QueueJob
+    ) async throws(TransferQueueError) -> QueueJob {
+        try await perform { [self] (work) throws(TransferQueueError) in
+            let job: QueueJob
+            do throws(QueueProblem) {
+                job = try decide(work.state)
+            } catch {
+                throw TransferQueueError(error)
+            }
+            try write(job, &work)
+            replan(&work)
+            return job
+        }
+    }
+
+    // MARK: Planning
+
+    /// Starts and stops what has to be, and sets the timer.
+    func replan(_ work: inout Work) {
+        guard work.log != nil, !work.isClosing else { return }
+        let now = surroundings.now()
+        var mustRetry = false
+        for (id, run) in work.runs {
+            guard let outcome = run.outcome else { continue }
+            if !hasConcluded(id, outcome, now, &work) { mustRetry = true }
+        }
+        let hosts = ReachableHosts(surroundings, transfers)
+        for host in work.unreachable where hosts.isReachable(host) {
+            work.unreachable.remove(host)
+            for job in work.state.reached(host) { try? write(job, &work) }
+        }
+        let conditions = QueueConditions(
+            now: now,
+            offset: surroundings.offset(now),
+            isReachable: { hosts.isReachable($0) },
+            cost: { hosts.cost($0) },
+            isOnMains: !work.state.hasDiscretionary || surroundings.isOnMains()
+        )
+        let plan = work.state.plan(running: Set(work.runs.keys), conditions)
+        work.unreachable.formUnion(hosts.unreachable)
+        for id in plan.expired {
+            if let job = work.state.expired(id), (try? write(job, &work)) == nil { mustRetry = true }
+            stop(id, &work)
+        }
+        for id in plan.stop { stop(id, &work) }
+        for id in plan.start where work.state.jobs[id]?.isActive == true { start(id, &work) }
+        for (id, position) in plan.positions where work.positions[id] != position {
+            work.positions[id] = position
+            note(id, work)
+        }
+        runCommands(&work)
+        watch(plan, now, mustRetry, &work)
+    }
+
+    private func watch(_ plan: QueuePlan, _ now: QueueTime, _ mustRetry: Bool, _ work: inout Work) {
+        work.timer?.cancel()
+        work.timer = nil
+        var sleep = plan.wake.map { min(max(.milliseconds(1), $0 - now), Self.longestSleep) }
+        if plan.dependsOnPower { sleep = min(sleep ?? Self.longestSleep, Self.longestSleep) }
+        if mustRetry { sleep = min(sleep ?? Self.writeRetry, Self.writeRetry) }
+        if let sleep {
+            work.timer = Task { [weak self] in
+                guard (try? await Pause.sleep(for: sleep)) != nil else { return }
+                self?.post { [weak self] work in self?.replan(&work) }
+            }
+        }
+        if plan.dependsOnNetwork, work.network == nil {
+            let changes = surroundings.networkChanges()
+            work.network = Task { [weak self] in
+                for await _ in changes { self?.post { [weak self] work in self?.replan(&work) } }
+            }
+        } else if !plan.dependsOnNetwork {
+            work.network?.cancel()
+            work.network = nil
+        }
+    }
+
+    // MARK: Runs
+
+    private func start(_ id: QueueJobID, _ work: inout Work) {
+        guard let job = work.state.jobs[id], work.runs[id] == nil else { return }
+        let secrets = work.secrets[id] ?? [:]
+        tell("job \(id): started")
+        let task = Task { [self] in
+            let outcome = await transfers.run(job, secrets: secrets) { [weak self] progress in
+                self?.post { [weak self] work in
+                    work.progress[id] = progress
+                    self?.note(id, work)
+                }
+            } willFinish: { [weak self] (proof) async throws(TransferError) in
+                try await self?.willFinish(id, proof)
+            }
+            post { [self] work in
+                work.runs[id]?.outcome = outcome
+                replan(&work)
+            }
+        }
+        work.runs[id] = Run(task: task)
+    }
+
+    func stop(_ id: QueueJobID, _ work: inout Work) {
+        guard let run = work.runs[id], !run.isStopping, run.outcome == nil else { return }
+        work.runs[id]?.isStopping = true
+        run.task.cancel()
+    }
+
+    /// Writes that everything of a transfer is there, before its last step.
+    private func willFinish(_ id: QueueJobID, _ proof: QueueResult) async throws(TransferError) {
+        do throws(TransferQueueError) {
+            try await perform { [self] (work) throws(TransferQueueError) in
+                guard let job = work.state.finishing(id, proof) else {
+                    throw TransferQueueError(.closed, "the job has ended")
+                }
+                try write(job, &work)
+            }
+        } catch {
+            guard error.code == .fileSystem else { throw .cancelled }
+            throw .fileSystem(call: "write", path: "queue.log", .ioError)
+        }
+    }
+
+    /// Writes how a run ended; `false` if that can't be written now.
+    private func hasConcluded(
+        _ id: QueueJobID,
+        _ outcome: QueueOutcome,
+        _ now: QueueTime,
+        _ work: inout Work
+    ) -> Bool {
+        var outcome = outcome
+        if case .retry(.retry, _, let hasProgressed, _) = outcome, let host = work.state.jobs[id]?.host,
+            !surroundings.isReachable(transfers.nextHop(to: host))
+        {
+            // Without a route no attempt counts.
+            outcome = .stopped(hasProgressed: hasProgressed)
+        }
+        if let job = work.state.ended(id, outcome, at: now, fraction: work.random.nextFraction()) {
+            guard (try? write(job, &work)) != nil else { return false }
+        }
+        if case .stopped = outcome { tell("job \(id): stopped") }
+        work.runs[id] = nil
+        return true
+    }
+
+    // MARK: The end
+
+    /// Stops all transfers, waits until what they have is on the disk, and closes the log.
+    func close() async {
+        let tasks = try? await perform { [self] (work) throws(TransferQueueError) -> [Task<Void, Never>] in
+            work.isClosing = true
+            work.timer?.cancel()
+            work.network?.cancel()
+            for id in work.runs.keys { stop(id, &work) }
+            return work.runs.values.map(\.task)
+        }
+        for task in tasks ?? [] { await task.value }
+        let readers = try? await perform { [self] (work) throws(TransferQueueError) -> [QueueReader] in
+            let now = surroundings.now()
+            for (id, run) in work.runs {
+                if let outcome = run.outcome { _ = hasConcluded(id, outcome, now, &work) }
+            }
+            work.log?.close()
+            work.log = nil
+            defer { work.readers = [:] }
+            return Array(work.readers.values)
+        }
+        for reader in readers ?? [] { reader.finish() }
+    }
+}
+
+/// Looks each host up once.
+private final class ReachableHosts {
+    private let surroundings: QueueSurroundings
+    private let transfers: QueueTransfers
+    private var known: [String: Bool] = [:]
+    private var costs: [String: QueueNetworkCost] = [:]
+
+    init(_ surroundings: QueueSurroundings, _ transfers: QueueTransfers) {
+        self.surroundings = surroundings
+        self.transfers = transfers
+    }
+
+    var unreachable: [String] { known.filter { !$0.value }.map(\.key) }
+
+    func isReachable(_ host: String) -> Bool {
+        if let known = known[host] { return known }
+        let isReachable = surroundings.isReachable(transfers.nextHop(to: host))
+        known[host] = isReachable
+        return isReachable
+    }
+
+    func cost(_ host: String) -> QueueNetworkCost {
+        if let cost = costs[host] { return cost }
+        let cost = surroundings.cost(transfers.nextHop(to: host))
+        costs[host] = cost
+        return cost
+    }
+}

@@ -1,0 +1,48 @@
+internal import DurableFiles
+internal import SystemPackage
+
+/// What a daemon needs of its queue.
+extension TransferQueue {
+    /// Makes the folder of a queue, with permissions for its owner only.
+    package static func makeFolder(_ folder: String) throws(TransferQueueError) {
+        do throws(FileError) {
+            try SystemFiles().makeFolders(FilePath(folder))
+        } catch {
+            throw TransferQueueError(.fileSystem, error.description)
+        }
+    }
+
+    /// The jobs in the log of a folder, whose queue may be open elsewhere; none without a log.
+    package static func statuses(inLogOf folder: String) throws(TransferQueueError) -> [QueueJobStatus] {
+        do throws(QueueLog.Problem) {
+            let state = try QueueLog.peek(in: FilePath(folder), files: SystemFiles())
+            return state.jobs.values.sorted { $0.id < $1.id }.map { job in
+                let position = QueuePosition(phase: job.phase, reason: job.reason, message: job.message)
+                return QueueJobStatus(job, position, nil)
+            }
+        } catch {
+            throw TransferQueueError(error, folder: folder)
+        }
+    }
+
+    /// Whether nothing is to do but what only the owner can: no job runs, is ready or waits for a time or a condition, no
+    /// command runs, and no secret would be lost with the process.
+    package var isIdle: Bool {
+        get async {
+            guard case .process(let runner) = host else { return false }
+            return await runner.isIdle
+        }
+    }
+
+    /// Forgets the jobs that are done.
+    ///
+    /// - Parameter undelivered: Whether those count whose events weren't delivered: the owner has seen them.
+    package func prune(undelivered: Bool) async throws -> Int {
+        switch host {
+        case .daemon(let daemon): return try await daemon.prune(undelivered: undelivered)
+        case .process(let runner):
+            if undelivered { try await runner.deliverAll() }
+            return try await runner.prune()
+        }
+    }
+}

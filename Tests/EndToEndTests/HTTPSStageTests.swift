@@ -1,0 +1,103 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `squall test` with TLS on both sides.
+@Suite(.timeLimit(.minutes(5))) struct HTTPSStageTests {
+    /// Runs `squall test` in front of `squall origin --tls-self-signed` with `file.bin`, and says what it left in `TMPDIR`.
+    private func staged(
+        _ command: [String],
+        environment: [String: String] = [:]
+    ) async throws -> (outcome: Outcome, left: [String]) {
+        try await withFolder { folder in
+            try bytes(300_000).write(to: folder.appendingPathComponent("file.bin"))
+            let temporary = folder.appendingPathComponent("temporary")
+            try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
+            let environment = ["TMPDIR": temporary.path].merging(environment) { $1 }
+            let origin = ["origin", folder.path, "--tls-self-signed"]
+            return try await withChild(Programs.squall, origin, environment: ["TMPDIR": folder.path]) { server in
+                let line = try await server.line(with: "trust: ")
+                let authority = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
+                let upstream = try address(in: try await server.line(with: "ready: https://127.0.0.1:"))
+                let arguments =
+                    ["test", "--latency", "1ms", "--upstream", "https://\(upstream)", "--ca-file", authority, "--"]
+                    + command
+                let outcome = try await withChild(Programs.squall, arguments, environment: environment) {
+                    await $0.finish()
+                }
+                return (outcome, try FileManager.default.contentsOfDirectory(atPath: temporary.path))
+            }
+        }
+    }
+
+    @Test func `the command trusts the authority without an option, and nothing is left`() async throws {
+        let python = """
+            import os, sys, urllib.request
+            assert sys.argv[1].startswith("https://localhost:") and os.environ["SQUALL_PROXY_URL"] == sys.argv[1]
+            assert len(urllib.request.urlopen(sys.argv[1] + "/file.bin").read()) == 300000
+            assert "squall-" in os.environ["JAVA_TOOL_OPTIONS"] and os.environ["NODE_EXTRA_CA_CERTS"]
+            """
+        for command in [
+            ["curl", "-sSf", "-o", "/dev/null", "{proxy.url}/file.bin"], ["python3", "-c", python, "{proxy.url}"],
+        ] {
+            let (outcome, left) = try await staged(command)
+            #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
+            #expect(left == [])
+        }
+    }
+
+    @Test func `authorities that the environment names are trusted on`() async throws {
+        let script = "grep -q mine $SSL_CERT_FILE && case $JAVA_TOOL_OPTIONS in \"-Xmx1g -D\"*) ;; *) exit 1; esac"
+        let fetch = "curl -sSf -o /dev/null $0/file.bin && "
+        try await withFolder { folder in
+            let path = folder.appendingPathComponent("own.pem").path
+            try Data("mine\n".utf8).write(to: URL(fileURLWithPath: path))
+            let (outcome, _) = try await staged(
+                ["sh", "-c", fetch + script, "{proxy.url}"],
+                environment: ["REQUESTS_CA_BUNDLE": path, "JAVA_TOOL_OPTIONS": "-Xmx1g"]
+            )
+            #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
+        }
+        let (outcome, _) = try await staged(["true"], environment: ["SSL_CERT_FILE": "/nowhere/own.pem"])
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains("can't read “/nowhere/own.pem”, which SSL_CERT_FILE names"))
+    }
+
+    @Test func `a journal of clients with TLS is shrunk with it, to localhost`() async throws {
+        try await withFolder { folder in
+            try bytes(300_000).write(to: folder.appendingPathComponent("file.bin"))
+            let environment = ["TMPDIR": folder.path]
+            let journal = folder.appendingPathComponent("journal.jsonl").path
+            let origin = ["origin", folder.path, "--tls-self-signed"]
+            try await withChild(Programs.squall, origin, environment: environment) { server in
+                let line = try await server.line(with: "trust: ")
+                let authority = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
+                let upstream = try address(in: try await server.line(with: "ready: https://127.0.0.1:"))
+                let arguments = [
+                    "run", "--cut-at", "64KiB", "--listen", "tls:127.0.0.1:0", "--upstream", "https://\(upstream)",
+                    "--ca-file", authority, "--journal", journal,
+                ]
+                try await withChild(Programs.squall, arguments, environment: environment) { child in
+                    let place = try address(in: try await child.line(with: "ready: tls:127.0.0.1:"))
+                    let outcome = try await run("curl", ["-sSk", "-o", "/dev/null", "https://\(place)/file.bin"])
+                    #expect(outcome.status != 0)
+                    child.signal(SIGTERM)
+                    #expect(await child.finish().status == 0)
+                }
+                let shrink = [
+                    "shrink", journal, "--ca-file", authority, "--output", folder.path + "/shrunk", "--", "curl",
+                    "-sSf",
+                    "-o", "/dev/null", "https://{proxy}/file.bin",
+                ]
+                let outcome = try await withChild(Programs.squall, shrink, environment: environment) {
+                    await $0.finish()
+                }
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                // Without trust it would fail in the handshake, with no fault at all.
+                let shrunk = try String(contentsOfFile: folder.path + "/shrunk.jsonl", encoding: .utf8)
+                #expect(shrunk.contains("\"tls\":\"clients\""))
+                #expect(shrunk.contains("\"offset\":65536"))
+            }
+        }
+    }
+}

@@ -1,0 +1,362 @@
+import Foundation
+import Glibc
+import Testing
+import TransferQueue
+
+/// `squall queue`.
+@Suite(.timeLimit(.minutes(5))) struct QueueCommandTests {
+    /// A queue of its own in a folder.
+    private struct Home {
+        let folder: URL
+
+        var environment: [String: String] { ["XDG_STATE_HOME": folder.path] }
+        var queue: URL { folder.appendingPathComponent("squall/queues/default") }
+
+        func run(_ arguments: String...) async throws -> Outcome {
+            try await withChild(Programs.squall, ["queue"] + arguments, environment: environment, folder: folder) {
+                await $0.finish()
+            }
+        }
+
+        func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
+
+        /// The status of a job.
+        func status(_ job: Int) async throws -> [String: Any] {
+            let outcome = try await run("status", "\(job)", "--events", "json")
+            let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8))
+            return try #require(object as? [String: Any], "\(outcome)")
+        }
+
+        /// The process of the newest daemon.
+        func daemon() async throws -> pid_t? {
+            let lines = try await run("logs").lines
+            return lines.compactMap { $0.firstMatch(of: #/serves, process ([0-9]+)/#)?.output.1 }.last.flatMap {
+                pid_t($0)
+            }
+        }
+    }
+
+    private func withHome(_ body: (Home) async throws -> Void) async throws {
+        try await withFolder { folder in
+            let home = Home(folder: folder)
+            let result: Result<Void, any Error>
+            do { result = .success(try await body(home)) } catch { result = .failure(error) }
+            if let process = try await home.daemon() { kill(process, SIGKILL) }
+            try result.get()
+        }
+    }
+
+    /// Runs `body` with a daemon in the foreground.
+    private func withDaemon(_ options: String..., body: (Home, Child) async throws -> Void) async throws {
+        try await withFolder { folder in
+            let home = Home(folder: folder)
+            let arguments = ["queue", "serve"] + options
+            try await withChild(Programs.squall, arguments, environment: home.environment, folder: folder) { child in
+                _ = try await child.line(with: "ready: ")
+                try await body(home, child)
+            }
+        }
+    }
+
+    @Test func `a job goes on when its submitter has ended and the daemon was killed, and comes whole`() async throws {
+        try await withOrigin(size: 2_000_000) { origin in
+            try await withHome { home in
+                let url = "http://\(origin)/file.bin"
+                let submitted = try await home.run("submit", url, "--output", "copy.bin", "--limit-rate", "1MB/s")
+                #expect(submitted.status == 0)
+                #expect(submitted.output == "1\n")
+                #expect(submitted.errors.contains("started the queue's daemon"))
+                var received = 0
+                while received < 200_000 { received = try await home.status(1)["bytes"] as? Int ?? 0 }
+                kill(try #require(try await home.daemon()), SIGKILL)
+                var left = try await home.run("status")
+                while !left.errors.contains("no daemon runs") { left = try await home.run("status") }
+                #expect(left.output.hasPrefix("1\tqueued"))
+                let attached = try await home.run("attach", "--events", "json")
+                #expect(attached.status == 0)
+                #expect(try Data(contentsOf: home.file("copy.bin")) == bytes(2_000_000))
+                let first = try #require(
+                    attached.lines.first { $0.contains("\"phase\":\"running\"") && !$0.contains("\"bytes\":0,") }
+                )
+                #expect(!first.contains("\"bytes\":2000000"))
+                #expect(try await home.run("logs").output.contains("removed the socket of a daemon"))
+                #expect(try await home.run("prune").output == "forgot 1 job\n")
+                #expect(try await home.run("status").output.isEmpty)
+            }
+        }
+    }
+
+    @Test func `one daemon at a time has a queue, and SIGTERM ends it`() async throws {
+        try await withDaemon { home, child in
+            let second = try await home.run("serve")
+            #expect(second.status == 75)
+            #expect(second.errors.contains("has the queue"))
+            let facts = try FileManager.default.attributesOfItem(atPath: home.queue.path + "/queue.sock")
+            #expect(facts[.posixPermissions] as? Int == 0o600)
+            let folder = try FileManager.default.attributesOfItem(atPath: home.queue.path)
+            #expect(folder[.posixPermissions] as? Int == 0o700)
+            child.signal(SIGTERM)
+            #expect(await child.finish().status == 0)
+            #expect(!FileManager.default.fileExists(atPath: home.queue.path + "/queue.sock"))
+        }
+    }
+
+    @Test func `a daemon without work ends after the time that it is given`() async throws {
+        try await withDaemon("--idle", "100ms") { home, child in
+            #expect(await child.finish().status == 0)
+            let log = try await home.run("logs")
+            #expect(log.output.contains("ends: nothing to do"))
+        }
+    }
+
+    @Test func `a job that lacks a login or a folder waits, and is done when it has them`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            try await withDaemon { home, _ in
+                let url = "http://\(origin)/file.bin"
+                #expect(try await home.run("submit", url, "--output", "none/copy.bin").output == "1\n")
+                var status: [String: Any] = [:]
+                while status["reason"] as? String != "folder" { status = try await home.status(1) }
+                try FileManager.default.createDirectory(at: home.file("none"), withIntermediateDirectories: false)
+                #expect(try await home.run("resume", "1").status == 0)
+                #expect(try await home.run("attach", "1").status == 0)
+                #expect(try await home.run("submit", "http://\(origin)/other", "--output", "b", "--wait").status == 1)
+                #expect(try await home.run("resume", "2", "--url", url).status == 0)
+                #expect(try await home.run("attach", "2").status == 0)
+                #expect(try Data(contentsOf: home.file("b")) == bytes(1_000))
+            }
+        }
+    }
+
+    @Test func `a program has the queue of a daemon as one of its own, and an event until it asks for the next`()
+        async throws
+    {
+        try await withOrigin(size: 300_000) { origin in
+            try await withDaemon { home, child in
+                let queue = try await TransferQueue(daemon: "default", folder: home.queue.path)
+                let url = "http://\(origin)/file.bin"
+                let copy = home.file("copy.bin")
+                let id = try await queue.submit(.download(url, to: copy.path))
+                for try await status in queue.updates() where status.id == id && status.phase.isFinal {
+                    #expect(status.phase == .completed)
+                    break
+                }
+                #expect(try Data(contentsOf: copy) == bytes(300_000))
+                #expect(try await queue.status(of: id)?.result?.bytes == 300_000)
+                for _ in 1...2 {
+                    guard case .event(let event)? = try await queue.events().makeAsyncIterator().next() else {
+                        Issue.record("the event isn't kept")
+                        return
+                    }
+                    #expect(event.job == id)
+                }
+                #expect(try await queue.prune() == 0)
+                let events = queue.events().makeAsyncIterator()
+                _ = try await events.next()
+                #expect(try await events.next() == .allDelivered)
+                // A later event reaches a reader that waits for it.
+                async let told = events.next()
+                var later = QueuedTransfer.download(url, to: home.file("other").path)
+                later.earliestBegin = QueueTime(milliseconds: 4_000_000_000_000)
+                later.headers = [QueueHeader("Authorization", .memory)]
+                let waiting = try await queue.submit(later, secrets: ["Authorization": "Bearer sesame"])
+                try await queue.setPriority(7, of: waiting)
+                try await queue.pause(waiting)
+                #expect(try await queue.status(of: waiting)?.transfer.priority == 7)
+                try await queue.resume(waiting)
+                try await queue.cancel(waiting)
+                guard case .event(let event)? = try await told else {
+                    Issue.record("the event isn't told")
+                    return
+                }
+                #expect(event.job == waiting)
+                #expect(event.phase == .cancelled)
+                #expect(try await queue.statuses().map(\.id) == [id, waiting])
+                #expect(try await queue.prune() == 1)
+                #expect(try await queue.status(of: id) == nil)
+                await #expect { try await queue.pause(id) } throws: { ($0 as? TransferQueueError)?.code == .noJob }
+                await #expect { _ = try await queue.submit(later) } throws: {
+                    ($0 as? TransferQueueError)?.code == .invalid
+                }
+                let updates = queue.updates().makeAsyncIterator()
+                #expect(try await updates.next()?.id == waiting)
+                child.signal(SIGKILL)
+                await #expect { while try await updates.next() != nil {} } throws: {
+                    ($0 as? TransferQueueError)?.code == .daemon
+                }
+                await #expect { _ = try await queue.statuses() } throws: {
+                    ($0 as? TransferQueueError)?.code == .daemon
+                }
+            }
+        }
+    }
+
+    @Test func `an upload is done, with the command of its end`() async throws {
+        try await withUploadingOrigin(size: 300_000) { served, origin in
+            try await withDaemon { home, _ in
+                let (source, url) = (served.appendingPathComponent("file.bin"), "http://\(origin)/new.bin")
+                let told = home.file("told").path
+                let arguments = [
+                    "submit", url, "--upload", source.path, "--on-event", "echo $SQUALL_PHASE > '\(told)'", "--wait",
+                ]
+                let outcome = try await withChild(
+                    Programs.squall,
+                    ["queue"] + arguments,
+                    environment: home.environment,
+                    folder: home.folder
+                ) { await $0.finish() }
+                #expect(outcome.status == 0, "\(outcome)")
+                while try await !home.run("logs").output.contains("its command exited with 0") {}
+                #expect(try String(contentsOfFile: told, encoding: .utf8) == "completed\n")
+            }
+        }
+    }
+
+    @Test func `a file names the networks that cost something, and a wrong line is told`() async throws {
+        try await withHome { home in
+            let settings = home.file("settings")
+            let file = settings.appendingPathComponent("squall/networks")
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            let environment = home.environment.merging(["XDG_CONFIG_HOME": settings.path]) { $1 }
+            func serve() async throws -> Outcome {
+                let arguments = ["queue", "serve", "--idle", "1ms", "--metered", "ppp7"]
+                return try await withChild(
+                    Programs.squall,
+                    arguments,
+                    environment: environment,
+                    folder: home.folder
+                ) { await $0.finish() }
+            }
+            try Data("# Mine.\nwlan0 expensive\n\neth1\tconstrained\n".utf8).write(to: file)
+            #expect(try await serve().status == 0)
+            #expect(try await home.run("logs").output.contains("networks: expensive: ppp7, wlan0; constrained: eth1"))
+            try Data("wlan0 expensive\nwlan1 dear\n".utf8).write(to: file)
+            let outcome = try await serve()
+            #expect(outcome.status == 2)
+            #expect(outcome.errors.contains("squall/networks”, line 2: write an interface"), "\(outcome)")
+        }
+    }
+
+    @Test func `enable writes a unit, and has systemd run it`() async throws {
+        try await withFolder { folder in
+            let tool = folder.appendingPathComponent("systemctl")
+            try Data("#!/bin/sh\necho \"$@\" >> '\(folder.path)/asked'\n".utf8).write(to: tool)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: tool.path)
+            let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+            let environment = [
+                "XDG_STATE_HOME": folder.path, "XDG_CONFIG_HOME": folder.path, "PATH": "\(folder.path):\(path)",
+            ]
+            let arguments = ["--metered", "wlan0", "--per-host", "2"]
+            let enabled = try await withChild(
+                Programs.squall,
+                ["queue", "enable"] + arguments,
+                environment: environment
+            ) { await $0.finish() }
+            #expect(enabled.status == 0, "\(enabled)")
+            let asked = try String(contentsOf: folder.appendingPathComponent("asked"), encoding: .utf8)
+            #expect(asked == "--user daemon-reload\n--user enable --now squall-queue.service\n")
+            let unit = folder.appendingPathComponent("systemd/user/squall-queue.service")
+            let text = try String(contentsOf: unit, encoding: .utf8)
+            let words =
+                #""queue" "serve" "--stay" "--name" "default" "--running" "8" "--per-host" "2" "--metered" "wlan0""#
+            #expect(text.contains("ExecStart=\"\(Programs.squall.path)\" \(words)\n"))
+            let printed = try await withChild(
+                Programs.squall,
+                ["queue", "enable", "--print"] + arguments,
+                environment: environment
+            ) { await $0.finish() }
+            #expect(printed.output == text)
+        }
+    }
+
+    @Test func `the value of a header is in no file`() async throws {
+        try await withOrigin(size: 10) { origin in
+            try await withDaemon { home, _ in
+                let url = "http://\(origin)/file.bin"
+                let field = "Authorization: Bearer sesame"
+                #expect(try await home.run("submit", url, "--header", field, "--after", "+1h").status == 0)
+                for name in try FileManager.default.contentsOfDirectory(atPath: home.queue.path)
+                where name != "queue.sock" {
+                    let data = try Data(contentsOf: home.queue.appendingPathComponent(name))
+                    #expect(!String(decoding: data, as: UTF8.self).contains("sesame"), "\(name)")
+                }
+                #expect(try await home.status(1)["reason"] as? String == "earliest-begin")
+                #expect(try await home.run("cancel", "1").status == 0)
+                #expect(try await home.status(1)["phase"] as? String == "cancelled")
+            }
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can be another user"))
+    func `a client of another user is refused, even where it reaches the socket`() async throws {
+        try await withDaemon { home, _ in
+            let socket = home.queue.path + "/queue.sock"
+            var path = home.queue
+            while path.path.count >= home.folder.path.count {
+                try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: path.path)
+                path.deleteLastPathComponent()
+            }
+            try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: socket)
+            let script = """
+                import os, socket, sys
+                os.setgid(65534); os.setuid(65534)
+                s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+                print(len(s.recv(100)))
+                """
+            let outcome = try await EndToEndTests.run("python3", ["-c", script, socket])
+            #expect(outcome.output == "0\n", "\(outcome)")
+            #expect(try await home.run("logs").output.contains("refused a client of user 65534"))
+        }
+    }
+
+    @Test(arguments: [
+        ["submit"], ["submit", "ftp://host/x"], ["submit", "http://host/"],
+        ["submit", "http://host/x", "--window", "22-6"],
+        ["submit", "http://host/x", "--output", "a", "--upload", "b"], ["submit", "http://host/x", "--method", "PUT"],
+        ["submit", "http://host/x", "--upload", "b", "--method", "GET"], ["submit", "http://host/x", "--sha256", "12"],
+        ["submit", "http://host/x", "--priority", "101"], ["submit", "http://host/x", "--header", "nothing"],
+        ["submit", "http://host/x", "--header", "Range: bytes=1-"], ["submit", "http://host/x", "--header-file", "a"],
+        ["submit", "http://host/x", "--after", "soon"], ["submit", "http://host/x", "--failures", "0"],
+        ["resume", "7"], ["pause", "7"], ["cancel", "0"], ["status", "7"], ["priority", "7", "1"],
+        ["logs", "--lines", "0"],
+        ["serve", "--running", "0"], ["status", "--name", "a/b"], ["bogus"],
+    ])
+    func `wrong input is exit 2, and says why`(arguments: [String]) async throws {
+        try await withHome { home in
+            let outcome = try await withChild(
+                Programs.squall,
+                ["queue"] + arguments,
+                environment: home.environment,
+                folder: home.folder
+            ) { await $0.finish() }
+            #expect(outcome.status == 2, "\(outcome)")
+            #expect(outcome.output.isEmpty)
+            #expect(outcome.errors.hasPrefix("Error: ") || outcome.errors.contains("squall: "))
+        }
+    }
+
+    @Test func `the demo of the queue proves all files though its daemon is killed twice, and leaves nothing`()
+        async throws
+    {
+        try await withFolder { folder in
+            let state = folder.appendingPathComponent("state")
+            let environment = ["XDG_STATE_HOME": state.path, "TMPDIR": folder.path]
+            let arguments = [
+                "demo", "--queue", "--latency", "5ms", "--size", "600KiB", "--seed", "3", "--events", "json",
+            ]
+            let outcome = try await withChild(Programs.squall, arguments, environment: environment) {
+                await $0.finish()
+            }
+            #expect(outcome.status == 0, "\(outcome)")
+            #expect(outcome.lines.filter { $0.contains(#""event":"killed""#) }.count == 2)
+            #expect(outcome.lines.filter { $0.contains(#""phase":"completed""#) }.count >= 20)
+            let last = try #require(outcome.lines.last)
+            #expect(last.contains(#""equal":true"#) && last.contains(#""jobs":20,"kills":2"#), "\(last)")
+            let left = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            #expect(left.allSatisfy { !$0.contains("demo") }, "\(left)")
+        }
+    }
+
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+/// `squall test --exec`: a stage of a command that knows of no proxy.
+@Suite(.timeLimit(.minutes(5))) struct SupervisedStageTests {
+    private func test(_ words: [String], in folder: URL) async throws -> Outcome {
+        try await withChild(Programs.squall, ["test"] + words, folder: folder) { await $0.finish() }
+    }
+
+    /// Runs that fetch a file; with `retries` curl tries again.
+    private func fetch(_ origin: String, retries: Int) -> [String] {
+        ["--", "curl", "-sS", "-m", "20", "--retry", "\(retries)", "--retry-all-errors", "--retry-delay", "1"]
+            + ["-o", "{folder}/out", "http://\(origin)/file.bin"]
+    }
+
+    @Test func `a client that tries again passes, and one that doesn't fails`() async throws {
+        try await withOrigin(size: 200_000) { origin in
+            try await withFolder { folder in
+                let words = ["--exec", "--profile", "first-two-fail", "--expect", "connections <= 3"]
+                let passed = try await test(words + fetch(origin, retries: 3), in: folder)
+                #expect(passed.status == 0, "\(passed)")
+                #expect(passed.output.contains("exit 0, 3 connections, 2 faults"), "\(passed.output)")
+                let failed = try await test(words + fetch(origin, retries: 0), in: folder)
+                #expect(failed.status == 1, "\(failed)")
+                #expect(failed.output.contains("The command passes without faults."), "\(failed.output)")
+                #expect(failed.output.contains("repeat it: squall test --exec --profile first-two-fail --seed 1"))
+            }
+        }
+    }
+
+    @Test func `runs at the same time have faults of their own, and a scenario may ask for it`() async throws {
+        try await withOrigin(size: 200_000) { origin in
+            try await withFolder { folder in
+                let scenario = """
+                    { "name": "cuts", "exec": true, "jobs": 3, "seeds": "1..3",
+                      "profiles": [ { "name": "cut", "faults": [ { "kind": "cut", "at": "64 KiB", "stream": "downstream" } ] } ],
+                      "command": [ "sh", "-c", "curl -s -o /dev/null http://\(origin)/file.bin; test $? = 56" ],
+                      "expect": [ "faults(cut) == 1", "bytes(downstream) == 64 KiB" ] }
+                    """
+                try Data(scenario.utf8).write(to: folder.appendingPathComponent("cuts.json"))
+                let outcome = try await test(["./cuts.json"], in: folder)
+                #expect(outcome.status == 0, "\(outcome)")
+                #expect(outcome.lines.filter { $0.hasPrefix("pass  cut") }.count == 3, "\(outcome.output)")
+                let spared = try await test(["./cuts.json", "--except", origin], in: folder)
+                #expect(spared.status == 1, "\(spared)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["--upstream", "a:1", "--exec"], "don't go together"),
+        (["--upstream", "a:1", "--only", ":1"], "is for --exec"),
+        ([], "--exec takes every connection"),
+    ])
+    func `wrong words are exit 2`(options: [String], words: String) async throws {
+        try await withFolder { folder in
+            let outcome = try await test(options + ["--latency", "1ms", "--", "true"], in: folder)
+            #expect(outcome.status == 2)
+            #expect(outcome.errors.contains(words), "\(outcome.errors)")
+        }
+    }
+
+    @Test func `a stage inside squall exec is refused`() async throws {
+        try await withFolder { folder in
+            let words = ["exec", "--latency", "1ms", "--", Programs.squall.path, "test", "--exec", "--latency", "1ms"]
+            let outcome = try await withChild(Programs.squall, words + ["--", "true"], folder: folder) {
+                await $0.finish()
+            }
+            #expect(outcome.status == 125)
+            #expect(outcome.errors.contains("another supervisor"), "\(outcome.errors)")
+        }
+    }
+}

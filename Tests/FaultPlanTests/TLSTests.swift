@@ -1,0 +1,73 @@
+import FaultPlan
+import FaultProfile
+import Testing
+import Units
+
+@Suite("A tls fault")
+struct TLSTests {
+    private static func fault(_ tls: TLSFault, name: String = "tls") -> Fault { Fault(name: name, kind: .tls(tls)) }
+
+    private func faults(of plan: ConnectionPlan) -> [TLSFault] {
+        var found: [TLSFault] = []
+        _ = plan.faults.handshake.first { tls -> Void? in
+            found.append(tls)
+            return nil
+        }
+        return found
+    }
+
+    @Test func `is on the layer of the content alone, and on no link`() throws {
+        var admitter = Admitter.of(.of([Self.fault(.certificate(.expired))]))
+        let wire = admitter.accept(at: .zero, isLayered: true)
+        let content = try #require(wire.content).plan
+        #expect(faults(of: wire) == [])
+        #expect(faults(of: content) == [.certificate(.expired)])
+        #expect(content.upstream.isTransparent && content.downstream.isTransparent)
+        #expect(!content.faults.terminators.arePossible && content.faults.hold == nil)
+    }
+
+    @Test func `acts on connections that its conditions pick, accepted while it is on`() {
+        let phases = [
+            Phase.lasting(.seconds(2), Self.fault(.alpn(nil)), name: "bad"), .lasting(nil, name: "good"),
+        ]
+        var phased = Admitter.of(.of([], phases: phases))
+        #expect(faults(of: phased.accept(at: .seconds(1))) == [.alpn(nil)])
+        #expect(faults(of: phased.accept(at: .seconds(2))) == [])
+        let third = Self.fault(.version(.tls12)).when(Condition(connections: .range(3...3)))
+        var picked = Admitter.of(.of([third]))
+        #expect((1...4).map { _ in faults(of: picked.accept(at: .zero)).count } == [0, 0, 1, 0])
+    }
+
+    @Test func `has an event with its effect, and the first of two alike is taken`() throws {
+        let effects: [(TLSFault, FaultEvent.Effect)] = [
+            (.certificate(.untrusted), .presents), (.alert(try #require(TLSAlertName(number: 40))), .alerts),
+            (.reply([1]), .answers), (.stall(.finished, for: .seconds(1)), .stalls), (.alpn("h2"), .negotiates),
+            (.version(.tls13), .negotiates), (.record(ByteCount(9)), .slices),
+        ]
+        for (tls, effect) in effects {
+            var admitter = Admitter.of(.of([Self.fault(.version(.tls12), name: "other"), Self.fault(tls)]))
+            let handshake = admitter.accept(at: .zero).faults.handshake
+            let (entry, _) = try #require(handshake.first { $0 == tls ? $0 : nil })
+            #expect(entry.event == FaultEvent(fault: 1, offset: nil, effect: effect))
+        }
+        var admitter = Admitter.of(.of([Self.fault(.alpn("a")), Self.fault(.alpn("b"), name: "later")]))
+        let handshake = admitter.accept(at: .zero).faults.handshake
+        let taken = handshake.first { if case .alpn(let name) = $0 { name } else { nil } }
+        #expect(taken?.value == "a" && taken?.entry.fault == 0)
+    }
+
+    @Test func `that comes while a connection lives doesn't concern it`() {
+        var admitter = Admitter.of(.of([]))
+        let before = admitter.accept(at: .zero)
+        _ = admitter.apply(.of([Self.fault(.alpn(nil))]))
+        #expect(faults(of: before) == [])
+        #expect(faults(of: admitter.accept(at: .zero)) == [.alpn(nil)])
+    }
+
+    @Test func `names alerts as the registry does`() throws {
+        #expect(TLSAlertName(rawValue: "unknown_ca")?.number == 48)
+        #expect(TLSAlertName(number: 120)?.rawValue == "no_application_protocol")
+        #expect(TLSAlertName(number: 1) == nil && TLSAlertName(rawValue: "x") == nil)
+        #expect(Set(TLSAlertName.allCases.map(\.number)).count == TLSAlertName.allCases.count)
+    }
+}

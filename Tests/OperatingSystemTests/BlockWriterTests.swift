@@ -1,0 +1,145 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import OperatingSystem
+
+/// Blocks of eight bytes: a number, twice.
+struct BlockWriterTests {
+    private static func filler(_ size: UInt32) -> (head: UInt64, tail: UInt32) { (UInt64(size) << 32, size) }
+
+    /// What is in a folder that `body` had written to, and the failures that it was told.
+    private func written(
+        limit: Int64 = 1 << 20,
+        over old: String? = nil,
+        _ body: (BlockWriter, String) throws -> Void
+    ) throws -> (files: [String: Data], mode: Int, failures: Int) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-blocks-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("file").path
+        if let old { try old.write(toFile: path, atomically: false, encoding: .utf8) }
+        let failures = Atomic<Int>(0)
+        let writer = try BlockWriter(
+            path: path,
+            limit: limit,
+            filler: BlockWriterTests.filler,
+            prologue: { $0.append(Array("PROLOGUE".utf8)) },
+            whenFailing: { _ in failures.add(1, ordering: .relaxed) }
+        )
+        try body(writer, path)
+        var files: [String: Data] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            files[name] = try Data(contentsOf: folder.appendingPathComponent(name))
+        }
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        return (files, mode ?? 0, failures.load(ordering: .relaxed))
+    }
+
+    private func append(_ number: Int, to writer: BlockWriter) -> Bool {
+        writer.append(size: 8) { buffer in
+            buffer.append(UInt32(number))
+            buffer.append(bigEndian: UInt32(number))
+        }
+    }
+
+    /// The numbers of the blocks, but for prologues.
+    private func numbers(_ data: Data) -> [Int] {
+        stride(from: 0, to: data.count, by: 8).compactMap { start in
+            let block = [UInt8](data[start..<start + 8])
+            guard block != Array("PROLOGUE".utf8) else { return nil }
+            let number = (0..<4).reduce(0) { $0 | Int(block[$1]) << (8 * $1) }
+            #expect(Array(block[4...]) == block[..<4].reversed())
+            return number
+        }
+    }
+
+    @Test func `a file has all blocks in order, behind what it begins with, and is its owner's alone`() throws {
+        let (files, mode, failures) = try written(over: "something old that is longer than the first blocks") {
+            writer,
+            path in
+            #expect(append(0, to: writer))
+            // What is there stays until then.
+            let kept = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(kept.hasPrefix("something old"))
+            writer.begin()
+            for number in 1..<1_000 { #expect(append(number, to: writer)) }
+            #expect(writer.finish().failure == nil)
+        }
+        #expect(files.keys.sorted() == ["file"] && mode == 0o600 && failures == 0)
+        let data = try #require(files["file"])
+        #expect(data.prefix(8) == Data("PROLOGUE".utf8))
+        #expect(numbers(data) == Array(0..<1_000))
+    }
+
+    @Test func `a file of limited size keeps the newest blocks, each part whole`() throws {
+        let count = 400_000
+        let (files, _, _) = try written { writer, _ in
+            writer.begin()
+            for number in 0..<count {
+                while !append(number, to: writer) { sched_yield() }
+            }
+            _ = writer.finish()
+        }
+        let data = try #require(files["file"])
+        let numbers = numbers(data)
+        #expect(files.count == 1 && data.count <= 1 << 20 && data.count > 1 << 19)
+        #expect(numbers == Array(count - numbers.count..<count))
+    }
+
+    @Test func `blocks that nobody writes are dropped and counted, and the writer goes on`() throws {
+        let (files, _, _) = try written { writer, _ in
+            // A quarter of the limit may wait.
+            let room = (1 << 18) / 8
+            for number in 0..<room { #expect(append(number, to: writer)) }
+            #expect(!append(room, to: writer))
+            writer.begin()
+            #expect(append(room + 1, to: writer))
+            #expect(writer.finish().dropped == 1)
+        }
+        let data = try #require(files["file"])
+        let last: Int = (1 << 18) / 8
+        #expect(Array(numbers(data).suffix(2)) == [last - 1, last + 1])
+    }
+
+    @Test func `a FIFO keeps its permissions, and gets every block`() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("squall-fifo-\(UUID())").path
+        try #require(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        #expect(chmod(path, 0o644) == 0)
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let writer = try BlockWriter(
+            path: path,
+            limit: 1 << 20,
+            filler: BlockWriterTests.filler,
+            prologue: { _ in },
+            whenFailing: { _ in }
+        )
+        writer.begin()
+        for number in 0..<100 { #expect(append(number, to: writer)) }
+        #expect(writer.finish().failure == nil)
+        var facts = stat()
+        #expect(stat(path, &facts) == 0 && facts.st_mode & 0o777 == 0o644)
+        var bytes = [UInt8](repeating: 0, count: 1_000)
+        let count = read(reader, &bytes, bytes.count)
+        #expect(numbers(Data(bytes.prefix(max(0, count)))) == Array(0..<100))
+    }
+
+    @Test func `a device that is full ends the writing once, and nobody waits`() throws {
+        let failures = Atomic<Int>(0)
+        let writer = try BlockWriter(
+            path: "/dev/full",
+            limit: 1 << 20,
+            filler: BlockWriterTests.filler,
+            prologue: { _ in },
+            whenFailing: { _ in failures.add(1, ordering: .relaxed) }
+        )
+        writer.begin()
+        for number in 0..<100 { _ = append(number, to: writer) }
+        let end = writer.finish()
+        #expect(end.failure?.code == ENOSPC && !append(1, to: writer))
+        #expect(failures.load(ordering: .relaxed) == 1)
+    }
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Whether connects end behind `squall exec` as without it, 64 threads at a time.
+
+    make exec                                     with the programs
+    SQUALL=.build/release/squall python3 Tests/System/exec/outcomes.py
+
+1,000 connects that block and 1,000 that are polled go to an open port, a closed one and one that never answers, through no fault.
+Those that block must end as without Squall, each of them. Of those that are polled none may look connected that isn't, and at
+least 99.5 % of the refused ones must say ECONNREFUSED, the rest ECONNRESET. Then 100 of each wait for a connect delay of 100 ms:
+the median has to be from 100 to 103 ms. A polled connect is refused as well if the process's first thread, which has begun it, ends
+meanwhile. Where this runs as root, squall runs as `nobody`. Exits 1 if something doesn't hold.
+"""
+import collections, contextlib, ctypes, errno, json, os, select, shutil, socket, statistics, struct, subprocess, sys, tempfile, threading, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from kit import programs
+from kit.verdicts import finish, verdict
+
+THREADS, EACH, PATIENCE, LONGEST = 64, 1_000, 0.4, 5
+TARGETS = ("open", "closed", "silent")
+
+
+@contextlib.contextmanager
+def targets():
+    """The addresses: one that accepts, one at which nobody listens, and one whose queue is full."""
+    accepting, closed, silent, filler = (socket.socket() for _ in range(4))
+    with accepting, closed, silent, filler:
+        for made in (accepting, closed, silent):
+            made.bind(("127.0.0.1", 0))
+        accepting.listen(4_096)
+        silent.listen(0)
+        filler.connect(silent.getsockname())
+        threading.Thread(target=accept, args=(accepting,), daemon=True).start()
+        yield [made.getsockname() for made in (accepting, closed, silent)]
+
+
+def accept(listener):
+    kept = []
+    with contextlib.suppress(OSError):
+        while True:
+            link, _ = listener.accept()
+            link.sendall(b"x")
+            kept.append(link)
+
+
+def connect(target, way, patience):
+    """How one connect ends, and the seconds that it takes."""
+    with socket.socket() as made:
+        began = time.perf_counter()
+        if way == "blocks":
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(patience), round(patience % 1 * 1e6)))
+            code = made.connect_ex(target)
+        else:
+            made.setblocking(False)
+            code = made.connect_ex(target)
+            if code == errno.EINPROGRESS:
+                poll = select.poll()
+                poll.register(made, select.POLLOUT)
+                if not poll.poll(patience * 1e3):
+                    return "silence", patience
+                code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        took = time.perf_counter() - began
+        if code:
+            return errno.errorcode[code], took
+        made.setblocking(True)
+        made.settimeout(30)
+        try:
+            return ("connected" if made.recv(1) == b"x" and made.getpeername() == target else "wrong"), took
+        except OSError as error:
+            return f"connected, then {errno.errorcode.get(error.errno, error)}", took
+
+
+def measure(addresses, way, count, width):
+    found, lock = [], threading.Lock()
+
+    def work(first):
+        for number in range(first, count, width):
+            name = TARGETS[number % len(addresses)]
+            outcome, took = connect(addresses[number % len(addresses)], way, PATIENCE if len(addresses) > 1 else LONGEST)
+            with lock:
+                found.append((name, outcome, took))
+
+    workers = [threading.Thread(target=work, args=(first,)) for first in range(width)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return found
+
+
+def inner(way, count, width, names):
+    with targets() as addresses:
+        print(json.dumps(measure(addresses[:int(names)], way, int(count), int(width))))
+
+
+def orphan():
+    """A connect that the first thread begins, and another one waits for."""
+    made, closed = socket.socket(), socket.socket()
+    made.setblocking(False)
+    closed.bind(("127.0.0.1", 0))
+    made.connect_ex(closed.getsockname())
+    began = threading.Event()
+
+    def wait():
+        began.set()
+        poll = select.poll()
+        poll.register(made, select.POLLOUT)
+        outcome = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) if poll.poll(LONGEST * 1e3) else "silence"
+        print(errno.errorcode.get(outcome, outcome), flush=True)
+        os._exit(0)
+
+    threading.Thread(target=wait).start()
+    began.wait()
+    # It ends alone, as by pthread_exit(3).
+    ctypes.CDLL(None).syscall({"aarch64": 93}.get(os.uname().machine, 60), 0)
+
+
+def run(front, way, count=EACH, width=THREADS, names=3):
+    command = [*front, sys.executable, os.path.abspath(__file__), "inner", way, str(count), str(width), str(names)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command[:6])} …: {done.stderr[-500:]}")
+    return json.loads(done.stdout)
+
+
+def counts(found):
+    return dict(sorted(collections.Counter(f"{name} {outcome}" for name, outcome, _ in found).items()))
+
+
+def main():
+    if sys.argv[1:2] == ["inner"]:
+        return inner(*sys.argv[2:])
+    if sys.argv[1:2] == ["orphan"]:
+        return orphan()
+    programs.need_squall()
+    with tempfile.TemporaryDirectory(prefix="squall-outcomes-") as folder:
+        os.chmod(folder, 0o755)
+        squall = shutil.copy(programs.SQUALL, os.path.join(folder, "squall"))
+        delay = os.path.join(folder, "delay.json")
+        with open(delay, "w", encoding="utf-8") as file:
+            json.dump({"name": "delay", "faults": [{"kind": "connect", "how": "delay", "for": "100 ms"}]}, file)
+        # Python has to be one that others can run.
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] if os.geteuid() == 0 else []
+        if user and not sys.executable.startswith("/usr"):
+            sys.executable = "/usr/bin/python3"
+        own = shutil.copy(os.path.abspath(__file__), folder)
+        shutil.copytree(os.path.join(os.path.dirname(HERE), "kit"), os.path.join(folder, "kit"))
+        globals()["__file__"] = own
+        none = [*user, squall, "exec", "--latency", "0ms", "--"]
+        plain, supervised = (counts(run(front, "blocks")) for front in (user, none))
+        verdict("blocks", plain == supervised, f"plain {plain}, squall exec {supervised}")
+        polled = run(none, "polls")
+        told = counts(polled)
+        refused = [outcome for name, outcome, _ in polled if name == "closed"]
+        as_refused = refused.count("ECONNREFUSED")
+        holds = (as_refused >= 0.995 * len(refused) and set(refused) <= {"ECONNREFUSED", "ECONNRESET"}
+                 and all(outcome == {"open": "connected", "silent": "silence"}[name] for name, outcome, _ in polled if name != "closed"))
+        verdict("polls", holds, f"{told}, {as_refused} of {len(refused)} refusals as ECONNREFUSED")
+        for way in ("blocks", "polls"):
+            found = run([*user, squall, "exec", delay, "--"], way, 100, 1, 1)
+            median = statistics.median(took for _, _, took in found) * 1e3
+            verdict("delay", 100 <= median <= 103 and {outcome for _, outcome, _ in found} == {"connected"},
+                    f"{way}: median {median:.1f} ms of {counts(found)}")
+        command = [*user, squall, "exec", delay, "--", sys.executable, own, "orphan"]
+        outcome = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip()
+        verdict("thread", outcome == "ECONNREFUSED", f"a refusal when the first thread has ended: {outcome}")
+    finish()
+
+
+main()

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Asks five clients what they say to each failure of TLS, and compares their answers with the table below, twice.
+
+    make tls-table                                    installs them first; three minutes
+    SQUALL=.build/debug/squall python3 Tests/System/https/table.py --once expired
+
+A cell is a part of what the client says; "whole" is that it has all bytes. `--show` prints what they say. Exits 1 if an answer is another one, if two
+rounds differ, or if a client is missing.
+"""
+import argparse, concurrent.futures, contextlib, http.server, json, os, re, shutil, socketserver, subprocess, sys, tempfile, threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from kit import programs
+
+SIZE = 100_000
+CLIENTS = ["curl", "python", "node", "java", "go"]
+PYTHON = ("import sys, urllib.request as u\n"
+          "try: print(len(u.urlopen(sys.argv[1], timeout=3).read()))\n"
+          "except Exception as error: print(repr(error))")
+NODE = ("const q = require('https').get(process.argv[1], r => { let n = 0; r.on('data', d => n += d.length); r.on('end', () => console.log(n)); "
+        "r.on('error', e => console.log(e.code, e.message)) }).on('error', e => console.log(e.code, e.message));"
+        "q.setTimeout(3000, () => q.destroy(new Error('timeout')))")
+CURL = ["sh", "-c", "curl -sS -m 3 -o \"$2\" -w '%{size_download}' \"$1\" 2>&1; echo \" exit $?\"", "sh", "{url}", "{work}/{port}.body"]
+COMMANDS = {"curl": CURL, "python": ["/usr/bin/python3", "-c", PYTHON, "{url}"], "node": ["node", "-e", NODE, "{url}"],
+            "java": ["java", "-cp", "{work}", "Ask", "{url}"], "go": ["{work}/ask", "{url}"]}
+TIMED_OUT = ["exit 28", "timed out", "timeout", "timed out", "Timeout|deadline"]
+WHOLE = ["whole"] * 5
+
+
+def tls(**keys):
+    return {"kind": "tls"} | keys
+
+
+def wire(kind, **keys):
+    return {"kind": kind, "stream": "downstream", "of": "wire"} | keys
+
+
+def alert(name):
+    """All of them name it."""
+    return [tls(alert=name), "/sized", [name.replace("_", "[ _]")] * 5]
+
+
+# The fault, the path, and what curl, Python, Node, Java and Go say.
+TABLE = {
+    "expired": [tls(certificate="expired"), "/sized",
+                ["exit 60", "certificate has expired", "CERT_HAS_EXPIRED", "PKIX|validity", "certificate has expired"]],
+    "not yet valid": [tls(certificate="not-yet-valid"), "/sized",
+                      ["exit 60", "not yet valid", "CERT_NOT_YET_VALID", "PKIX|validity", "not yet valid"]],
+    "wrong host": [tls(certificate="wrong-host"), "/sized",
+                   ["exit 60", "Hostname mismatch", "ALTNAME_INVALID", "No subject alternative|No name matching", "certificate is valid for"]],
+    "self-signed": [tls(certificate="self-signed"), "/sized",
+                    ["exit 60", "self.signed certificate", "DEPTH_ZERO_SELF_SIGNED", "PKIX path building", "unknown authority|not trusted|self-signed"]],
+    "untrusted": [tls(certificate="untrusted"), "/sized",
+                  ["exit 60", "self.signed certificate in certificate chain", "SELF_SIGNED_CERT_IN_CHAIN", "PKIX path building", "unknown authority"]],
+    "no intermediate": [tls(certificate="no-intermediate"), "/sized",
+                        ["exit 60", "unable to get local issuer", "UNABLE_TO_VERIFY_LEAF", "PKIX path building", "unknown authority"]],
+    "long chain": [tls(certificate="long-chain"), "/sized", ["whole", "whole", "whole", "chain length|maximum allowed size", "whole"]],
+    "alert 40": alert("handshake_failure"),
+    "alert 70": alert("protocol_version"),
+    "alert 80": alert("internal_error"),
+    "alert 112": alert("unrecognized_name"),
+    "alert 120": alert("no_application_protocol"),
+    "warning 112": [wire("insert", at="0 B", bytes={"hex": "15030300020170"}), "/sized",
+                    ["whole", "whole", "whole", "unrecognized_name", "whole"]],
+    "plain HTTP": [tls(reply="HTTP/1.1 400 Bad Request"), "/sized",
+                   ["exit 35", "WRONG_VERSION_NUMBER|wrong version", "WRONG_VERSION|EPROTO", "plaintext connection", "HTTP response to HTTPS client"]],
+    "FIN for ServerHello": [wire("cut", at="0 B", how="close"), "/sized",
+                            ["exit 35", "EOF|Remote end closed", "ECONNRESET", "terminated|EOF|closed", "EOF"]],
+    "RST for ServerHello": [wire("cut", limit="0 B", how="reset"), "/sized",
+                            ["exit 35", "reset", "ECONNRESET", "reset|terminated", "reset"]],
+    "FIN in the flight": [wire("cut", at="300 B", how="close"), "/sized",
+                          ["exit 35", "EOF", "ECONNRESET", "terminated|EOF|closed", "EOF"]],
+    "RST in the flight": [wire("cut", at="300 B", how="reset"), "/sized", ["exit 35", "reset", "ECONNRESET", "reset|terminated", "reset"]],
+    "stall for ServerHello": [tls(stall="server-hello", **{"for": "1 h"}), "/sized", TIMED_OUT],
+    "stall behind ServerHello": [tls(stall="certificate", **{"for": "1 h"}), "/sized", TIMED_OUT],
+    "stall before the end": [tls(stall="finished", **{"for": "1 h"}), "/sized", TIMED_OUT],
+    "corrupt record": [wire("corrupt", at="400 B", bit=0), "/sized",
+                       ["bad record mac|exit 35", "DECRYPTION_FAILED_OR_BAD_RECORD_MAC|bad record mac", "BAD_RECORD_MAC|bad record mac",
+                        "Tag mismatch|AEADBadTag", "bad record MAC"]],
+    "records of 1 B": [tls(record="1 B"), "/sized", WHOLE],
+    "records of 512 B": [tls(record="512 B"), "/sized", WHOLE],
+    "half a record, FIN": [wire("cut", at="60000 B", how="close"), "/sized",
+                           ["exit (18|56)", "IncompleteRead|EOF", "aborted|ECONNRESET", "EOF|closed|terminated", "unexpected EOF"]],
+    "half a record, RST": [wire("cut", at="60000 B", how="reset"), "/sized",
+                           ["exit 56|exit 18", "reset|IncompleteRead", "aborted|ECONNRESET", "reset|terminated", "reset"]],
+    "no close_notify, a length": [{"kind": "cut", "stream": "downstream", "at": "5000 B", "how": "close"}, "/sized",
+                                  ["exit (18|56)", "IncompleteRead|EOF", "aborted|ECONNRESET", "EOF|closed|terminated", "unexpected EOF"]],
+    "no close_notify, no length": [{"kind": "cut", "stream": "downstream", "at": "5000 B", "how": "close"}, "/unsized", ["a part"] * 5],
+    "no ALPN": [tls(alpn="none"), "/sized", WHOLE],
+    "only 1.2": [tls(version="1.2"), "/sized", WHOLE],
+    "only 1.3": [tls(version="1.3"), "/sized", WHOLE],
+}
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """Bytes with a length at `/sized`, and without elsewhere."""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        with contextlib.suppress(OSError):
+            self.send_response(200)
+            if self.path == "/sized":
+                self.send_header("Content-Length", str(SIZE))
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(b"x" * SIZE)
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def handle_error(self, *_):
+        """Clients leave in the middle: that is what they are to do."""
+
+
+def said(client, url, port, authority, work):
+    """What a client says, without numbers that change."""
+    words = {"{url}": url, "{work}": work, "{port}": str(port)}
+    command = COMMANDS[client]
+    for word, text in words.items():
+        command = [part.replace(word, text) for part in command]
+    variables = {"SSL_CERT_FILE": authority, "CURL_CA_BUNDLE": authority, "NODE_EXTRA_CA_CERTS": authority,
+                 "JAVA_TOOL_OPTIONS": f"-Djavax.net.ssl.trustStore={work}/{port}.jks -Djavax.net.ssl.trustStorePassword=changeit"}
+    if client == "java":
+        subprocess.run(["keytool", "-importcert", "-noprompt", "-alias", "a", "-file", authority, "-keystore", f"{work}/{port}.jks", "-storepass",
+                        "changeit"], check=True, capture_output=True)
+    done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
+    text = " / ".join(done.stdout.split("\n")).strip(" /")
+    if taken := re.fullmatch(r"(\d+)( exit 0| <nil>)?", text):
+        return "whole" if int(taken[1]) == SIZE else "a part, as if it were whole"
+    return re.sub(r"\b[0-9A-F]{12,16}\b|\d\d:\d\d:\d\d|\d{4,}|0x[0-9a-f]+|after \d+|127\.0\.0\.1:\S+|\d+ms", "…", text)
+
+
+def row(name, upstream, work):
+    """What all clients say to one failure."""
+    fault, path, _ = TABLE[name]
+    port = programs.free_port()
+    profile = f"{work}/{port}.json"
+    with open(profile, "w") as file:
+        json.dump({"name": "one", "faults": [fault]}, file)
+    squall = programs.start([programs.SQUALL, "run", profile, "--listen", f"tls:127.0.0.1:{port}", "--upstream", upstream], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        authority = None
+        while not authority:
+            line = squall.stdout.readline()
+            if not line:
+                raise SystemExit(f"{name}: squall run has ended")
+            authority = (re.match(r"trust: (\S+)", line) or [None, None])[1]
+        return [said(client, f"https://localhost:{port}{path}", port, authority, work) for client in CLIENTS]
+    finally:
+        programs.end(squall)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="rows; without one all")
+    parser.add_argument("--once", action="store_true", help="one round")
+    parser.add_argument("--show", action="store_true", help="print what the clients say")
+    options = parser.parse_args()
+    names = options.names or list(TABLE)
+    if unknown := [name for name in names if name not in TABLE]:
+        parser.error(f"no row {unknown[0]!r}: {', '.join(TABLE)}")
+    programs.need_squall()
+    for tool in ("curl", "node", "javac", "keytool", "go"):
+        if not shutil.which(tool):
+            raise SystemExit(f"{tool} is missing (scripts/install.sh trust)")
+    failures = []
+    with tempfile.TemporaryDirectory() as work, Server(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        subprocess.run(["javac", "-d", work, f"{HERE}/Ask.java"], check=True)
+        subprocess.run(["go", "build", "-o", f"{work}/ask", f"{HERE}/ask.go"], check=True,
+                       env=os.environ | {"CGO_ENABLED": "0", "GO111MODULE": "off"})
+        upstream = f"127.0.0.1:{server.server_address[1]}"
+        rounds = []
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for _ in range(1 if options.once else 2):
+                rounds.append(dict(zip(names, pool.map(lambda name: row(name, upstream, work), names))))
+        server.shutdown()
+    for name in names:
+        problems = []
+        for index, client in enumerate(CLIENTS):
+            answers = [answers[name][index] for answers in rounds]
+            found = [re.search(TABLE[name][2][index], answer, re.IGNORECASE) for answer in answers]
+            if not all(found):
+                problems.append(f"{client} says {answers[0]!r}, not {TABLE[name][2][index]!r}")
+            elif len({match[0] for match in found}) > 1:
+                problems.append(f"{client} says {found[0][0]!r}, then {found[1][0]!r}")
+            if options.show:
+                print(f"{name:26} {client:7} {answers[0]}")
+        print(f"{name:26} {'; '.join(problems) or 'holds'}", flush=True)
+        failures += problems
+    print(f"{len(names)} failures, {len(CLIENTS)} clients, {len(rounds)} rounds: {len(failures)} answers aren't as they should be")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Runs the visit of visit.py on the built command, with a proxy that three clients load from.
+
+    SQUALL=.build/debug/squall python3 Tests/System/page/run.py
+"""
+import contextlib, os, socket, subprocess, sys, threading
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from kit.server import Server, connected
+
+
+def pour(peer):
+    with contextlib.suppress(OSError):
+        while True:
+            peer.sendall(bytes(1 << 16))
+
+
+def accept(listener):
+    with contextlib.suppress(OSError):
+        while True:
+            threading.Thread(target=pour, args=(listener.accept()[0],), daemon=True).start()
+
+
+def drink(address):
+    # The visit ends connections, and takes the network away.
+    while True:
+        with contextlib.suppress(OSError), connected(address) as client:
+            while client.recv(1 << 16):
+                pass
+
+
+def main():
+    with socket.create_server(("127.0.0.1", 0)) as source, Server() as server:
+        threading.Thread(target=accept, args=(source,), daemon=True).start()
+        address = server.proxy("db", "127.0.0.1:%d" % source.getsockname()[1])
+        server.toxic("db", name="line", type="bandwidth", attributes={"rate": 2_000})
+        for _ in range(3):
+            threading.Thread(target=drink, args=(address,), daemon=True).start()
+        visit = os.path.join(os.path.dirname(os.path.abspath(__file__)), "visit.py")
+        url = f"http://127.0.0.1:{server.port}/"
+        command = [sys.executable, visit, "--url", url, "--proxy", "db", *sys.argv[1:]]
+        return subprocess.run(command, timeout=300).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

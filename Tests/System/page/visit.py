@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Visits the page of a running `squall serve` with a headless Chromium, and checks what it shows and does.
+
+The server needs a proxy with steady downstream traffic of more than 1 Mbit/s and at least one connection:
+
+    visit.py --url http://127.0.0.1:8474/ --proxy NAME
+
+Creates and deletes a proxy, and leaves no fault. Exit code 1, with the reason, if a claim doesn't hold.
+"""
+
+import argparse
+import json
+import os
+import sys
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from kit.browser import Browser, Failed
+
+CREATED = "page-visit"
+
+HELPERS = """
+window.visit = {
+  card: name => [...document.querySelectorAll('.card')].find(card => card.dataset.proxy === name),
+  bits: name => {
+    const [, number, unit] = /^([\\d.]+) ?(\\w+\\/s)$/.exec(visit.card(name).querySelector('.down dd').textContent);
+    return number * { 'bit/s': 1, 'kbit/s': 1e3, 'Mbit/s': 1e6, 'Gbit/s': 1e9 }[unit];
+  },
+  proxy: name => api('GET', 'proxies/' + encodeURIComponent(name)),
+  has: async (name, fault) => (await visit.proxy(name)).faults.some(f => f.name === fault),
+  connection: async (name, number) => (await api('GET', 'connections?limit=1000&proxy=' + encodeURIComponent(name)))
+    .connections.some(c => c.number === number),
+};
+"""
+
+
+class Visit:
+    def __init__(self, browser, options):
+        self.browser, self.options, self.held = browser, options, 0
+
+    def run(self):
+        browser = self.browser
+        browser.open(self.options.url)
+        if self.options.token:
+            self.until("document.querySelector('#token').open", "the page asks for the token")
+            browser.click("#token [name=token]")
+            browser.type(self.options.token)
+            browser.press("Enter")
+        self.until("document.querySelector('#link').dataset.state === 'up'", "the page is connected")
+        browser.evaluate(HELPERS)
+        # An earlier visit that failed may have left its proxy.
+        browser.evaluate(f"api('GET', 'proxies').then(a => a.proxies.some(p => p.name === '{CREATED}')"
+                         f" && api('DELETE', 'proxies/{CREATED}'))")
+        self.until(f"!visit.card('{CREATED}')", f"there is no card of {CREATED}")
+        for step in (self.policy, self.cards, self.created, self.profile, self.rate, self.connection, self.wifi,
+                     self.capture, self.deleted, self.keyboard, self.reconnected):
+            step()
+        self.quiet()
+
+    def until(self, expression, claim, seconds=20):
+        self.browser.until(expression, claim, seconds)
+        self.held += 1
+
+    def check(self, value, claim):
+        if not value:
+            raise Failed(claim)
+        self.held += 1
+
+    def throughput(self, name):
+        return self.browser.evaluate(f"visit.bits({json.dumps(name)})")
+
+    # Claims, in order
+
+    def policy(self):
+        policy = self.browser.evaluate(
+            "fetch(location.href).then(r => r.headers.get('content-security-policy') ?? '')")
+        self.check("default-src 'none'" in policy and "script-src 'sha256-" in policy,
+                   f"the page has a strict Content-Security-Policy, not “{policy}”")
+
+    def cards(self):
+        names = self.browser.evaluate("api('GET', 'proxies').then(a => a.proxies.map(p => p.name))")
+        self.options.proxy = self.options.proxy or (names and names[0])
+        self.check(self.options.proxy in names, f"the server has a proxy {self.options.proxy}")
+        shown = self.browser.evaluate("[...document.querySelectorAll('.card')].map(c => c.dataset.proxy)")
+        self.check(shown == names, f"the page has a card for each of {names}, not {shown}")
+        name = json.dumps(self.options.proxy)
+        self.browser.evaluate(f"visit.card({name}).scrollIntoView({{ block: 'center' }})")
+        self.until(f"visit.bits({name}) > 1e6", f"{self.options.proxy} shows a throughput above 1 Mbit/s")
+        self.until(f"(() => {{ const canvas = visit.card({name}).querySelector('canvas');"
+                   " return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)"
+                   ".data.some(byte => byte); })()", "its chart is drawn")
+
+    def created(self):
+        browser = self.browser
+        browser.click("#new")
+        for field, text in (("name", CREATED), ("upstream", "127.0.0.1:9")):
+            browser.click(f"#create [name={field}]")
+            browser.type(text)
+        browser.press("Enter")
+        self.until(f"visit.card('{CREATED}')", "a created proxy has a card")
+        self.until("!document.querySelector('#create').open", "the dialog closes")
+        self.until(f"visit.proxy('{CREATED}').then(p => p.upstream === '127.0.0.1:9')", "the server has it")
+        browser.press("n")
+        self.until("document.querySelector('#create').open", "N opens the dialog")
+        for field, text in (("name", CREATED), ("upstream", "127.0.0.1:9")):
+            browser.click(f"#create [name={field}]")
+            browser.type(text)
+        browser.press("Enter")
+        self.until("document.querySelector('#create .wrong').textContent", "a name in use is refused in the dialog")
+        browser.press("Escape")
+
+    def profile(self):
+        browser, profile = self.browser, self.options.profile
+        browser.click(f".card[data-proxy='{CREATED}'] .name")
+        browser.click("#tab-profiles")
+        browser.click("#search")
+        browser.type(profile)
+        self.until("[...document.querySelectorAll('.profile:not([hidden])')].every(p => p.textContent.includes("
+                   f"'{profile}'))", "the search narrows the gallery")
+        browser.click(f".profile[data-profile='{profile}']")
+        self.until(f"visit.card('{CREATED}').querySelector('[data-profile=\"{profile}\"]')",
+                   f"the card shows the profile {profile}")
+        self.until(f"document.querySelector('.profile[data-profile=\"{profile}\"]').ariaPressed === 'true'",
+                   "the gallery shows it as applied")
+        self.until(f"visit.proxy('{CREATED}').then(p => p.profile?.name === '{profile}')", "the server has applied it")
+
+    def rate(self):
+        browser, name = self.browser, json.dumps(self.options.proxy)
+        before = self.throughput(self.options.proxy)
+        if not browser.evaluate(f"visit.card({name}).querySelector('.knobs').offsetParent"
+                                " ? true : false"):
+            browser.click("#knobs")
+        browser.evaluate(f"visit.card({name}).querySelectorAll('input[type=range]')[1].focus()")
+        for key in ("End", "ArrowLeft", "ArrowLeft", "ArrowLeft"):
+            browser.press(key)
+        self.until(f"visit.card({name}).querySelectorAll('output')[1].textContent === '200 kbit/s'",
+                   "the slider says 200 kbit/s")
+        self.until(f"visit.has({name}, 'page-rate')", "the server has the rate")
+        self.until(f"visit.bits({name}) < {min(before / 2, 400000)}", "the throughput falls")
+        browser.evaluate(f"visit.card({name}).querySelectorAll('input[type=range]')[1].focus()")
+        browser.press("Home")
+        self.until(f"visit.has({name}, 'page-rate').then(has => !has)", "the rate is removed")
+        self.until(f"visit.bits({name}) > 1e6", "the throughput is back", 60)
+
+    def connection(self):
+        browser, name = self.browser, json.dumps(self.options.proxy)
+        browser.click("#tab-connections")
+        browser.evaluate("(() => {"
+                         " for (const [selector, value] of [['#connections .scope', %s], ['#order', 'oldest']]) {"
+                         " const select = document.querySelector(selector); select.value = value;"
+                         " select.dispatchEvent(new Event('change')); } })()" % name)
+        first = "document.querySelector('#connections .row:not([hidden]) [data-how=reset]')"
+        self.until(f"{first}?.ariaLabel?.endsWith(' of ' + {name})", "connections of the proxy are listed")
+        label = browser.evaluate(f"{first}.ariaLabel")
+        number = int(label.split()[2])
+        self.until(f"visit.connection({name}, {number})", "the server has the listed connection")
+        browser.click(f'#connections [aria-label="{label}"]')
+        self.until(f"visit.connection({name}, {number}).then(has => !has)", "the connection is ended")
+        self.until(f"document.querySelector('#connections [aria-label=\"{label}\"]')"
+                   "?.closest('.row').textContent.includes('· ended ·')",
+                   "the row under the pointer stays, as ended")
+        browser.click("#tab-connections")
+        self.until(f"!document.querySelector('#connections .row:not([hidden]) [aria-label=\"{label}\"]')",
+                   "the list no longer has it")
+
+    def wifi(self):
+        browser, name = self.browser, json.dumps(self.options.proxy)
+        all_off = "api('GET', 'proxies').then(a => a.proxies.%s(p => p.faults.some(f => f.name === 'wifi-off')))"
+        self.until(f"visit.bits({name}) > 1e6", "there is a throughput before", 60)
+        browser.click("#wifi")
+        self.until("!document.querySelector('#off').hidden", "the page says that the Wi-Fi is off")
+        self.until("document.querySelector('#wifi').ariaPressed === 'true'", "the button is pressed")
+        self.until(all_off % "every", "every proxy has the fault")
+        self.until(f"visit.bits({name}) === 0", "nothing passes")
+        browser.click("#wifi")
+        self.until("document.querySelector('#off').hidden", "the page says that the Wi-Fi is on again")
+        self.until(all_off % "every" + ".then(every => !every)", "the fault is removed")
+        self.until(f"visit.bits({name}) > 1e6", "the throughput is back", 60)
+
+    def capture(self):
+        for pressed, state in (("true", "running"), ("false", "stopped")):
+            self.browser.click("#capture")
+            self.until(f"document.querySelector('#capture').ariaPressed === '{pressed}'", f"the button's state is {pressed}")
+            self.until(f"api('GET', 'capture').then(c => c.state === '{state}')", f"the capture is {state}")
+        self.until("fetch('v1/capture/file', { headers: auth() }).then(r => r.blob()).then(b => b.size > 100)", "the capture has a file")
+
+    def deleted(self):
+        browser = self.browser
+        browser.click(f".card[data-proxy='{CREATED}'] .menu")
+        self.until("document.activeElement.role === 'menuitem'", "the menu has the focus")
+        browser.press("End")
+        browser.press("Enter")
+        self.until("document.querySelector('#ask').open", "a deletion has to be confirmed")
+        browser.click("#ask [type=submit]")
+        self.until(f"!visit.card('{CREATED}')", "the card of a deleted proxy goes")
+
+    def keyboard(self):
+        browser = self.browser
+        browser.evaluate("document.activeElement.blur()")
+        browser.press("?")
+        self.until("document.querySelector('#keys').open", "? lists the shortcuts")
+        browser.press("Escape")
+        self.until("!document.querySelector('#keys').open", "Escape closes them")
+        browser.press("e")
+        self.until("document.querySelector('#tab-events').ariaSelected === 'true'", "E shows the events")
+        self.check(browser.evaluate(
+            "[...document.querySelectorAll('button, input, select, [role=tab]')].every(e => e.closest('[hidden]') ||"
+            " e.labels?.length || e.ariaLabel || e.textContent.trim() || e.closest('.card'))"),
+            "every control has a name")
+        unnamed = browser.evaluate(
+            "[...document.querySelectorAll('.card button, .card input')].filter(e => !(e.labels?.length ||"
+            " e.ariaLabel || e.textContent.trim())).map(e => e.outerHTML)")
+        self.check(not unnamed, f"every control of a card has a name, not {unnamed}")
+
+    def reconnected(self):
+        """Last, since the failed requests of this step are no errors of the page."""
+        browser = self.browser
+        self.quiet()
+        browser.offline(True)
+        browser.evaluate("link.abort.abort()")      # An open stream outlives the emulation.
+        self.until("!document.querySelector('#lost').hidden", "a banner says that the server can't be reached")
+        browser.offline(False)
+        self.until("document.querySelector('#lost').hidden"
+                   " && document.querySelector('#link').dataset.state === 'up'", "the page reconnects by itself")
+        browser.errors = [error for error in browser.errors if "ERR_INTERNET_DISCONNECTED" not in error]
+
+    def quiet(self):
+        """No errors on the console, except the expected answers of the server; no request to elsewhere."""
+        expected = [": the server responded with a status of 409"]
+        if self.options.token:
+            expected.append("a status of 401")
+        expected.append("a status of 400")
+        errors = [error for error in self.browser.errors if not any(text in error for text in expected)]
+        self.check(not errors, "the console has errors: " + "; ".join(errors))
+        origin = urllib.parse.urlsplit(self.options.url)
+        elsewhere = [url for url in self.browser.requests
+                     if not url.startswith(("data:", "about:", f"{origin.scheme}://{origin.netloc}/"))]
+        self.check(not elsewhere, f"the page makes requests to elsewhere: {elsewhere}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--proxy", help="the proxy with traffic; default: the first one")
+    parser.add_argument("--profile", default="wifi-walkaway", help="the profile to apply")
+    parser.add_argument("--token")
+    parser.add_argument("--screenshot", help="file for a picture of the page after a failure")
+    options = parser.parse_args()
+    browser = Browser()
+    visit = Visit(browser, options)
+    try:
+        visit.run()
+    except Failed as failure:
+        print(f"visit.py: {failure}", file=sys.stderr)
+        for error in browser.errors:
+            print(f"console: {error}", file=sys.stderr)
+        if options.screenshot:
+            browser.screenshot(options.screenshot)
+        return 1
+    finally:
+        browser.close()
+    print(f"{visit.held} claims hold")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+import DevelopmentCA
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Foundation
+import HTTPTransport
+import ProxyEngine
+import Synchronization
+import TLSTransport
+import TestSockets
+import Testing
+import Units
+
+@testable import TLSSessions
+
+/// Two proxies in a row: plain clients ─▶ `near` ─ TLS ─▶ `far` ─▶ a plain server. So both sides of TLS are between them.
+struct SecureFixture: Sendable {
+    let near: Proxy
+    let far: Proxy
+    let journal: Collected<JournalEntry>
+    let events: Collected<ProxyEvent>
+
+    func client() throws -> TestSocket { try TestSocket.connected(to: near.address).get() }
+
+    /// Waits until no connection is open; `false` when that takes more than `TestSocket.patience`.
+    func becomesIdle() async -> Bool {
+        let clock = ContinuousClock()
+        let deadline = clock.now + .seconds(Double(TestSocket.patience))
+        while clock.now < deadline {
+            if await near.statistics().open == 0, await far.statistics().open == 0 { return true }
+        }
+        return false
+    }
+}
+
+/// What closures of a proxy have told, in order.
+final class Collected<Element: Sendable>: Sendable {
+    private let elements = Mutex<[Element]>([])
+
+    func add(_ element: Element) { elements.withLock { $0.append(element) } }
+
+    var all: [Element] { elements.withLock { $0 } }
+}
+
+/// The authority of all tests, for the names that the upstreams have.
+enum TestAuthority {
+    static let shared = Result { try ConstrainedCA(for: ["upstream.test"]) }
+
+    static func acceptor() throws -> ClientAcceptor {
+        let authority = try shared.get()
+        return ClientAcceptor { try TLSIdentity(authority.identity(for: $0, with: $1)) }
+    }
+
+    static func connector(trusting certificate: String? = nil) throws -> UpstreamConnector {
+        let certificate = try certificate ?? shared.get().certificate
+        return try UpstreamConnector(TLSClientSettings(authorities: Array(certificate.utf8)))
+    }
+}
+
+/// A server of a test: a thread accepts, and each connection has one of its own.
+final class Server: Sendable {
+    let address: SocketAddress
+    private let listener: TestSocket
+
+    init(serve: @escaping @Sendable (TestSocket) throws -> Void) {
+        (listener, address) = TestSocket.listening(backlog: 128)
+        Thread.detachNewThread { [listener] in
+            while let socket = listener.nextClient() { Thread.detachNewThread { try? serve(socket) } }
+        }
+    }
+
+    func stop() { listener.interrupt() }
+
+    /// Sends back what comes, and ends when the client does.
+    static func echo() -> Server {
+        Server { socket in
+            while case let part = try socket.receive(1 << 16), !part.isEmpty { try socket.send(part) }
+        }
+    }
+
+    /// Sends `bytes` to each client, then ends, when the client has said something.
+    static func sending(_ bytes: [UInt8]) -> Server {
+        Server { socket in
+            _ = try socket.receive(1)
+            socket.sendUntilBroken(bytes)
+            socket.endWriting()
+            _ = socket.receiveAll()
+        }
+    }
+}
+
+/// Runs `body` on a loop of its own.
+func onLoop<Result: Sendable>(
+    _ body: @escaping @Sendable (EventLoop) throws -> Result
+) async throws -> Result {
+    let loops = try EventLoopGroup(count: 1)
+    let loop = loops.next()
+    let result = try await loop.run { Swift.Result { try body(loop) } }
+    await loops.stop()
+    return try result.get()
+}
+
+/// Runs `body` with the proxies in front of a server. The faults are those of `far`.
+func withSecureProxies<Result>(
+    to upstream: SocketAddress,
+    _ profile: Profile = Profile(name: "plain"),
+    upstreamHasTLS: Bool = false,
+    near nearProfile: Profile = Profile(name: "near"),
+    trusting certificate: String? = nil,
+    _ body: (SecureFixture) async throws -> Result
+) async throws -> Result {
+    let loops = try EventLoopGroup(count: 2)
+    let (journal, events) = (Collected<JournalEntry>(), Collected<ProxyEvent>())
+    var far = ProxyConfiguration(
+        name: "far",
+        listen: Endpoint(host: "127.0.0.1", port: 0, usesTLS: true),
+        upstream: Endpoint(host: upstream.host, port: upstream.port, usesTLS: upstreamHasTLS),
+        profile: profile,
+        seed: 7
+    )
+    far.tls = ProxyTLS(acceptor: try TestAuthority.acceptor(), connector: try TestAuthority.connector())
+    let result: Swift.Result<Result, any Error>
+    do {
+        let farProxy = try await Proxy.start(
+            far,
+            on: loops,
+            journal: { journal.add($0) },
+            report: { events.add($0) }
+        )
+        var near = ProxyConfiguration(
+            name: "near",
+            listen: Endpoint(host: "127.0.0.1", port: 0),
+            upstream: Endpoint(host: "127.0.0.1", port: farProxy.address.port, usesTLS: true),
+            profile: nearProfile,
+            seed: 8
+        )
+        // By name, because BoringSSL knows no constraints of addresses.
+        near.tls = ProxyTLS(connector: try TestAuthority.connector(trusting: certificate), upstreamName: "localhost")
+        let nearProxy = try await Proxy.start(near, on: loops, report: { events.add($0) })
+        let fixture = SecureFixture(near: nearProxy, far: farProxy, journal: journal, events: events)
+        do {
+            result = .success(try await body(fixture))
+        } catch {
+            result = .failure(error)
+        }
+        await nearProxy.stop()
+        await farProxy.stop()
+    } catch {
+        result = .failure(error)
+    }
+    await loops.stop()
+    return try result.get()
+}

@@ -1,0 +1,228 @@
+import DevelopmentCA
+import EventLoop
+import FaultPlan
+import Foundation
+import ProxyEngine
+import TestSockets
+import Testing
+import Units
+
+@testable import FaultProfile
+
+/// Proxies that speak TLS, with faults of both layers.
+@Suite(.timeLimit(.minutes(5))) struct SecureProxyTests {
+    private static func content(_ count: Int, seed: UInt64 = 5) -> [UInt8] {
+        var generator = SeededGenerator(seed: seed)
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    private static func profile(_ faults: [(StreamSelection, FaultKind)]) -> Profile {
+        Profile(
+            name: "test",
+            faults: faults.enumerated().map { index, fault in
+                Fault(name: "fault-\(index + 1)", stream: fault.0, kind: fault.1)
+            }
+        )
+    }
+
+    @Test func `bytes pass both ways, and the end of each`() async throws {
+        let server = Server.echo()
+        defer { server.stop() }
+        let bytes = SecureProxyTests.content(3 << 20)
+        try await withSecureProxies(to: server.address) { fixture in
+            let client = try fixture.client()
+            let received = try await blocking {
+                Thread.detachNewThread {
+                    client.sendUntilBroken(bytes)
+                    client.endWriting()
+                }
+                return client.receiveAll()
+            }
+            #expect(received.bytes == bytes)
+            #expect(received.ending == .finish)
+            client.close()
+            #expect(await fixture.becomesIdle())
+            let (near, far) = (await fixture.near.statistics(), await fixture.far.statistics())
+            #expect(near.downstreamBytes == Int64(bytes.count))
+            // The bytes of the content, counted once.
+            #expect(far.downstreamBytes == Int64(bytes.count))
+            #expect(far.accepted == 1)
+            #expect(fixture.events.all.isEmpty, "\(fixture.events.all)")
+        }
+    }
+
+    @Test func `a cut is exact in the content, by FIN and by reset`() async throws {
+        let bytes = SecureProxyTests.content(1 << 20 + 70_000)
+        let server = Server.sending(bytes)
+        defer { server.stop() }
+        var generator = SeededGenerator(seed: 12)
+        var offsets = [1, 2, 16_383, 16_384, 16_385, 65_536, 1 << 20]
+        while offsets.count < 16 { offsets.append(Int.random(in: 1...bytes.count - 1, using: &generator)) }
+        for how in [Cut.Ending.close, .reset] {
+            let cut = Cut(position: .inTurn(offsets.map { ByteCount(Int64($0)) }), how: how)
+            let profile = SecureProxyTests.profile([(.downstream, .cut(cut))])
+            try await withSecureProxies(to: server.address, profile) { fixture in
+                for offset in offsets {
+                    let client = try fixture.client()
+                    let received = try await blocking {
+                        try client.send([1])
+                        return client.receiveAll()
+                    }
+                    #expect(received.bytes.count == offset)
+                    #expect(received.bytes.elementsEqual(bytes.prefix(offset)))
+                    #expect(received.ending == (how == .close ? .finish : .reset))
+                    client.close()
+                }
+                #expect(await fixture.becomesIdle())
+                #expect(fixture.journal.all.map(\.offset) == offsets.map { Int64($0) })
+            }
+        }
+    }
+
+    @Test func `corrupted content passes TLS`() async throws {
+        let server = Server.echo()
+        defer { server.stop() }
+        let corrupt = Corrupt(position: .at(ByteCount(100)))
+        let profile = SecureProxyTests.profile([(.downstream, .corrupt(corrupt))])
+        try await withSecureProxies(to: server.address, profile) { fixture in
+            let client = try fixture.client()
+            let bytes = SecureProxyTests.content(1_000)
+            let received = try await blocking {
+                try client.send(bytes)
+                return try client.receive(exactly: bytes.count)
+            }
+            let changed = bytes.indices.filter { bytes[$0] != received[$0] }
+            #expect(changed == [100])
+            client.close()
+        }
+    }
+
+    @Test func `a delay acts on the handshake, and a rate on records`() async throws {
+        let server = Server.echo()
+        defer { server.stop() }
+        let latency = Latency(delay: .milliseconds(40))
+        try await withSecureProxies(to: server.address, SecureProxyTests.profile([(.both, .latency(latency))])) {
+            fixture in
+            let clock = ContinuousClock()
+            let start = clock.now
+            let client = try fixture.client()
+            try await blocking {
+                try client.send([7])
+                #expect(try client.receive(1) == [7])
+            }
+            // ClientHello and ServerHello, then Finished with the byte, and the byte back: 4 ways of 40 ms.
+            #expect(clock.now - start >= .milliseconds(160))
+            client.close()
+        }
+    }
+
+    @Test func `an upstream that speaks no TLS gives the client alert 80`() async throws {
+        let server = Server { socket in
+            _ = try socket.receive(1)
+            try socket.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+            _ = socket.receiveAll()
+        }
+        defer { server.stop() }
+        try await withSecureProxies(to: server.address, upstreamHasTLS: true) { fixture in
+            let client = try fixture.client()
+            let received = try await blocking {
+                try client.send([1])
+                return client.receiveAll()
+            }
+            #expect(received.bytes.isEmpty)
+            client.close()
+            #expect(await fixture.becomesIdle())
+            let told = fixture.events.all.map { "\($0)" }
+            #expect(told.contains { $0.contains("what came isn't TLS") }, "\(told)")
+            #expect(told.contains { $0.contains("INTERNAL_ERROR") || $0.contains("internal_error") }, "\(told)")
+        }
+    }
+
+    @Test func `a client that rejects the authority is told of, with its alert`() async throws {
+        let server = Server.echo()
+        defer { server.stop() }
+        let other = try ConstrainedCA(for: []).certificate
+        try await withSecureProxies(to: server.address, trusting: other) { fixture in
+            let client = try fixture.client()
+            let received = try await blocking { client.receiveAll() }
+            #expect(received.bytes.isEmpty)
+            client.close()
+            #expect(await fixture.becomesIdle())
+            let told = fixture.events.all.map { "\($0)" }
+            #expect(told.contains { $0.contains("the client rejects the certificate") }, "\(told)")
+            #expect(told.contains { $0.contains("isn't signed by an authority") }, "\(told)")
+        }
+    }
+
+    @Test func `a port with TLS says so to a client without, and sends garbage away`() async throws {
+        let server = Server.echo()
+        defer { server.stop() }
+        try await withSecureProxies(to: server.address) { fixture in
+            let inputs: [(text: String, start: [UInt8])] = [
+                ("GET / HTTP/1.1\r\n\r\n", Array("HTTP/1.1 400".utf8)), ("\u{1}\u{2}\u{3}", [21, 3, 3, 0, 2, 2, 10]),
+                ("\u{16}\u{3}\u{1}", []), ("\u{16}\u{3}\u{1}\u{0}\u{1}\u{2}", [21, 3, 3, 0, 2, 2, 10]), ("", []),
+            ]
+            for (text, start) in inputs {
+                let client = try TestSocket.connected(to: fixture.far.address).get()
+                let received = try await blocking {
+                    if !text.isEmpty { try client.send(Array(text.utf8)) }
+                    client.endWriting()
+                    return client.receiveAll()
+                }
+                #expect(received.bytes.starts(with: start), "\(text.debugDescription): \(received)")
+                client.close()
+            }
+            #expect(await fixture.becomesIdle())
+        }
+    }
+
+    @Test func `faults come and go on live connections of both layers`() async throws {
+        let server = Server.echo()
+        defer { server.stop() }
+        try await withSecureProxies(to: server.address) { fixture in
+            let client = try fixture.client()
+            func echo(_ byte: UInt8) async throws {
+                try await blocking {
+                    try client.send([byte])
+                    #expect(try client.receive(1) == [byte])
+                }
+            }
+            try await echo(1)
+            let cut = Cut(position: .at(ByteCount(3)), how: .close)
+            try await fixture.far.apply(
+                SecureProxyTests.profile([
+                    (.both, .latency(Latency(delay: .milliseconds(20)))), (.downstream, .cut(cut)),
+                ])
+            )
+            let clock = ContinuousClock()
+            let start = clock.now
+            try await echo(2)
+            #expect(clock.now - start >= .milliseconds(40))
+            try await fixture.far.apply(Profile(name: "none"))
+            try await echo(3)
+            try await echo(4)
+            client.close()
+            #expect(await fixture.becomesIdle())
+        }
+    }
+
+    @Test func `a proxy without TLS doesn't start with it`() async throws {
+        let loops = try EventLoopGroup(count: 1)
+        let tls = Endpoint(host: "127.0.0.1", port: 0, usesTLS: true)
+        let plain = Endpoint(host: "127.0.0.1", port: 1)
+        let upstream = Endpoint(host: "127.0.0.1", port: 1, usesTLS: true)
+        for (listen, upstream) in [(tls, plain), (Endpoint(host: "127.0.0.1", port: 0), upstream)] {
+            let configuration = ProxyConfiguration(
+                name: "x",
+                listen: listen,
+                upstream: upstream,
+                profile: Profile(name: "none"),
+                seed: 1
+            )
+            await #expect(throws: ProxyError.withoutTLS(listen.usesTLS ? listen : upstream)) {
+                _ = try await Proxy.start(configuration, on: loops)
+            }
+        }
+        await loops.stop()
+    }
+}

@@ -1,0 +1,203 @@
+import DevelopmentCA
+import EventLoop
+import FoundationEssentials
+import HTTPTransport
+import ProxyEngine
+import TLSTransport
+import Testing
+import Units
+
+@testable import TLSSessions
+
+/// Sessions against each other, without a socket.
+@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+    /// A client and a server whose records go to each other in batches.
+    private final class Pair {
+        let client: any TLSSession
+        let server: any TLSSession
+        private var toServer: [UInt8] = []
+        private var toClient: [UInt8] = []
+        var records = 0
+
+        init(_ client: any TLSSession, _ server: any TLSSession) {
+            (self.client, self.server) = (client, server)
+            client.start { toServer += Pair.array($0) }
+            server.start { toClient += Pair.array($0) }
+            settle()
+        }
+
+        static func array(_ bytes: RawSpan) -> [UInt8] { bytes.withUnsafeBytes { Array($0) } }
+
+        func settle() {
+            while !toServer.isEmpty || !toClient.isEmpty {
+                let (up, down) = (toServer, toClient)
+                (toServer, toClient) = ([], [])
+                if !up.isEmpty { server.receive(up.span.bytes) { toClient += Pair.array($0) } }
+                if !down.isEmpty { client.receive(down.span.bytes) { toServer += Pair.array($0) } }
+                records += 1
+            }
+        }
+
+        func send(_ bytes: [UInt8], fromClient: Bool) -> [UInt8] {
+            if fromClient {
+                client.send(bytes.span.bytes) { toServer += Pair.array($0) }
+            } else {
+                server.send(bytes.span.bytes) { toClient += Pair.array($0) }
+            }
+            settle()
+            return Pair.take(all: fromClient ? server : client)
+        }
+
+        static func take(all session: any TLSSession) -> [UInt8] {
+            var bytes: [UInt8] = []
+            while session.takeContent(1_000, { bytes += array($0) }) > 0 {}
+            return bytes
+        }
+
+        func end(fromClient: Bool) {
+            if fromClient {
+                client.endContent { toServer += Pair.array($0) }
+            } else {
+                server.endContent { toClient += Pair.array($0) }
+            }
+            settle()
+        }
+
+        func cancel() {
+            client.cancel()
+            server.cancel()
+        }
+    }
+
+    private static func pair(
+        offering protocols: [String] = [],
+        choosing choice: String? = nil,
+        to host: String = "upstream.test",
+        trusting certificate: String? = nil,
+        on loop: EventLoop
+    ) throws -> Pair {
+        let client = try TestAuthority.connector(trusting: certificate).connect(to: host, offering: protocols, on: loop)
+        let greeting = TLSGreeting(name: host, protocols: protocols)
+        return Pair(client, try TestAuthority.acceptor().accept(greeting, on: TLSTerms(choice: choice), of: loop))
+    }
+
+    @Test(arguments: [([], nil), (["h2", "http/1.1"], "h2"), (["h2", "http/1.1"], "http/1.1"), (["h2"], nil)])
+    func `ALPN has the choice that the server is made with`(_ offered: [String], _ choice: String?) async throws {
+        try await onLoop { loop in
+            let pair = try SessionTests.pair(offering: offered, choosing: choice, on: loop)
+            #expect(pair.client.state == .open(protocol: choice))
+            #expect(pair.server.state == .open(protocol: choice))
+            pair.cancel()
+        }
+    }
+
+    @Test func `content comes out as it went in, in both directions`() async throws {
+        try await onLoop { loop in
+            let pair = try SessionTests.pair(on: loop)
+            var generator = SeededGenerator(seed: 4)
+            for size in [1, 100, 16_384, 16_385, 300_000] {
+                let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                #expect(pair.send(bytes, fromClient: true) == bytes)
+                #expect(pair.send(bytes, fromClient: false) == bytes)
+            }
+            pair.cancel()
+        }
+    }
+
+    @Test func `either side ends by itself, and the other one may go on`() async throws {
+        try await onLoop { loop in
+            let pair = try SessionTests.pair(on: loop)
+            pair.end(fromClient: true)
+            #expect(pair.server.state == .ended(protocol: nil))
+            #expect(pair.send([1, 2, 3], fromClient: false) == [1, 2, 3])
+            pair.end(fromClient: false)
+            #expect(pair.client.state == .ended(protocol: nil))
+            pair.cancel()
+        }
+    }
+
+    @Test func `a client that doesn't trust the authority tells by its alert`() async throws {
+        try await onLoop { loop in
+            let other = try ConstrainedCA(for: ["upstream.test"])
+            let pair = try SessionTests.pair(trusting: other.certificate, on: loop)
+            guard case .failed(let failure) = pair.server.state, case .failed(let own) = pair.client.state else {
+                Issue.record("a session without trust went on")
+                return
+            }
+            #expect(failure.alert == "unknown_ca" || failure.alert == "certificate_unknown", "\(failure)")
+            #expect(own.alert == nil)
+            #expect(own.description.contains("isn't signed by an authority"))
+            pair.cancel()
+        }
+    }
+
+    @Test func `a certificate for another name is refused`() async throws {
+        try await onLoop { loop in
+            let client = try TestAuthority.connector().connect(to: "other.test", offering: [], on: loop)
+            // An authority that doesn't sign for a name presents its other names.
+            let greeting = TLSGreeting(name: "upstream.test")
+            let pair = Pair(client, try TestAuthority.acceptor().accept(greeting, on: TLSTerms(), of: loop))
+            guard case .failed(let failure) = client.state else {
+                Issue.record("a session for another name went on")
+                return
+            }
+            #expect(failure.description.contains("another name"), "\(failure)")
+            pair.cancel()
+        }
+    }
+
+    @Test func `records that were changed end the session`() async throws {
+        try await onLoop { loop in
+            let pair = try SessionTests.pair(on: loop)
+            var records: [UInt8] = []
+            pair.client.send([1, 2, 3].span.bytes) { records += Pair.array($0) }
+            records[records.count - 1] ^= 1
+            pair.server.receive(records.span.bytes) { _ in }
+            guard case .failed = pair.server.state else {
+                Issue.record("a changed record passed")
+                return
+            }
+            #expect(pair.server.waitingContent == 0)
+            pair.cancel()
+        }
+    }
+
+    @Test func `an authority signs for its names and what is below them alone`() throws {
+        let authority = try ConstrainedCA(for: ["Example.com", "10.0.0.1"])
+        for name in ["localhost", "127.0.0.1", "::1", "example.com", "api.EXAMPLE.com", "10.0.0.1"] {
+            #expect(authority.permits(name))
+        }
+        for name in ["example.org", "notexample.com", "10.0.0.2", "1.10.0.0.1", "com"] {
+            #expect(!authority.permits(name))
+        }
+        #expect("\(authority)" == "ConstrainedCA(localhost, 127.0.0.1, ::1, example.com, 10.0.0.1)")
+    }
+
+    @Test(arguments: [0, 0.4, 0.6, 0.999])
+    func `an authority is read from its text, until it expires`(fraction: Double) throws {
+        let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down) + fraction)
+        let authority = try ConstrainedCA(for: ["Example.com", "10.0.0.1", "fd00::1"], lifetime: 60, now: now)
+        let read = try ConstrainedCA(text: authority.text, now: now + 59 - fraction)
+        #expect(read.names == authority.names)
+        #expect(read.certificate == authority.certificate)
+        #expect(read.text == authority.text)
+        #expect(throws: TLSSettingsProblem.self) { try ConstrainedCA(text: authority.text, now: now + 60) }
+    }
+
+    @Test func `a text that is no authority is refused`() throws {
+        let authority = try ConstrainedCA(for: [])
+        let other = try ConstrainedCA(for: [])
+        let key = try #require(other.text.firstRange(of: "-----BEGIN PRIVATE KEY-----")).lowerBound
+        let own = try #require(authority.text.firstRange(of: "-----BEGIN PRIVATE KEY-----")).lowerBound
+        let leaf = try authority.identity(for: "localhost")
+        for text in [
+            "", "x", authority.certificate, String(authority.text[..<own]),
+            String(authority.text[..<own] + other.text[key...]),
+            other.certificate + authority.text.dropFirst(authority.certificate.utf8.count),
+            authority.certificate + String(decoding: leaf.certificates, as: UTF8.self)
+                + String(decoding: leaf.privateKey, as: UTF8.self),
+        ] {
+            #expect(throws: TLSSettingsProblem.self) { try ConstrainedCA(text: text) }
+        }
+    }
+}

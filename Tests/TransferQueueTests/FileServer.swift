@@ -1,0 +1,132 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// A server of files in memory, with ranges and plain uploads, that a test can make refuse requests.
+final class FileServer: Sendable {
+    struct Request: Sendable {
+        var method: String
+        var path: String
+        var headers: [String: String]
+        var body: [UInt8]
+    }
+
+    private struct State {
+        var files: [String: [UInt8]] = [:]
+        var requests: [Request] = []
+        var refuse: @Sendable (Request) -> Int? = { _ in nil }
+    }
+
+    private let state = Mutex(State())
+    private let channel: any Channel
+
+    /// Runs `body` with a server on a port of the system's choice.
+    static func run<Result>(_ body: (FileServer) async throws -> Result) async throws -> Result {
+        let box = Mutex<FileServer?>(nil)
+        let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(Handler { box.withLock { $0 } })
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let server = FileServer(channel)
+        box.withLock { $0 = server }
+        defer { box.withLock { $0 = nil } }
+        do {
+            let result = try await body(server)
+            try await channel.close()
+            return result
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+    }
+
+    private init(_ channel: any Channel) { self.channel = channel }
+
+    var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
+    var requests: [Request] { state.withLock { $0.requests } }
+
+    func put(_ bytes: [UInt8], at path: String) { state.withLock { $0.files[path] = bytes } }
+    func bytes(at path: String) -> [UInt8]? { state.withLock { $0.files[path] } }
+    func refuse(_ refuse: @escaping @Sendable (Request) -> Int?) { state.withLock { $0.refuse = refuse } }
+
+    fileprivate func answer(_ request: Request) -> (HTTPResponseHead, [UInt8]) {
+        let answer = state.withLock { state -> (Int, [(String, String)], [UInt8]) in
+            state.requests.append(request)
+            if let status = state.refuse(request) { return (status, [], []) }
+            if request.path == "/silent" { return (0, [], []) }
+            if request.method == "PUT" {
+                state.files[request.path] = request.body
+                return (201, [], [])
+            }
+            guard let file = state.files[request.path] else { return (404, [], []) }
+            if request.path == "/plain" { return (200, [], file) }
+            let tag = [("ETag", "\"\(file.count)\""), ("Accept-Ranges", "bytes")]
+            guard let range = request.headers["range"], let first = Int(range.dropFirst(6).prefix { $0 != "-" }),
+                first < file.count
+            else { return (200, tag, file) }
+            return (
+                206, tag + [("Content-Range", "bytes \(first)-\(file.count - 1)/\(file.count)")], Array(file[first...])
+            )
+        }
+        var headers = HTTPHeaders(answer.1)
+        headers.add(name: "Content-Length", value: "\(answer.2.count)")
+        let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: answer.0), headers: headers)
+        return (head, request.method == "HEAD" ? [] : answer.2)
+    }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private let server: () -> FileServer?
+        private var head: HTTPRequestHead?
+        private var body: [UInt8] = []
+
+        init(_ server: @escaping () -> FileServer?) { self.server = server }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data) {
+            case .head(let head): (self.head, body) = (head, [])
+            case .body(let buffer): body += Array(buffer.readableBytesView)
+            case .end:
+                guard let head, let server = server() else { return context.close(promise: nil) }
+                let headers = Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { $1 }
+                let request = Request(method: head.method.rawValue, path: head.uri, headers: headers, body: body)
+                let (response, bytes) = server.answer(request)
+                guard response.status.code > 0 else { return }
+                context.write(wrapOutboundOut(.head(response)), promise: nil)
+                context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
+                context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            }
+        }
+    }
+}
+
+/// A temporary folder of a test.
+final class Folder: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("squall-queue-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+    func bytes(of name: String) -> [UInt8]? { FileManager.default.contents(atPath: file(name)).map { [UInt8]($0) } }
+    func write(_ bytes: [UInt8], to name: String) throws { try Data(bytes).write(to: URL(fileURLWithPath: file(name))) }
+    func makeFolder(_ name: String) throws {
+        try FileManager.default.createDirectory(atPath: file(name), withIntermediateDirectories: true)
+    }
+}
+
+/// `count` bytes without a period, so that wrong offsets are detected.
+func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) } }

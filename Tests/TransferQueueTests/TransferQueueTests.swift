@@ -1,0 +1,440 @@
+import DurableFiles
+import Foundation
+import Synchronization
+import Testing
+import TransferClient
+
+@testable import TransferQueue
+
+/// Queues in the process of their caller.
+@Suite(.timeLimit(.minutes(2))) struct TransferQueueTests {
+    /// The lines of a queue's log, to be waited for.
+    private struct Lines: Sendable {
+        private let stream: AsyncStream<String>
+        let tell: @Sendable (String) -> Void
+
+        init() {
+            let (stream, continuation) = AsyncStream<String>.makeStream()
+            self.stream = stream
+            tell = { continuation.yield($0) }
+        }
+
+        func wait(for sign: String) async {
+            for await line in stream where line.contains(sign) { return }
+        }
+    }
+
+    private func open(
+        _ folder: Folder,
+        surroundings: QueueSurroundings? = nil,
+        _ change: (inout TransferQueueConfiguration) -> Void = { _ in }
+    ) async throws -> TransferQueue {
+        var configuration = TransferQueueConfiguration()
+        configuration.folder = folder.file("queue")
+        change(&configuration)
+        return try await TransferQueue(
+            identifier: "test",
+            configuration: configuration,
+            tls: nil,
+            proxies: .none,
+            surroundings: surroundings
+        )
+    }
+
+    /// The first status of a job that fulfils a condition.
+    private func wait(
+        _ queue: TransferQueue,
+        _ id: QueueJobID,
+        until isRight: (QueueJobStatus) -> Bool
+    ) async throws -> QueueJobStatus {
+        for try await status in queue.updates() where status.id == id && isRight(status) { return status }
+        throw TransferQueueError(.closed, "the queue was closed")
+    }
+
+    /// The code of the error that `body` throws; `nil` if it throws none.
+    private func code(_ body: () async throws -> Void) async -> TransferQueueError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? TransferQueueError)?.code
+        }
+    }
+
+    private func next(_ events: QueueEvents.Iterator) async throws -> QueueEvent? {
+        while let element = try await events.next() {
+            if case .event(let event) = element { return event }
+        }
+        return nil
+    }
+
+    @Test func `downloads and uploads are done, and each is told with its evidence`() async throws {
+        let folder = try Folder()
+        try folder.write(bytes(40_000), to: "up.bin")
+        try await FileServer.run { server in
+            server.put(bytes(70_000), at: "/down")
+            let queue = try await open(folder)
+            let down = try await queue.submit(.download(server.url + "/down", to: folder.file("down.bin")))
+            let up = try await queue.submit(.upload(folder.file("up.bin"), to: server.url + "/up"))
+            let first = try await wait(queue, down) { $0.phase.isFinal }
+            let second = try await wait(queue, up) { $0.phase.isFinal }
+            #expect(first.phase == .completed)
+            #expect(first.result?.bytes == 70_000)
+            #expect(second.phase == .completed)
+            #expect(folder.bytes(of: "down.bin") == bytes(70_000))
+            #expect(server.bytes(at: "/up") == bytes(40_000))
+            #expect(try await queue.statuses().map(\.id) == [down, up])
+            await queue.close()
+        }
+    }
+
+    @Test func `a queue that is opened again has its jobs, and goes on where it was`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(900_000), at: "/file")
+            var queue = try await open(folder)
+            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
+            transfer.maximumRate = 600_000
+            let id = try await queue.submit(transfer)
+            let part = try await wait(queue, id) { $0.completedBytes > 100_000 }
+            #expect(part.phase == .running)
+            await queue.close()
+            #expect(await code { _ = try await queue.statuses() } == .closed)
+            queue = try await open(folder)
+            let again = try await wait(queue, id) { $0.phase == .running && $0.completedBytes > 0 }
+            #expect(again.completedBytes >= 100_000)
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+            #expect(folder.bytes(of: "file") == bytes(900_000))
+            #expect(server.requests.last?.headers["range"] != nil)
+            await queue.close()
+        }
+    }
+
+    @Test func `a job that was complete before it could say so isn't fetched again`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(5_000), at: "/file")
+            var queue = try await open(folder)
+            let id = try await queue.submit(.download(server.url + "/file", to: folder.file("file")))
+            let status = try await wait(queue, id) { $0.phase.isFinal }
+            await queue.close()
+            // The log as it was between the last step and the record of it.
+            let (log, state) = try QueueLog.open(in: .init(folder.file("queue")), limits: .init(), files: SystemFiles())
+            var job = try #require(state.jobs[id])
+            (job.stage, job.event, job.proof) = (.active, nil, status.result)
+            var earlier = state
+            earlier.put(job)
+            try log.append(.job(job), earlier)
+            log.close()
+            let requests = server.requests.count
+            queue = try await open(folder)
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.result == status.result)
+            #expect(server.requests.count == requests)
+            await queue.close()
+        }
+    }
+
+    @Test func `an event is kept until the next one is asked for, also when the queue is opened again`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(10), at: "/file")
+            var queue = try await open(folder)
+            let id = try await queue.submit(.download(server.url + "/file", to: folder.file("file")))
+            var events = queue.events().makeAsyncIterator()
+            let event = try #require(try await next(events))
+            #expect(event.job == id)
+            #expect(event.phase == .completed)
+            #expect(event.result?.bytes == 10)
+            await queue.close()
+            queue = try await open(folder)
+            events = queue.events().makeAsyncIterator()
+            #expect(try await events.next() == .event(event))
+            #expect(try await queue.prune() == 0)
+            #expect(try await events.next() == .allDelivered)
+            #expect(try await queue.prune() == 1)
+            #expect(try await queue.status(of: id) == nil)
+            await queue.close()
+            queue = try await open(folder)
+            #expect(try await queue.events().makeAsyncIterator().next() == .allDelivered)
+            await queue.close()
+        }
+    }
+
+    @Test func `a job that is refused its credentials waits, and goes on with those that it is given`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(10), at: "/file")
+            server.refuse { $0.headers["authorization"] == "Bearer sesame" ? nil : 401 }
+            let queue = try await open(folder)
+            let id = try await queue.submit(.download(server.url + "/file", to: folder.file("file")))
+            #expect(try await wait(queue, id) { $0.phase == .waiting }.reason == .credentials)
+            var change = QueueChange()
+            change.headers = [QueueHeader("Authorization", .memory)]
+            try await queue.resume(id, with: change, secrets: ["authorization": "Bearer sesame"])
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+            let log = try #require(folder.bytes(of: "queue/queue.log"))
+            #expect(!String(decoding: log, as: UTF8.self).contains("sesame"))
+            await queue.close()
+        }
+    }
+
+    @Test func `a secret in memory is gone with its process, and the job waits for it`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(10), at: "/file")
+            var queue = try await open(folder, surroundings: Weather().surroundings(isReachable: false))
+            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
+            transfer.headers = [QueueHeader("Cookie", .memory)]
+            #expect(await code { _ = try await queue.submit(transfer) } == .invalid)
+            let id = try await queue.submit(transfer, secrets: ["Cookie": "a=b"])
+            await queue.close()
+            queue = try await open(folder)
+            #expect(try await wait(queue, id) { $0.phase == .waiting }.reason == .secret)
+            var change = QueueChange()
+            try folder.write(Array("a=c\n".utf8), to: "cookie")
+            change.headers = [QueueHeader("cookie", .file(folder.file("cookie")))]
+            try await queue.resume(id, with: change)
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+            #expect(server.requests.last?.headers["cookie"] == "a=c")
+            await queue.close()
+        }
+    }
+
+    @Test func `an expired URL, a missing folder and others: each waits with its reason, and is done once it can be`()
+        async throws
+    {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(100), at: "/file")
+            server.refuse { $0.path == "/expired" ? 403 : nil }
+            let queue = try await open(folder)
+            let expired = try await queue.submit(.download(server.url + "/expired", to: folder.file("a")))
+            let homeless = try await queue.submit(.download(server.url + "/file", to: folder.file("gone/b")))
+            let others = try await withThrowingTaskGroup(of: QueueJobID.self) { tasks in
+                for number in 0..<20 {
+                    let file = folder.file("other\(number)")
+                    tasks.addTask { try await queue.submit(.download(server.url + "/file", to: file)) }
+                }
+                return try await tasks.reduce(into: []) { $0.append($1) }
+            }
+            for id in others { #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed) }
+            #expect(try await wait(queue, expired) { $0.phase == .waiting }.reason == .url)
+            #expect(try await wait(queue, homeless) { $0.phase == .waiting }.reason == .folder)
+            var change = QueueChange()
+            change.url = server.url + "/file"
+            try await queue.resume(expired, with: change)
+            try folder.makeFolder("gone")
+            try await queue.resume(homeless)
+            #expect(try await wait(queue, expired) { $0.phase.isFinal }.phase == .completed)
+            #expect(try await wait(queue, homeless) { $0.phase.isFinal }.phase == .completed)
+            #expect(folder.bytes(of: "gone/b") == bytes(100))
+            await queue.close()
+        }
+    }
+
+    @Test func `a file that isn't there fails for good, and can be resumed by another URL`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(1), at: "/file")
+            let queue = try await open(folder)
+            let id = try await queue.submit(.download(server.url + "/none", to: folder.file("file")))
+            let failed = try await wait(queue, id) { $0.phase.isFinal }
+            #expect(failed.phase == .failed)
+            #expect(failed.reason == .refused)
+            var change = QueueChange()
+            change.url = server.url + "/file"
+            try await queue.resume(id, with: change)
+            #expect(try await wait(queue, id) { $0.phase == .completed }.result?.bytes == 1)
+            await queue.close()
+        }
+    }
+
+    @Test func `a server that says nothing for the time limit of a request is tried again`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            let queue = try await open(folder)
+            var transfer = QueuedTransfer.download(server.url + "/silent", to: folder.file("file"))
+            transfer.requestTimeLimit = .milliseconds(50)
+            let id = try await queue.submit(transfer)
+            let status = try await wait(queue, id) { $0.phase == .waiting }
+            #expect(status.reason == .retry)
+            #expect(status.until != nil)
+            #expect(server.requests.count == 4)
+            await queue.close()
+        }
+    }
+
+    @Test func `a download whose partial file is removed underneath starts over`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(400_000), at: "/file")
+            let queue = try await open(folder)
+            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
+            transfer.maximumRate = 600_000
+            let id = try await queue.submit(transfer)
+            _ = try await wait(queue, id) { $0.completedBytes > 100_000 }
+            try FileManager.default.removeItem(atPath: folder.file(".file.squall-part"))
+            #expect(try await wait(queue, id) { $0.phase != .running }.reason == .folder)
+            try await queue.resume(id)
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+            #expect(folder.bytes(of: "file") == bytes(400_000))
+            await queue.close()
+        }
+    }
+
+    @Test func `a transfer that can't be resumed starts over`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(400_000), at: "/plain")
+            let queue = try await open(folder)
+            var transfer = QueuedTransfer.download(server.url + "/plain", to: folder.file("file"))
+            transfer.maximumRate = 600_000
+            let id = try await queue.submit(transfer)
+            _ = try await wait(queue, id) { $0.completedBytes > 100_000 }
+            try await queue.pause(id)
+            try await queue.resume(id)
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+            #expect(folder.bytes(of: "file") == bytes(400_000))
+            #expect(server.requests.count == 2)
+            await queue.close()
+        }
+    }
+
+    @Test func `a job waits for a route, and starts when there is one`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(10), at: "/file")
+            let weather = Weather()
+            let queue = try await open(folder, surroundings: weather.surroundings(isReachable: false))
+            let id = try await queue.submit(.download(server.url + "/file", to: folder.file("file")))
+            #expect(try await wait(queue, id) { $0.phase == .waiting }.reason == .network)
+            #expect(server.requests.isEmpty)
+            weather.connect()
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+            await queue.close()
+        }
+    }
+
+    @Test func `pause, resume and cancel`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(600_000), at: "/file")
+            let queue = try await open(folder)
+            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
+            transfer.maximumRate = 300_000
+            let id = try await queue.submit(transfer)
+            _ = try await wait(queue, id) { $0.completedBytes > 50_000 }
+            try await queue.pause(id)
+            #expect(try await queue.status(of: id)?.phase == .paused)
+            #expect(folder.bytes(of: ".file.squall-part") != nil)
+            try await queue.resume(id)
+            _ = try await wait(queue, id) { $0.phase == .running && $0.completedBytes > 0 }
+            try await queue.cancel(id)
+            #expect(try await queue.status(of: id)?.phase == .cancelled)
+            #expect(folder.bytes(of: ".file.squall-part") == nil)
+            #expect(folder.bytes(of: "file") == nil)
+            #expect(await code { try await queue.resume(id) } == .wrongPhase)
+            await queue.close()
+        }
+    }
+
+    @Test func `a command is run for the end of a job, with what it needs to know`() async throws {
+        let folder = try Folder()
+        let lines = Lines()
+        try await FileServer.run { server in
+            server.put(bytes(10), at: "/file")
+            let queue = try await open(folder) { $0.log = lines.tell }
+            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
+            transfer.command = [
+                "/bin/sh", "-c", "echo $SQUALL_JOB $SQUALL_PHASE $SQUALL_FILE >> '\(folder.file("told"))'",
+            ]
+            let id = try await queue.submit(transfer)
+            await lines.wait(for: "its command exited with 0")
+            let told = try #require(folder.bytes(of: "told"))
+            #expect(String(decoding: told, as: UTF8.self) == "\(id) completed \(folder.file("file"))\n")
+            await queue.close()
+            let (log, state) = try QueueLog.open(in: .init(folder.file("queue")), limits: .init(), files: SystemFiles())
+            #expect(state.jobs[id]?.commandOwed == nil)
+            log.close()
+        }
+    }
+
+    @Test func `one queue at a time has an identifier`() async throws {
+        let folder = try Folder()
+        let queue = try await open(folder)
+        #expect(await code { _ = try await open(folder) } == .locked)
+        await queue.close()
+        await (try open(folder)).close()
+    }
+
+    @Test(arguments: ["", ".hidden", "a/b", "ä", String(repeating: "x", count: 65)])
+    func `an identifier that is none is refused`(identifier: String) async throws {
+        let refused = await code {
+            _ = try await TransferQueue(identifier: identifier, configuration: .init(), tls: nil, proxies: .none)
+        }
+        #expect(refused == .invalid)
+    }
+
+    @Test func `a transfer that can't be is refused, and says why`() async throws {
+        let folder = try Folder()
+        let queue = try await open(folder)
+        let changes: [(String, (inout QueuedTransfer) -> Void)] = [
+            ("file", { $0.file = "relative" }), ("url", { $0.url = "ftp://host/file" }),
+            ("priority", { $0.priority = 101 }),
+            ("sha256", { $0.sha256 = [1] }), ("time limit", { $0.timeLimit = .zero }), ("rate", { $0.maximumRate = 0 }),
+            ("failures", { $0.maximumFailures = 0 }), ("command", { $0.command = [""] }),
+            ("header", { $0.headers = [QueueHeader("Authorization", .plain("Bearer secret"))] }),
+            ("header", { $0.headers = [QueueHeader("Range", .plain("bytes=1-"))] }),
+            ("48 KiB", { $0.command = ["x", String(repeating: "y", count: 50_000)] }),
+        ]
+        for (sign, change) in changes {
+            var transfer = QueuedTransfer.download("http://host/file", to: "/tmp/file")
+            change(&transfer)
+            do {
+                _ = try await queue.submit(transfer)
+                Issue.record("\(sign) was taken")
+            } catch let error as TransferQueueError {
+                #expect(error.code == .invalid)
+                #expect(error.message.contains(sign))
+                #expect(!error.message.contains("Bearer"))
+            }
+        }
+        #expect(try await queue.statuses().isEmpty)
+        await queue.close()
+    }
+
+    @Test func `a failure says what a job waits for`() {
+        let transfer = QueuedTransfer.download("http://host/file", to: "/file")
+        func reason(_ error: TransferError) -> QueueReason? {
+            switch error.outcome(of: transfer, hasProgressed: false) {
+            case .retry(let reason, _, _, _), .needs(let reason, _), .failed(let reason, _): reason
+            case .completed, .stopped: nil
+            }
+        }
+        #expect(reason(.fileSystem(call: "pwrite", path: "/file", .noSpace)) == .diskFull)
+        #expect(reason(.fileSystem(call: "open", path: "/file", .readOnlyFileSystem)) == .folder)
+        #expect(reason(.refused(.status(410))) == .url)
+        #expect(reason(.refused(.status(404))) == .refused)
+        #expect(reason(.locked("/file")) == .locked)
+        #expect(reason(.cancelled) == nil)
+    }
+}
+
+/// A network that a test takes away and brings back.
+private final class Weather: Sendable {
+    private let isConnected = Mutex(false)
+    private let (changes, continuation) = AsyncStream<Void>.makeStream()
+
+    func surroundings(isReachable: Bool) -> QueueSurroundings {
+        isConnected.withLock { $0 = isReachable }
+        var surroundings = QueueSurroundings.system(expensive: [], constrained: [])
+        surroundings.isReachable = { [self] _ in isConnected.withLock { $0 } }
+        surroundings.networkChanges = { [self] in changes }
+        return surroundings
+    }
+
+    func connect() {
+        isConnected.withLock { $0 = true }
+        continuation.yield()
+    }
+}
