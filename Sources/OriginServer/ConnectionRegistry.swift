@@ -20,9 +20,7 @@ final class ConnectionRegistry: Sendable {
     private let limits: OriginLimits
     private let state = Mutex(State())
 
-    init(limits: OriginLimits) {
-        self.limits = limits
-    }
+    init(limits: OriginLimits) { self.limits = limits }
 
     /// The number of connections.
     var count: Int { state.withLock { $0.channels.count } }

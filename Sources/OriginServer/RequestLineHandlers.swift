@@ -40,9 +40,7 @@ final class RequestLineHandler: ChannelInboundHandler {
 
     private let progress: RequestProgress
 
-    init(_ progress: RequestProgress) {
-        self.progress = progress
-    }
+    init(_ progress: RequestProgress) { self.progress = progress }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
@@ -99,9 +97,7 @@ final class RequestProgressHandler: ChannelInboundHandler {
 
     private let progress: RequestProgress
 
-    init(_ progress: RequestProgress) {
-        self.progress = progress
-    }
+    init(_ progress: RequestProgress) { self.progress = progress }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .rejected = progress.part { return }

@@ -87,9 +87,7 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
         let feed: StatusFeed
         private var seen = 0
 
-        init(feed: StatusFeed) {
-            self.feed = feed
-        }
+        init(feed: StatusFeed) { self.feed = feed }
 
         /// The latest unread status; `nil` after the last one, and when the task is cancelled.
         ///

@@ -10,9 +10,7 @@
 
         private let promise: EventLoopPromise<HTTPProtocol>
 
-        init(_ promise: EventLoopPromise<HTTPProtocol>) {
-            self.promise = promise
-        }
+        init(_ promise: EventLoopPromise<HTTPProtocol>) { self.promise = promise }
 
         func handlerAdded(context: ChannelHandlerContext) {
             // A server connection starts reading by itself when it becomes active.

@@ -59,9 +59,7 @@
         static let shutdownLimit = TimeAmount.milliseconds(100)
 
         /// Makes a client; `prepare()` reports invalid settings.
-        public init(_ settings: TLSClientSettings) {
-            self.settings = settings
-        }
+        public init(_ settings: TLSClientSettings) { self.settings = settings }
 
         /// See `ClientTLS`.
         public func prepare() throws(TLSSettingsProblem) { _ = try context(offersHTTP2: settings.offersHTTP2) }

@@ -36,7 +36,7 @@ enum AttemptFailure {
     /// The cause for the retry decision; `nil` for a cancellation.
     private static func cause(of error: any Error) -> TransientFailure? {
         switch error {
-        case let error as AttemptError: error.cause
+        case let error as TransientFailure: error
         case let error as TLSFailure: .connectFailed(error.description)
         case let error as HTTPParserError where error == .invalidEOFState:
             .connectionLost("it was closed in the middle of the answer")

@@ -2,7 +2,6 @@ import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
-import Synchronization
 import TransferProtocol
 import Units
 
@@ -28,21 +27,6 @@ struct AttemptLimits: Sendable {
     static let lingering = Duration.milliseconds(100)
 }
 
-/// Why the timeout handler closed a connection.
-struct AttemptError: Error {
-    var cause: TransientFailure
-}
-
-/// Holds the handler's error for a reader that starts later.
-final class FirstError: Sendable {
-    private let first = Mutex<AttemptError?>(nil)
-
-    /// The first error, if any.
-    var error: AttemptError? { first.withLock { $0 } }
-
-    func gaveUp(_ error: AttemptError) { first.withLock { $0 = $0 ?? error } }
-}
-
 /// Enforces the timeouts of an attempt: response, minimum throughput and deadline. Limits interim responses, and
 /// coalesces the body parts of one read.
 ///
@@ -59,7 +43,8 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler
     }
 
     private let limits: AttemptLimits
-    private let firstError: FirstError
+    /// Why the connection was closed, for a reader that starts later.
+    private let firstError: FirstValue<TransientFailure>
     private var meter: StallDetector
     private var timers: [Timer: Scheduled<Void>] = [:]
     private var interimResponses = 0
@@ -74,7 +59,7 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler
     private var hasContent = false
     private var isResponding = false
 
-    init(limits: AttemptLimits, firstError: FirstError) {
+    init(limits: AttemptLimits, firstError: FirstValue<TransientFailure>) {
         self.limits = limits
         self.firstError = firstError
         meter = StallDetector(rule: limits.stall)
@@ -217,9 +202,8 @@ final class AttemptTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler
     }
 
     private func giveUp(_ cause: TransientFailure, _ context: ChannelHandlerContext) {
-        let error = AttemptError(cause: cause)
-        firstError.gaveUp(error)
-        errorCaught(context: context, error: error)
+        firstError.resolve(cause)
+        errorCaught(context: context, error: cause)
     }
 
     private func stopTimers() {

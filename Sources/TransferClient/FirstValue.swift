@@ -34,6 +34,9 @@ package final class FirstValue<Value: Sendable>: Sendable {
         waiter?.resume(returning: value)
     }
 
+    /// The first value, if there is one.
+    var current: Value? { state.withLock { $0.value } }
+
     /// The first value, once there is one.
     package var value: Value {
         get async {

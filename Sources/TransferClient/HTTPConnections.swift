@@ -30,7 +30,7 @@ struct HTTPConnections: RequestSending {
         within remaining: Duration?,
         receive: (ResponseParts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
-        let (limits, firstError) = (limits(within: remaining), FirstError())
+        let (limits, firstError) = (limits(within: remaining), FirstValue<TransientFailure>())
         let connection = try await connect(to: url, limits) {
             [AttemptTimeoutHandler(limits: limits, firstError: firstError)]
         }
@@ -40,7 +40,7 @@ struct HTTPConnections: RequestSending {
             wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
         } catch {
             channel.close(promise: nil)
-            throw firstError.error ?? error
+            throw firstError.current ?? error
         }
         let head = connection.prepared(request, isLast: true)
         do {
@@ -91,9 +91,7 @@ struct HTTPConnections: RequestSending {
             throw TransferError.invalidProxy(error)
         }
         if configuration.refusesNetwork?(proxy?.host ?? url.host) == true {
-            throw AttemptError(
-                cause: .unreachable("the network there is expensive or constrained, which isn't allowed")
-            )
+            throw TransientFailure.unreachable("the network there is expensive or constrained, which isn't allowed")
         }
         let remaining = limits.deadline.map { Duration.nanoseconds(($0 - .now()).nanoseconds) }
         let limit = max(.milliseconds(1), min(configuration.connectLimit, remaining ?? configuration.connectLimit))
@@ -120,10 +118,10 @@ struct HTTPConnections: RequestSending {
             }
             return connection
         } catch {
-            if !(error is CancellationError), !(error is AttemptError), let deadline = limits.deadline,
+            if !(error is CancellationError), !(error is TransientFailure), let deadline = limits.deadline,
                 .now() >= deadline
             {
-                throw AttemptError(cause: .deadlineExceeded)
+                throw TransientFailure.deadlineExceeded
             }
             guard let proxy, let reason = error as? NIOConnectionError else { throw error }
             throw ProxyConnectionError(proxy: proxy, reason: reason)
@@ -134,7 +132,7 @@ struct HTTPConnections: RequestSending {
     /// channel is closed: its parts would only end, without an error.
     private static func wrap(_ channel: any Channel) throws -> NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart> {
         guard channel.isActive else {
-            throw AttemptError(cause: .connectionLost("it was closed before the answer"))
+            throw TransientFailure.connectionLost("it was closed before the answer")
         }
         let wrapped = try NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>(
             wrappingChannelSynchronously: channel,

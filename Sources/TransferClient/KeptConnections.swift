@@ -44,7 +44,7 @@ final class KeptConnections: Sendable {
                 return try await exchange(request, body, connection, parts, key, receive)
             } catch {
                 // The server may have closed the connection while nothing used it.
-                guard isRepeatable, !(error is AttemptError), !Task.isCancelled, await parts.isUnused() else {
+                guard isRepeatable, !(error is TransientFailure), !Task.isCancelled, await parts.isUnused() else {
                     throw error
                 }
             }
@@ -235,7 +235,7 @@ extension HTTPConnections {
     private func makeHandlers(within remaining: Duration?) -> @Sendable () -> [any ChannelHandler] {
         var limits = limits(within: remaining)
         limits.isKept = true
-        return { [limits] in [AttemptTimeoutHandler(limits: limits, firstError: FirstError()), ResponseReader()] }
+        return { [limits] in [AttemptTimeoutHandler(limits: limits, firstError: FirstValue()), ResponseReader()] }
     }
 
     /// Connects for a single request.

@@ -1,5 +1,5 @@
 /// Why an attempt failed in a way that a retry may fix.
-public enum TransientFailure: Hashable, Sendable {
+public enum TransientFailure: Error, Hashable {
     /// No connection, or one that failed before the server processed the request: the system's message.
     case connectFailed(String)
     /// No route to the host, or no name server: the system's message.

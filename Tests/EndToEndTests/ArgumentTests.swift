@@ -22,6 +22,9 @@ import Testing
         (["run", "slow-3g", "--upstream", "127.0.0.1:x"], "write a host and a port up to 65535"),
         (["run", "slow-3g", "--listen", "*:0"], "for all addresses write 0.0.0.0 or [::] in place of *"),
         (["run", "slow-3g", "--name", "two\nlines"], "a name has 1 to 100 characters, and no control character"),
+        (["replay", "j", "--upstream", "127.0.0.1:0"], "--upstream needs a port above 0"),
+        (["replay", "j", "--listen", ":1", "--", "true"], "a command behind -- connects to its targets itself"),
+        (["replay", "j", "--key-log", "k", "--", "true"], "--key-log is for addresses with TLS"),
         (["replay", "j", "--listen", "here"], "write a host and a port up to 65535"),
         (["run", "slow-3g", "--name", "mine"], "--name is for the proxy of --listen and --upstream"),
     ])

@@ -220,6 +220,8 @@ import Testing
                     #expect(replayed.status == 3, "\(replayed.errors)")
                     #expect(replayed.lines.sorted() == recorded.lines.sorted())
                     #expect(recorded.lines.filter { $0.hasSuffix(" 100000") } == ["\(first) 100000"])
+                    let limited = ["replay", "journal.jsonl", "--connection-limit", "1", "--start-at", "+1h"]
+                    #expect(try await run(limited, [first]).lines == [recorded.lines[0]])
                 }
             }
         }

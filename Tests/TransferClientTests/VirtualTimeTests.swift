@@ -19,22 +19,22 @@ import Units
     /// A connection with limits of 10 s for a response, 5 s of less than 1 KiB/s, and its firstError.
     private func connection(
         _ change: (inout AttemptLimits) -> Void = { _ in }
-    ) throws -> (EmbeddedChannel, FirstError) {
+    ) throws -> (EmbeddedChannel, FirstValue<TransientFailure>) {
         var stall = MinimumThroughput()
         stall.window = .seconds(5)
         var limits = AttemptLimits(response: .seconds(10), stall: stall)
         change(&limits)
-        let firstError = FirstError()
+        let firstError = FirstValue<TransientFailure>()
         let channel = EmbeddedChannel(handler: AttemptTimeoutHandler(limits: limits, firstError: firstError))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return (channel, firstError)
     }
 
     /// Advances the time second by second, until the connection is given up; returns the seconds.
-    private func secondsUntilEnd(_ channel: EmbeddedChannel, _ firstError: FirstError) -> Int? {
+    private func secondsUntilEnd(_ channel: EmbeddedChannel, _ firstError: FirstValue<TransientFailure>) -> Int? {
         for second in 1...60 {
             channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-            if firstError.error != nil { return second }
+            if firstError.current != nil { return second }
         }
         return nil
     }
@@ -44,7 +44,7 @@ import Units
         try channel.writeOutbound(HTTPRequestPart.head(Self.get))
         try channel.writeOutbound(HTTPRequestPart.end(nil))
         #expect(secondsUntilEnd(channel, firstError) == 10)
-        #expect(firstError.error?.cause == .firstByteTimedOut)
+        #expect(firstError.current == .firstByteTimedOut)
     }
 
     @Test(arguments: [false, true])
@@ -65,13 +65,13 @@ import Units
         #expect(secondsUntilEnd(channel, firstError) == nil, "a read is complete, and none was asked for since")
         channel.read()
         #expect(secondsUntilEnd(channel, firstError).map { (5...7).contains($0) } == true)
-        #expect(firstError.error?.cause == .stalled)
+        #expect(firstError.current == .stalled)
     }
 
     @Test func `the deadline of a transfer ends its connection, whatever it waits for`() throws {
         let (channel, firstError) = try connection { $0.deadline = .uptimeNanoseconds(7_000_000_000) }
         #expect(secondsUntilEnd(channel, firstError) == 7)
-        #expect(firstError.error?.cause == .deadlineExceeded)
+        #expect(firstError.current == .deadlineExceeded)
     }
 
     @Test(arguments: [false, true])
@@ -99,7 +99,7 @@ import Units
     @Test func `too many interim responses are no response`() throws {
         let (channel, firstError) = try connection { $0.interimResponses = 2 }
         for _ in 0..<3 { _ = try? channel.writeInbound(HTTPResponsePart.head(HTTPResponse(status: .init(code: 103)))) }
-        #expect(firstError.error?.cause == .malformedResponse("more than 2 interim responses"))
+        #expect(firstError.current == .malformedResponse("more than 2 interim responses"))
     }
 
     /// A server that accepts a request and never responds.

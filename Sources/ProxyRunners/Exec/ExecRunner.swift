@@ -27,6 +27,8 @@ package struct ExecRunner {
     package var capture: CaptureFile?
     /// Whether a terminal has a status line below the command's output.
     package var showsStatus = false
+    /// Sets what else the options say of the proxy.
+    package var configure: (inout ProxyConfiguration) -> Void = { _ in }
 
     /// A runner with `threads` event loops; 0 for one per processor.
     package init(
@@ -57,6 +59,7 @@ package struct ExecRunner {
             seed: seed
         )
         configuration.capture = capture?.capture
+        configure(&configuration)
         ProcessLimits.raiseOpenFiles()
         ProcessLimits.ignoreKeyboardSignals()
         let recorded = recorded ?? profile

@@ -89,6 +89,7 @@ struct ReplayCommand: AsyncParsableCommand {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try forward.check(listen: listen, upstream: upstream)
         try background.check(journal: journal)
+        if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
         guard !command.isEmpty else {
             if !targets.isEmpty { throw ValidationError("--only and --except are for a command behind --") }
             return
@@ -100,7 +101,9 @@ struct ReplayCommand: AsyncParsableCommand {
             )
         }
         if journal == "-" { throw ValidationError("--journal: standard output is the command's: name a file") }
-        if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
+        if let option = tls.arguments.first {
+            throw ValidationError("\(option) is for addresses with TLS: a command's connections pass untouched")
+        }
     }
 
     func run() async throws {
@@ -120,8 +123,7 @@ struct ReplayCommand: AsyncParsableCommand {
             profile: file.plan(for: proxy).everything,
             seed: proxy.seed
         )
-        limits.apply(to: &configuration)
-        configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
+        configure(&configuration, as: proxy)
         // The lines name faults of the replayed journal, so its profile explains them.
         let recorded = file.header.profile
         var configurations = [configuration]
@@ -130,6 +132,12 @@ struct ReplayCommand: AsyncParsableCommand {
         var runner = ProxyRunner(configurations, of: recorded, journal: journal, threads: threads, inputs: inputs)
         runner.trust = trust
         try await runner.run()
+    }
+
+    /// Sets the limits, and the start of the clock: that of the options, or the journal's.
+    private func configure(_ configuration: inout ProxyConfiguration, as proxy: JournalHeader.ProxyEntry) {
+        limits.apply(to: &configuration)
+        configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
     }
 
     /// Runs the command with the journal's faults on its connections.
@@ -147,6 +155,7 @@ struct ReplayCommand: AsyncParsableCommand {
             inputs: inputs
         )
         runner.recorded = file.header.profile
+        runner.configure = { configure(&$0, as: proxy) }
         let end = try await runner.run(command)
         if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
         ProcessLimits.end(like: end)

@@ -80,7 +80,7 @@ final class SimulatedPeer: Sendable {
                 if new != newest { state.versions.append(new) }
             }
             let fault = chance(habits.faults) ? Int(state.random.next() % 10) : -1
-            if fault == 0 { throw AttemptError(cause: .connectTimedOut) }
+            if fault == 0 { throw TransientFailure.connectTimedOut }
             if fault == 1 { return Self.status(503) }
             guard let content = state.versions.last else { return Self.status(404) }
             var head = fields(content, number: state.versions.count)
@@ -113,7 +113,7 @@ final class SimulatedPeer: Sendable {
             var error: (any Error)?
             if fault >= 7 {
                 body = Array(body.prefix(Int(state.random.next() % UInt64(body.count + 1))))
-                error = AttemptError(cause: .connectionLost("as the test wants it"))
+                error = TransientFailure.connectionLost("as the test wants it")
             }
             if let requested, requested.upperBound < Int.max, status == 206 { state.repairs += 1 }
             var parts: [HTTPResponsePart] = [.head(HTTPResponse(status: .init(code: status), headerFields: head))]

@@ -63,7 +63,7 @@ final class SimulatedUploadServer: RequestSending {
                 Int(state.random.next() % 8)
             ]
         }
-        if disk.isStopped || fault == .noConnection { throw AttemptError(cause: .connectTimedOut) }
+        if disk.isStopped || fault == .noConnection { throw TransientFailure.connectTimedOut }
         let (parts, source) = ResponseParts.makeTestingStream()
         guard let writer = content else {
             if fault == .responseLost {
@@ -82,7 +82,7 @@ final class SimulatedUploadServer: RequestSending {
         return try await receive(parts, .http1)
     }
 
-    private static let lost = AttemptError(cause: .connectionLost("as the test wants it"))
+    private static let lost = TransientFailure.connectionLost("as the test wants it")
 
     private func respond(_ source: ResponseParts.TestSource, _ head: HTTPResponse) {
         source.yield(.head(head))
