@@ -211,7 +211,7 @@ import TransferQueue
         }
     }
 
-    @Test func `a file names the networks that cost something, and a wrong line is told`() async throws {
+    @Test func `networks that cost money are read from a file, and a bad line is an error`() async throws {
         try await withHome { home in
             let settings = home.file("settings")
             let file = settings.appendingPathComponent("squall/networks")

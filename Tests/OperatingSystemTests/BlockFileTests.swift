@@ -45,7 +45,7 @@ struct BlockFileTests {
         return (numbers, fillers)
     }
 
-    @Test func `what is old is covered at each step until the file ends with the new blocks`() throws {
+    @Test func `new blocks overwrite the old ones, and the file can be read after each`() throws {
         try withFile { file, content in
             try append(0..<10, to: &file)
             try file.reuse()

@@ -22,6 +22,19 @@ struct SecureFixture: Sendable {
 
     func client() throws -> TestSocket { try TestSocket.connected(to: near.address).get() }
 
+    /// What a client gets while it sends `bytes` and then the end.
+    func received(sending bytes: [UInt8]) async throws -> (bytes: [UInt8], ending: StreamEnding) {
+        let client = try client()
+        defer { client.close() }
+        return try await blocking {
+            Thread.detachNewThread {
+                client.sendUntilBroken(bytes)
+                client.endWriting()
+            }
+            return client.receiveAll()
+        }
+    }
+
     /// Waits until no connection is open; `false` when that takes more than `TestSocket.patience`.
     func becomesIdle() async -> Bool {
         let clock = ContinuousClock()

@@ -30,17 +30,9 @@ import Units
         defer { server.stop() }
         let bytes = SecureProxyTests.content(3 << 20)
         try await withSecureProxies(to: server.address) { fixture in
-            let client = try fixture.client()
-            let received = try await blocking {
-                Thread.detachNewThread {
-                    client.sendUntilBroken(bytes)
-                    client.endWriting()
-                }
-                return client.receiveAll()
-            }
+            let received = try await fixture.received(sending: bytes)
             #expect(received.bytes == bytes)
             #expect(received.ending == .finish)
-            client.close()
             #expect(await fixture.becomesIdle())
             let (near, far) = (await fixture.near.statistics(), await fixture.far.statistics())
             #expect(near.downstreamBytes == Int64(bytes.count))

@@ -161,16 +161,7 @@ import Units
         defer { server.stop() }
         let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
         try await withSecureProxies(to: server.address, Self.profile([.record(ByteCount(100))])) { fixture in
-            let client = try fixture.client()
-            let received = try await blocking {
-                Thread.detachNewThread {
-                    client.sendUntilBroken(bytes)
-                    client.endWriting()
-                }
-                return client.receiveAll()
-            }
-            #expect(received.bytes == bytes)
-            client.close()
+            #expect(try await fixture.received(sending: bytes).bytes == bytes)
         }
     }
 

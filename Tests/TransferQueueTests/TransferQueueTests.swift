@@ -41,6 +41,20 @@ import TransferClient
         )
     }
 
+    /// Submits a download at a rate in bytes per second, and waits for its first bytes.
+    private func begin(
+        _ url: String,
+        at rate: Int64,
+        _ folder: Folder,
+        _ queue: TransferQueue
+    ) async throws -> QueueJobID {
+        var transfer = QueuedTransfer.download(url, to: folder.file("file"))
+        transfer.maximumRate = rate
+        let id = try await queue.submit(transfer)
+        _ = try await wait(queue, id) { $0.completedBytes > 50_000 }
+        return id
+    }
+
     /// The first status of a job that fulfils a condition.
     private func wait(
         _ queue: TransferQueue,
@@ -269,10 +283,7 @@ import TransferClient
         try await FileServer.run { server in
             server.put(bytes(400_000), at: "/file")
             let queue = try await open(folder)
-            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
-            transfer.maximumRate = 600_000
-            let id = try await queue.submit(transfer)
-            _ = try await wait(queue, id) { $0.completedBytes > 100_000 }
+            let id = try await begin(server.url + "/file", at: 600_000, folder, queue)
             try FileManager.default.removeItem(atPath: folder.file(".file.squall-part"))
             #expect(try await wait(queue, id) { $0.phase != .running }.reason == .folder)
             try await queue.resume(id)
@@ -287,10 +298,7 @@ import TransferClient
         try await FileServer.run { server in
             server.put(bytes(400_000), at: "/plain")
             let queue = try await open(folder)
-            var transfer = QueuedTransfer.download(server.url + "/plain", to: folder.file("file"))
-            transfer.maximumRate = 600_000
-            let id = try await queue.submit(transfer)
-            _ = try await wait(queue, id) { $0.completedBytes > 100_000 }
+            let id = try await begin(server.url + "/plain", at: 600_000, folder, queue)
             try await queue.pause(id)
             try await queue.resume(id)
             #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
@@ -320,10 +328,7 @@ import TransferClient
         try await FileServer.run { server in
             server.put(bytes(600_000), at: "/file")
             let queue = try await open(folder)
-            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
-            transfer.maximumRate = 300_000
-            let id = try await queue.submit(transfer)
-            _ = try await wait(queue, id) { $0.completedBytes > 50_000 }
+            let id = try await begin(server.url + "/file", at: 300_000, folder, queue)
             try await queue.pause(id)
             #expect(try await queue.status(of: id)?.phase == .paused)
             #expect(folder.bytes(of: ".file.squall-part") != nil)

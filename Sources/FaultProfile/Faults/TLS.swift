@@ -14,7 +14,7 @@ public enum TLSFault: Hashable, Sendable {
     case alpn(String?)
     /// The only version that the handshake agrees to.
     case version(TLSVersion)
-    /// The proxy's records have at most so many bytes of content: 1 to `largestRecord`.
+    /// The most bytes of content in a record that the proxy writes: 1 to `largestRecord`.
     case record(ByteCount)
 
     /// The most bytes of `reply`: 4 KiB.
