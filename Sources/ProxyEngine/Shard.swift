@@ -65,7 +65,9 @@ final class Shard: LoopShutdownHandler {
             connection.forwardingPath = ForwardingPath(path, to: context.route.id, in: context.registry)
         }
         let configuration = context.configuration
-        if let capture = configuration.capture ?? configuration.captureSwitch?.capture, capture.has(plan.ordinal) {
+        if let capture = configuration.capture ?? configuration.captureSwitch?.capture,
+            capture.has(plan.ordinal, of: configuration.name)
+        {
             let own = ConnectionCapture(capture, self)
             connection.capture = own
             // That of a local client comes later.

@@ -27,8 +27,6 @@ package struct ProxyRunner {
     package var trust: TrustFile?
     /// Captures what passes the proxies, if set.
     package var capture: CaptureFile?
-    /// The names of the proxies that it captures; `nil` for all.
-    package var capturedProxies: Set<String>?
     /// Whether standard output has the journal or the capture alone.
     private var takesOutput: Bool { journal == "-" || capture?.isStandardOutput ?? false }
 
@@ -64,8 +62,7 @@ package struct ProxyRunner {
         let lateness = try await withRuntime(threads: threads, reload: requestReload) { loops, interrupt in
             var proxies: [Proxy] = []
             for var configuration in configurations {
-                let name = configuration.name
-                if capturedProxies?.contains(name) ?? true { configuration.capture = capture?.capture }
+                configuration.capture = capture?.capture
                 do throws(ProxyError) {
                     let proxy = try await Proxy.start(
                         configuration,

@@ -36,11 +36,12 @@ extension RecordedJournal {
         }
         return PlanRecording(
             profile: header.profile.narrowed(to: proxy.name),
-            proxy: proxy.name,
+            heading: "The journal of proxy \(proxy.name.quoted), \(direction.rawValue), with seed \(proxy.seed)",
             seed: proxy.seed,
             direction: direction,
             events: drawn.sorted { $0.moment < $1.moment },
-            startsAtFirstEvent: began == nil
+            note: began == nil
+                ? "the journal doesn't tell when the clock started, so times count from its first event" : nil
         )
     }
 }

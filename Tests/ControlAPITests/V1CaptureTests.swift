@@ -38,8 +38,27 @@ import Testing
     }
 
     @Test(arguments: [
+        (#"{"connections":"2"}"#, 2), (#"{"proxies":["a","c"]}"#, 2), (#"{"proxies":["c"]}"#, 0), ("{}", 3),
+    ])
+    func `a capture of some connections or proxies leaves the others out`(body: String, count: Int) async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            try await api.create("b")
+            #expect(try await api.send(.put, V1CaptureTests.path, body).status == 201)
+            for name in ["a", "a", "b"] { try await api.client(of: name).close() }
+            _ = try await api.send(.delete, V1CaptureTests.path)
+            var bytes: [UInt8] = []
+            for await part in try #require(try await api.send(.get, "/v1/capture/file").stream) { bytes += part }
+            // The option of a SYN or of its answer alone, on each leg: the window scale of 14.
+            let marks = bytes.indices.dropLast(3).count { Array(bytes[$0..<$0 + 4]) == [1, 3, 3, 14] }
+            #expect(marks == count * 4, "\(marks)")
+        }
+    }
+
+    @Test(arguments: [
         (#"{"limit":"1 KiB"}"#, "limit is 1 MiB or more"), (#"{"snap":"some"}"#, "snap: "), (#"{"snap":9}"#, "a text"),
-        (#"{"path":"/etc/passwd"}"#, "the keys are limit, snap"),
+        (#"{"path":"/etc/passwd"}"#, "the keys are limit, snap, connections, proxies"),
+        (#"{"connections":"2..1"}"#, "write 3, 1..2 or 3.."), (#"{"proxies":[7]}"#, "are names"),
     ])
     func `wrong settings start none`(body: String, reason: String) async throws {
         try await withV1 { api in

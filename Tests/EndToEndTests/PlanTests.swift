@@ -323,12 +323,14 @@ import Testing
     @Test func `the journal of a run is drawn over the phases of its profile`() async throws {
         try await withFolder { folder in
             let journal = folder.appendingPathComponent("journal.jsonl")
+            let capture = folder.appendingPathComponent("run.pcapng").path
             let profile = """
                 { "name": "cuts", "faults": [ { "kind": "cut", "stream": "downstream", "at": "5 KB" } ],
                   "phases": [ { "name": "at first", "for": "20 s" }, { "name": "later" } ] }
                 """
             try await withOrigin(size: 200_000) { origin in
-                try await withProxy(profile, to: origin, ["--journal", journal.path, "--seed", "7"]) { proxy, address in
+                try await withProxy(profile, to: origin, ["--journal", journal.path, "--seed", "7", "--pcap", capture])
+                { proxy, address in
                     for _ in 0..<3 {
                         _ = try await run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])
                     }
@@ -352,6 +354,12 @@ import Testing
             // On a busy machine they are too far apart for one mark.
             #expect(plan.marks.map { $0.count ?? 0 }.reduce(0, +) == 3 && plan.marks.allSatisfy { $0.name == "lost" })
             #expect(plan.points.allSatisfy { $0.rate == nil })
+            try Data(profile.utf8).write(to: folder.appendingPathComponent("cuts.json"))
+            let captured = try await squall("plan", "cuts.json", "--pcap", capture, folder: folder)
+            for text in ["The capture “", "△ a connection is opened", "3 × client opens", "3 × cut resets"] {
+                #expect(captured.output.contains(text), "\(text) in \(captured)")
+            }
+            #expect(!captured.output.contains("times count from"), "\(captured.output)")
         }
     }
 
@@ -361,6 +369,11 @@ import Testing
         (["slow-3g", "--columns", "59"], "--columns is from 60 to 500"),
         (["slow-3g", "--format", "json", "--events", "json"], "leave out one"),
         (["--journal", "/dev/null"], "can't read the journal"),
+        (["slow-3g", "--pcap", "/dev/null"], "can't read the capture"),
+        (["slow-3g", "--pcap", "/etc/hostname"], "has no packet of a client: write it with squall run --pcap"),
+        (["slow-3g", "--pcap", "x", "--name", "y"], "--pcap shows a run that happened"),
+        (["slow-3g", "--pcap", "x", "--journal", "y"], "leave out one"),
+        (["--pcap", "x"], "there is no fault to inject"),
     ])
     func `a plan of nothing, or of too much, is exit 2`(options: [String], message: String) async throws {
         let outcome = try await withChild(Programs.squall, ["plan"] + options) { await $0.finish() }

@@ -150,11 +150,11 @@ struct PlanPictureTests {
         }
         let recording = PlanRecording(
             profile: profile,
-            proxy: "p",
+            heading: "h",
             seed: 7,
             direction: .downstream,
             events: events,
-            startsAtFirstEvent: true
+            note: "n"
         )
         let picture = PlanPicture(recording)
         #expect(picture.marks.map(\.kind) == [.lost, .lost, .refused, .fault])

@@ -30,6 +30,7 @@ package enum PlanGlyphs: Sendable {
 
     func sign(of kind: PlanMark.Kind) -> Character {
         switch kind {
+        case .opened: either("△", "^")
         case .lost: either("▼", "v")
         case .refused: either("×", "X")
         case .fault: either("◆", "*")

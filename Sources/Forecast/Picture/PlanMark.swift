@@ -5,6 +5,8 @@ import Units
 package struct PlanMark: Hashable, Sendable {
     /// What a mark shows, in the order of the rows.
     package enum Kind: String, CaseIterable, Sendable {
+        /// A client opens a connection. Marked in captures.
+        case opened
         /// A connection ends before its transfer does.
         case lost
         /// A connection is refused, or not answered.
@@ -41,6 +43,7 @@ extension PlanMark.Kind {
     package init?(word: String) {
         switch word {
         case "delays", "limits", "slices", "loses", "silences": return nil
+        case "opens": self = .opened
         case "closes", "resets", "falls silent": self = .lost
         case "refuses", "hangs": self = .refused
         default: self = .fault
@@ -50,6 +53,7 @@ extension PlanMark.Kind {
     /// The label of the row, and what the legend says.
     package var words: (row: String, legend: String) {
         switch self {
+        case .opened: ("opened", "a connection is opened")
         case .lost: ("lost", "a connection ends")
         case .refused: ("refused", "a connection is refused")
         case .fault: ("fault", "a fault acts")

@@ -90,8 +90,7 @@ package struct PlanPicture: Sendable {
         }
         self.init(
             profile: recording.profile,
-            heading: "The journal of proxy \(recording.proxy.quoted), \(recording.direction.rawValue), "
-                + "with seed \(recording.seed)",
+            heading: recording.heading,
             span: span,
             timeline: NetworkTimeline(
                 of: recording.profile,
@@ -104,9 +103,7 @@ package struct PlanPicture: Sendable {
             figures: PlanPicture.figures(of: recording, end: end),
             forecast: nil
         )
-        if recording.startsAtFirstEvent {
-            notes.append("the journal doesn't tell when the clock started, so times count from its first event")
-        }
+        if let note = recording.note { notes.append(note) }
     }
 
     private init(

@@ -2,9 +2,9 @@ import FaultPlan
 import FaultProfile
 import Units
 
-/// A run that happened, for drawing: the events of a proxy's journal.
+/// A run that happened, for drawing: the events of a proxy's journal, or those of a capture.
 package struct PlanRecording: Sendable {
-    /// A line of the journal.
+    /// A line of the journal, or a packet.
     package struct Event: Hashable, Sendable {
         /// When it happened, on the clock of the proxy; zero or later.
         package var moment: Moment
@@ -26,27 +26,28 @@ package struct PlanRecording: Sendable {
     }
 
     package let profile: Profile
-    package let proxy: String
+    /// "The journal of proxy “proxy”, downstream, with seed 7".
+    package let heading: String
     package let seed: UInt64
     package let direction: Direction
     /// The events in the order of time.
     package let events: [Event]
-    /// Whether the times count from the first event, because the journal doesn't tell when the clock started.
-    package let startsAtFirstEvent: Bool
+    /// What is to be known of the times, a sentence without its end.
+    package let note: String?
 
     package init(
         profile: Profile,
-        proxy: String,
+        heading: String,
         seed: UInt64,
         direction: Direction,
         events: [Event],
-        startsAtFirstEvent: Bool
+        note: String?
     ) {
         self.profile = profile
-        self.proxy = proxy
+        self.heading = heading
         self.seed = seed
         self.direction = direction
         self.events = events
-        self.startsAtFirstEvent = startsAtFirstEvent
+        self.note = note
     }
 }

@@ -170,7 +170,7 @@ extension PlanSVG {
         .outage.short { fill: var(--bad); fill-opacity: 0.6; }
         .lost path { fill: var(--bad); } line.lost { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 4 3; }
         .refused path { fill: none; stroke: var(--bad); stroke-width: 2; } .fault path { fill: var(--edge); }
-        .complete path { fill: var(--line); }
+        .complete path { fill: var(--line); } .opened path { fill: none; stroke: var(--line); }
         .marks { fill: var(--bad); fill-opacity: .14; stroke: var(--bad); }
         .fault .marks { fill: var(--edge); fill-opacity: .14; stroke: var(--edge); }
         .count { font-size: 12px; font-weight: 600; }

@@ -163,6 +163,7 @@ package struct PlanSVG {
     /// The outline of a sign around a point.
     static func sign(of kind: PlanMark.Kind, x: Double, y: Double) -> String {
         switch kind {
+        case .opened: "M\((x - 5).short) \((y + 4).short)h10l-5 -9Z"
         case .lost: "M\((x - 5).short) \((y - 4).short)h10l-5 9Z"
         case .refused: "M\((x - 4).short) \((y - 4).short)l8 8m0 -8l-8 8"
         case .fault: "M\(x.short) \((y - 5).short)l5 5l-5 5l-5 -5Z"

@@ -20,11 +20,24 @@ public final class Capture: Sendable {
         public var snap = ByteCount(262_144)
         /// The numbers of the connections that are captured; all by default. Those of a forward proxy are 0 to it.
         public var connections = 0...UInt64.max
+        /// The names of the proxies that are captured; `nil` for all.
+        public var proxies: Set<String>?
         /// The program that writes it.
         public var program = "Squall"
 
         /// The settings of a capture at `path`, else with the defaults.
         public init(path: String) { self.path = path }
+
+        /// Reads the numbers of connections: "3", "1..2" or "3..".
+        public static func connections(_ text: String) throws(UnitError) -> ClosedRange<UInt64> {
+            let ends = text.split(separator: "..", maxSplits: 1, omittingEmptySubsequences: false)
+            let first = UInt64(ends[0])
+            let last = ends.count == 1 ? first : ends[1].isEmpty ? .max : UInt64(ends[1])
+            guard let first, let last, first >= 1, first <= last else {
+                throw UnitError(problem: "\(text.quoted) are no numbers of connections", remedy: "write 3, 1..2 or 3..")
+            }
+            return first...last
+        }
     }
 
     /// Names of addresses and secrets of TLS, which each part of the file has.
@@ -130,8 +143,10 @@ public final class Capture: Sendable {
         return address
     }
 
-    /// Whether the connection with a number is captured.
-    func has(_ connection: UInt64) -> Bool { settings.connections.contains(connection) }
+    /// Whether the connection of a proxy with a number is captured.
+    func has(_ connection: UInt64, of proxy: String) -> Bool {
+        settings.connections.contains(connection) && settings.proxies?.contains(proxy) ?? true
+    }
 
     /// Notes the name of an address.
     func add(name: String, of address: [UInt8]) {

@@ -21,12 +21,16 @@ struct PlanCommand: AsyncParsableCommand {
             the connections, the cuts and the pauses are those of a run with the same seed and name: the time within 3 %, \
             or 10 % with loss. What is assumed is told at the end; the machines and the real network cost no time in it.
 
-            With --journal it draws a run that happened: the events of the journal over the time of its profile.
+            With --journal it draws a run that happened: the events of the journal over the time of its profile. With --pcap \
+            it draws a capture over the time of a profile: its connections, and the faults that it tells of.
 
             Example: squall plan wifi-walkaway --size 64MiB --seed 7 --svg walkaway.svg
             Example: squall plan --latency 80ms --loss 1% --size 16MiB
             """
     )
+
+    /// The most bytes of a capture: 1 GiB.
+    private static let largestCapture = 1 << 30
 
     @Argument(
         help: """
@@ -42,6 +46,9 @@ struct PlanCommand: AsyncParsableCommand {
         help: ArgumentHelp("Draw the run that wrote this journal instead of a prediction.", valueName: "file")
     )
     var journal: String?
+
+    @Option(help: ArgumentHelp("Draw this capture of squall run --pcap over the profile.", valueName: "file"))
+    var pcap: String?
 
     @Option(
         help: "The size of the file with its unit, from 1 B to 16384 GiB. (default: 64 MiB)",
@@ -112,9 +119,17 @@ struct PlanCommand: AsyncParsableCommand {
 
     func validate() throws {
         if journal == nil { try faults.check(profile) }
-        let predicts =
-            !faults.faults.isEmpty || faults.printProfile || seed != nil || name != nil || client != nil
-            || failUnlessComplete || events == .json
+        if pcap != nil, journal != nil {
+            throw ValidationError("--pcap and --journal are drawn one by one: leave out one")
+        }
+        let isPrediction = faults.printProfile || name != nil || client != nil || failUnlessComplete || events == .json
+        if pcap != nil, isPrediction || proxy != nil {
+            throw ValidationError(
+                "--pcap shows a run that happened: leave out --name, --proxy, --client, --events, --print-profile and "
+                    + "--fail-unless-complete"
+            )
+        }
+        let predicts = !faults.faults.isEmpty || seed != nil || isPrediction
         if journal != nil, predicts {
             throw ValidationError(
                 "--journal shows a run that happened: leave out --seed, --name, --client, --events, "
@@ -145,6 +160,7 @@ struct PlanCommand: AsyncParsableCommand {
         let inputs = InputFiles()
         let whole = try faults.chosen(profile).read(noting: inputs)
         if faults.printProfile { return faults.write(whole, seed: seed) }
+        if let pcap { return try await draw(capture: pcap, over: whole, inputs) }
         let report = try prediction(of: whole)
         if events == .json {
             EventFormat.writeJSON(PlanPrediction(report))
@@ -166,6 +182,36 @@ struct PlanCommand: AsyncParsableCommand {
         }
         let file = try JournalFile.read(journal, profile: given, noting: inputs)
         let recording = try file.recording(of: try file.proxy(proxy, option: "--proxy"), direction, path: journal)
+        try await show(PlanPicture(recording), nil, inputs)
+    }
+
+    /// Draws a capture over a profile.
+    private func draw(capture path: String, over profile: Profile, _ inputs: InputFiles) async throws {
+        inputs.note(path)
+        let bytes: [UInt8]
+        do throws(RegularFileProblem) {
+            bytes = try RegularFile.bytes(of: path, limit: PlanCommand.largestCapture + 1)
+        } catch {
+            throw CommandFailure.wrongInput("can't read the capture “\(path)”: \(error.reason) (\(error.remedy))")
+        }
+        guard bytes.count <= PlanCommand.largestCapture else {
+            throw CommandFailure.wrongInput(
+                "the capture “\(path)” has more than 1 GiB: write it with --pcap-limit or --pcap-snap"
+            )
+        }
+        guard let (events, startsAtFirstPacket) = CaptureReader.events(of: bytes.span) else {
+            throw CommandFailure.wrongInput("“\(path)” has no packet of a client: write it with squall run --pcap")
+        }
+        let seed = seed ?? profile.seed ?? 1
+        let recording = PlanRecording(
+            profile: profile,
+            heading: "The capture \(path.quoted), \(direction.rawValue), over the profile with seed \(seed)",
+            seed: seed,
+            direction: direction,
+            events: events,
+            note: startsAtFirstPacket
+                ? "the capture doesn't tell when the clock started, so times count from its first packet" : nil
+        )
         try await show(PlanPicture(recording), nil, inputs)
     }
 

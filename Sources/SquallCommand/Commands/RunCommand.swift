@@ -117,7 +117,7 @@ struct RunCommand: AsyncParsableCommand {
                 "--pcap-proxy: there is no proxy \(unknown.quoted): write \(names.map(\.quoted).joined(separator: " or "))"
             )
         }
-        let capture = try captures.opened(noting: inputs)
+        let capture = try captures.opened(noting: inputs, of: pcapProxy)
         let trust = try tls.apply(to: &configurations, capturing: capture?.capture)
         defer { trust?.remove() }
         // Each proxy runs its own part of the profile.
@@ -125,7 +125,6 @@ struct RunCommand: AsyncParsableCommand {
         runner.watches = watch
         runner.trust = trust
         runner.capture = capture
-        if !pcapProxy.isEmpty { runner.capturedProxies = Set(pcapProxy) }
         runner.reloader = ProfileReloader(
             chosen,
             profile: read,

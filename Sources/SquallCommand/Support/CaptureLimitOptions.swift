@@ -25,7 +25,9 @@ struct CaptureLimitOptions: ParsableArguments {
             "Capture these connections alone, by their numbers: 3, 1..2 or 3..",
             valueName: "numbers"
         ),
-        transform: CaptureLimitOptions.numbers
+        transform: { argument in
+            try ArgumentReading.value(argument) { text throws(UnitError) in try Capture.Settings.connections(text) }
+        }
     )
     var pcapConnections: ClosedRange<UInt64>?
 
@@ -58,16 +60,5 @@ struct CaptureLimitOptions: ParsableArguments {
         if let pcapSnap { settings.snap = pcapSnap }
         if let pcapConnections { settings.connections = pcapConnections }
         return settings
-    }
-
-    /// The numbers of connections: "3", "1..2" or "3..".
-    private static func numbers(_ argument: String) throws -> ClosedRange<UInt64> {
-        let ends = argument.split(separator: "..", maxSplits: 1, omittingEmptySubsequences: false)
-        let first = UInt64(ends[0])
-        let last = ends.count == 1 ? first : ends[1].isEmpty ? .max : UInt64(ends[1])
-        guard let first, let last, first >= 1, first <= last else {
-            throw ValidationError("these are no numbers of connections: write 3, 1..2 or 3..")
-        }
-        return first...last
     }
 }

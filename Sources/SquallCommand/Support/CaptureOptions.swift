@@ -30,9 +30,11 @@ struct CaptureOptions: ParsableArguments {
         }
     }
 
-    /// Opens the file, if one is asked for.
-    func opened(noting inputs: InputFiles) throws(CommandFailure) -> CaptureFile? {
+    /// Opens the file, if one is asked for, for the proxies of these names; for all if there are none.
+    func opened(noting inputs: InputFiles, of proxies: [String] = []) throws(CommandFailure) -> CaptureFile? {
         guard let pcap else { return nil }
-        return try CaptureFile(limits.settings(of: pcap), noting: inputs)
+        var settings = limits.settings(of: pcap)
+        if !proxies.isEmpty { settings.proxies = Set(proxies) }
+        return try CaptureFile(settings, noting: inputs)
     }
 }

@@ -9,13 +9,21 @@ extension V1API {
     func readCapture(_ request: RoutedRequest) async throws(ControlError) -> APIResponse { .json(captures.json) }
 
     func startCapture(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
-        let object = try request.object("limit", "snap")
+        let object = try request.object("limit", "snap", "connections", "proxies")
         var settings = Capture.Settings(path: "")
         if let limit = try V1API.size("limit", object) {
             guard limit >= .mebibytes(1) else { throw .invalid("limit is 1 MiB or more") }
             settings.limit = limit
         }
         if let snap = try V1API.size("snap", object) { settings.snap = snap }
+        if let numbers = try object.text("connections") {
+            settings.connections = try V1API.unit("connections", numbers, Capture.Settings.connections)
+        }
+        let names = try object.list("proxies", limit: ProxyManager.proxyLimit).map { node throws(ControlError) in
+            guard case .text(let name) = node.value else { throw .invalid("“proxies” are names, not \(node.shown)") }
+            return name
+        }
+        if !names.isEmpty { settings.proxies = Set(names) }
         try captures.start(settings)
         return .json(captures.json, status: 201)
     }
@@ -43,8 +51,16 @@ extension V1API {
 
     private static func size(_ key: String, _ object: V1Object) throws(ControlError) -> ByteCount? {
         guard let text = try object.text(key) else { return nil }
+        return try unit(key, text) { text throws(UnitError) in try ByteCount(parsing: text) }
+    }
+
+    private static func unit<Value>(
+        _ key: String,
+        _ text: String,
+        _ read: (String) throws(UnitError) -> Value
+    ) throws(ControlError) -> Value {
         do throws(UnitError) {
-            return try ByteCount(parsing: text)
+            return try read(text)
         } catch {
             throw .invalid("\(key): \(error.problem): \(error.remedy)")
         }
