@@ -114,7 +114,10 @@ enum OpenAPISchemas {
             "state": .words(["none", "running", "stopped"]), "bytes": OpenAPIForm.number.orNull, "dropped": .number,
             "failure": OpenAPIForm.text.orNull,
         ]),
-        "CaptureSettings": .object(["limit": .text, "snap": .text], required: []),
+        "CaptureSettings": .object(
+            ["limit": .text, "snap": .text, "connections": .text, "proxies": .list(.text)],
+            required: []
+        ),
         "Wait": .object(
             [
                 "proxy": .text, "until": .text, "timeout": .text,
