@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
+.PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench https-bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -238,6 +238,10 @@ bench: build ## measure beside HAProxy, nginx and socat (about 27 minutes)
 	@scripts/install.sh load bench
 	@$(BUILD) -c release --product head-reading
 	@python3 Benchmarks/bench.py
+
+https-bench: build #: measure beside HAProxy with TLS on both sides (about 5 minutes)
+	@scripts/install.sh https-bench
+	@python3 Benchmarks/https.py
 
 soak: build #: a million short connections, and minutes at full rate: flat? (about 5 minutes)
 	@scripts/install.sh load

@@ -2,7 +2,7 @@
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
 #     scripts/install.sh PURPOSE...     the purposes: build test peers readme forward exec captures trust clusters origins page drawn terminal action
-#                                   acceptance databases stage control-fuzz transfers queue tools load bench allocations install deb packages image
+#                                   acceptance databases stage control-fuzz transfers queue tools load bench https-bench allocations install deb packages image
 #                                   loss-lab
 #
 # Does nothing, and needs no network, when everything is there.
@@ -203,6 +203,13 @@ for purpose in "$@"; do
         need nginx has nginx
         need libnginx-mod-stream test -e /usr/lib/nginx/modules/ngx_stream_module.so
         need socat has socat
+        ;;
+    https-bench)
+        need python3 has python3
+        need openssl has openssl
+        need haproxy has haproxy
+        need nginx has nginx
+        need wrk has wrk
         ;;
     install)
         need python3 has python3
