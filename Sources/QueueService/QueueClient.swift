@@ -27,6 +27,21 @@ struct QueueClient {
         return true
     }
 
+    /// The status of a job, or of all; without a daemon those of the log, all of them.
+    func statuses(of job: QueueJobID? = nil) async throws -> (statuses: [QueueJobStatus], isRunning: Bool) {
+        var statuses: [QueueJobStatus] = []
+        let isRunning = try await call(.status(job), starts: false) { answer in
+            if case .job(let status) = answer { statuses.append(status) }
+            return true
+        }
+        guard !isRunning else { return (statuses, true) }
+        do throws(TransferQueueError) {
+            return (try TransferQueue.statuses(inLogOf: place.folder), false)
+        } catch {
+            throw CommandFailure.failed(error.message)
+        }
+    }
+
     private static func failure(_ error: TransferQueueError) -> CommandFailure {
         let isInput = [.invalid, .noJob, .wrongPhase, .duplicate].contains(error.code)
         return isInput ? .wrongInput(error.message) : .failed(error.message)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandParsing
+import FaultProfile
 import HTTPTransport
 import Synchronization
 import TerminalDisplay
@@ -35,6 +36,17 @@ struct QueueOptions: ParsableArguments {
     var name = "default"
 
     func client() throws -> QueueClient { QueueClient(place: try QueuePlace(name)) }
+}
+
+/// A queue of this user, for those who only look.
+package struct QueueListing: Sendable {
+    private let client: QueueClient
+
+    /// The queue with a name; its daemon needn't run.
+    package init(named name: String) throws(CommandFailure) { client = QueueClient(place: try QueuePlace(name)) }
+
+    /// The jobs as JSON, by their numbers. Starts no daemon.
+    package func jobs() async throws -> [JSONText] { try await client.statuses().statuses.map(\.json) }
 }
 
 /// The number of a job, as an argument.

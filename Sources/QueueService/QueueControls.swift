@@ -21,18 +21,8 @@ struct QueueStatus: AsyncParsableCommand {
     @OptionGroup var options: QueueOptions
 
     func run() async throws {
-        let client = try options.client()
-        var statuses: [QueueJobStatus] = []
-        let isRunning = try await client.call(.status(job), starts: false) { answer in
-            if case .job(let status) = answer { statuses.append(status) }
-            return true
-        }
+        var (statuses, isRunning) = try await options.client().statuses(of: job)
         if !isRunning {
-            do throws(TransferQueueError) {
-                statuses = try TransferQueue.statuses(inLogOf: client.place.folder)
-            } catch {
-                throw CommandFailure.failed(error.message)
-            }
             if let job {
                 statuses = statuses.filter { $0.id == job }
                 guard !statuses.isEmpty else { throw CommandFailure.wrongInput("there is no job \(job)") }
@@ -42,7 +32,7 @@ struct QueueStatus: AsyncParsableCommand {
             }
         }
         switch events {
-        case .json: for status in statuses { EventFormat.writeJSON(QueueStatusJSON(status)) }
+        case .json: for status in statuses { Console.print(status.json.compact) }
         case .text: QueueDisplay.show(statuses)
         }
     }

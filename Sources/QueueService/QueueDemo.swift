@@ -210,7 +210,7 @@ package struct QueueDemo: Sendable {
 
     private func tell(_ status: QueueJobStatus, _ live: LiveLine) {
         switch format {
-        case .json: EventFormat.writeJSON(QueueStatusJSON(status))
+        case .json: Console.print(status.json.compact)
         case .text:
             live.clear()
             let words = status.transfer.direction == .upload ? "uploaded" : "downloaded"

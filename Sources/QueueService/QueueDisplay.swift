@@ -1,5 +1,5 @@
 import CommandParsing
-import FoundationEssentials
+import FaultProfile
 import TerminalDisplay
 import TransferQueue
 import Units
@@ -33,7 +33,7 @@ struct QueueDisplay {
             guard case .job(let status) = answer else { return true }
             known[status.id] = status
             switch format {
-            case .json: EventFormat.writeJSON(QueueStatusJSON(status))
+            case .json: Console.print(status.json.compact)
             case .text:
                 let earlier = shown[status.id]
                 if !status.phase.isFinal, earlier?.phase != status.phase || earlier?.reason != status.reason {
@@ -89,33 +89,20 @@ struct QueueDisplay {
     }
 }
 
-/// A job as JSON.
-struct QueueStatusJSON: Encodable {
-    private let bytes: Int64
-    private let direction: String
-    private let file: String
-    private let job: UInt64
-    private let message: String?
-    private let phase: String
-    private let priority: Int
-    private let reason: String?
-    private let sha256: String?
-    private let total: Int64?
-    private let until: Int64?
-
-    init(_ status: QueueJobStatus) {
-        bytes = status.completedBytes
-        direction = status.transfer.direction.rawValue
-        file = status.transfer.file
-        job = status.id.number
-        message = status.message
-        phase = status.phase.rawValue
-        priority = status.transfer.priority
-        reason = status.reason?.rawValue
-        sha256 = status.result.map { result in
-            result.sha256.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+extension QueueJobStatus {
+    /// The job as JSON, without the keys that don't apply.
+    package var json: JSONText {
+        let digest = result.map {
+            JSONText.text($0.sha256.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
         }
-        total = status.totalBytes
-        until = status.until.map { $0.milliseconds / 1_000 }
+        let members: [(key: String, value: JSONText?)] = [
+            ("bytes", .signed(completedBytes)), ("direction", .text(transfer.direction.rawValue)),
+            ("file", .text(transfer.file)), ("job", .number(id.number)), ("message", message.map { .text($0) }),
+            ("phase", .text(phase.rawValue)), ("priority", .signed(Int64(transfer.priority))),
+            ("reason", reason.map { .text($0.rawValue) }), ("sha256", digest),
+            ("total", totalBytes.map { .signed($0) }),
+            ("until", until.map { .signed($0.milliseconds / 1_000) }),
+        ]
+        return .object(members.compactMap { member in member.value.map { (member.key, $0) } })
     }
 }

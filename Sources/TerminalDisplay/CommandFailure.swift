@@ -18,11 +18,12 @@ package enum ExitStatus: Int32 {
 }
 
 /// A failed subcommand: its message and exit code.
-package struct CommandFailure: Error {
+package struct CommandFailure: Error, CustomStringConvertible {
     package let code: ExitStatus
     /// The text for standard error: one line that starts with the command's name, or a line per problem of a profile in
     /// the form file:line:column, as editors expect.
     package let lines: String
+    package var description: String { lines }
     /// The problems of a profile, for programs. A profile that isn't there is one with line 0.
     package private(set) var problems: [Problem] = []
 

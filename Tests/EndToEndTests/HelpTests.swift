@@ -43,6 +43,7 @@ import Testing
             "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat",
             "--allow-host", "--token-file", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
             "--allow-local-targets", "--detach", "--pcap", "--pcap-limit", "--pcap-snap", "--pcap-connections",
+            "--queue",
         ],
         "test": [
             "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",

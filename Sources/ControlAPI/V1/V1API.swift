@@ -7,13 +7,15 @@ package struct V1API: Sendable {
     let proxies: ProxyManager
     let profiles: ProfileStore
     let story: Story?
+    let queue: QueueSource?
     let streams = StreamSlots()
     let samples = SampleCache()
     let waits: WaitList
 
-    /// The API over `proxies`, which can have the profiles of `profiles`, with the story of a demo if there is one.
-    package init(proxies: ProxyManager, profiles: ProfileStore, story: Story? = nil) {
-        self.proxies = proxies
+    /// The API over `proxies`, which can have the profiles of `profiles`, with the story of a demo and a queue of transfers if
+    /// there are any.
+    package init(proxies: ProxyManager, profiles: ProfileStore, story: Story? = nil, queue: QueueSource? = nil) {
+        (self.proxies, self.queue) = (proxies, queue)
         waits = WaitList(proxies)
         self.profiles = profiles
         self.story = story

@@ -85,6 +85,7 @@ extension V1API {
         APIRoute(.delete, "/v1/proxies/{name}/connections/{number}", "Ends a connection.", V1API.endConnection)
             .query("how", "close, by default, or reset")
             .gives(nil, 204),
+        APIRoute(.get, "/v1/queue", "The jobs of the queue of --queue.", V1API.listJobs).gives("Queue").fails(409),
         APIRoute(.get, "/v1/capture", "The state of the capture.", V1API.readCapture).gives("Capture"),
         APIRoute(.put, "/v1/capture", "Captures the connections that begin from now on.", V1API.startCapture)
             .takes("CaptureSettings")

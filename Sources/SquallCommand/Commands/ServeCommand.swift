@@ -67,6 +67,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var captures: CaptureOptions
 
+    @Option(help: ArgumentHelp("Show the jobs of this queue on the page, such as default.", valueName: "name"))
+    var queue: String?
+
     @Flag(help: "Keep quirks of Toxiproxy that a test may rely on; see docs/toxiproxy.md.")
     var strictCompat = false
 

@@ -7,6 +7,7 @@ import ProfileFiles
 import ProxyEngine
 import ProxyRunners
 import ProxyRuntime
+import QueueService
 import TerminalDisplay
 import Units
 
@@ -44,7 +45,9 @@ extension ServeCommand {
         ) { _, event in warnings.report(event) }
         let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: strictCompat)
         let store = ServedProfiles.store(folder: profiles) { journal.notices.noteChange() }
-        let api = V1API(proxies: proxies, profiles: store)
+        let listing = try queue.map { name throws(CommandFailure) in (name, try QueueListing(named: name)) }
+        let queue = listing.map { name, listing in QueueSource(name: name) { try await listing.jobs() } }
+        let api = V1API(proxies: proxies, profiles: store, queue: queue)
         let capture = try captures.opened(noting: InputFiles())
         if let capture {
             capture.capture.begin()

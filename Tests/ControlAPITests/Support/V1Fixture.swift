@@ -108,6 +108,7 @@ struct V1Answer {
 func withV1(
     token: String? = nil,
     story: Story? = nil,
+    queue: QueueSource? = nil,
     forwardPolicy: ForwardPolicy? = nil,
     loops count: Int = 1,
     isStrict: Bool = false,
@@ -148,7 +149,7 @@ func withV1(
         },
         changed: { journal.notices.noteChange() }
     )
-    let v1 = V1API(proxies: proxies, profiles: profiles, story: story)
+    let v1 = V1API(proxies: proxies, profiles: profiles, story: story, queue: queue)
     let fixture = V1Fixture(
         handler: ControlHandler(
             requestGuard: RequestGuard(token: token),

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the visit of visit.py on the built command, with a proxy that three clients load from.
+"""Runs the visit of visit.py on the built command, with a proxy that three clients load from, and a queue with a job that waits.
 
     SQUALL=.build/debug/squall python3 Tests/System/page/run.py
 """
-import contextlib, os, socket, subprocess, sys, threading
+import contextlib, os, socket, subprocess, sys, tempfile, threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from kit import programs
+from kit.programs import SQUALL
 from kit.server import Server, connected
 
 
@@ -29,8 +31,23 @@ def drink(address):
                 pass
 
 
+@contextlib.contextmanager
+def queue():
+    """A queue called page, whose only job waits, as its server isn't there."""
+    with tempfile.TemporaryDirectory(prefix="squall-queue-") as home:
+        os.environ["XDG_STATE_HOME"] = home
+        daemon = programs.start([SQUALL, "queue", "serve", "--name", "page"], stdout=subprocess.PIPE, text=True)
+        try:
+            daemon.stdout.readline()
+            subprocess.run([SQUALL, "queue", "submit", "--name", "page", "http://127.0.0.1:9/night.iso", "--output", f"{home}/night.iso"],
+                           check=True, stdout=subprocess.DEVNULL)
+            yield
+        finally:
+            programs.end(daemon)
+
+
 def main():
-    with socket.create_server(("127.0.0.1", 0)) as source, Server() as server:
+    with socket.create_server(("127.0.0.1", 0)) as source, queue(), Server("--queue", "page") as server:
         threading.Thread(target=accept, args=(source,), daemon=True).start()
         address = server.proxy("db", "127.0.0.1:%d" % source.getsockname()[1])
         server.toxic("db", name="line", type="bandwidth", attributes={"rate": 2_000})
@@ -38,7 +55,7 @@ def main():
             threading.Thread(target=drink, args=(address,), daemon=True).start()
         visit = os.path.join(os.path.dirname(os.path.abspath(__file__)), "visit.py")
         url = f"http://127.0.0.1:{server.port}/"
-        command = [sys.executable, visit, "--url", url, "--proxy", "db", *sys.argv[1:]]
+        command = [sys.executable, visit, "--url", url, "--proxy", "db", "--queue", "night.iso", *sys.argv[1:]]
         return subprocess.run(command, timeout=300).returncode
 
 

@@ -53,7 +53,7 @@ class Visit:
                          f" && api('DELETE', 'proxies/{CREATED}'))")
         self.until(f"!visit.card('{CREATED}')", f"there is no card of {CREATED}")
         for step in (self.policy, self.cards, self.created, self.profile, self.rate, self.connection, self.wifi,
-                     self.capture, self.deleted, self.keyboard, self.reconnected):
+                     self.capture, self.queue, self.deleted, self.keyboard, self.reconnected):
             step()
         self.quiet()
 
@@ -184,6 +184,16 @@ class Visit:
             self.until(f"api('GET', 'capture').then(c => c.state === '{state}')", f"the capture is {state}")
         self.until("fetch('v1/capture/file', { headers: auth() }).then(r => r.blob()).then(b => b.size > 100)", "the capture has a file")
 
+    def queue(self):
+        if not self.options.queue:
+            return
+        self.until("!document.querySelector('#tab-queue').hidden", "there is a tab for the queue")
+        self.browser.click("#tab-queue")
+        text = "(document.querySelector('#queue .row:not([hidden])')?.textContent ?? '')"
+        self.until(f"{text}.includes('waiting (retry)') && {text}.includes({json.dumps(self.options.queue)})", "it shows the job that waits")
+        self.until("document.querySelector('#jobs').textContent.includes('1 job of the queue')", "it counts the jobs")
+        self.browser.click("#tab-events")
+
     def deleted(self):
         browser = self.browser
         browser.click(f".card[data-proxy='{CREATED}'] .menu")
@@ -243,6 +253,7 @@ def main():
     parser.add_argument("--url", required=True)
     parser.add_argument("--proxy", help="the proxy with traffic; default: the first one")
     parser.add_argument("--profile", default="wifi-walkaway", help="the profile to apply")
+    parser.add_argument("--queue", help="the file of the job that waits in the queue of --queue")
     parser.add_argument("--token")
     parser.add_argument("--screenshot", help="file for a picture of the page after a failure")
     options = parser.parse_args()

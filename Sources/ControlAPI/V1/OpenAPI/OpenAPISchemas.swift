@@ -110,6 +110,19 @@ enum OpenAPISchemas {
             "downstreamBytes": .number, "state": .words(ConnectionSummary.State.allCases.map(\.rawValue)),
             "faults": .list(.text),
         ]),
+        "Queue": .full([
+            "name": OpenAPIForm.text.orNull,
+            "jobs": .list(
+                .object(
+                    [
+                        "job": .number, "direction": .words(["download", "upload"]), "file": .text, "phase": .text,
+                        "reason": .text, "message": .text, "bytes": .number, "total": .number, "priority": .number,
+                        "sha256": .text, "until": .number,
+                    ],
+                    required: ["job", "direction", "file", "phase", "bytes", "priority"]
+                )
+            ),
+        ]),
         "Capture": .full([
             "state": .words(["none", "running", "stopped"]), "bytes": OpenAPIForm.number.orNull, "dropped": .number,
             "failure": OpenAPIForm.text.orNull,
