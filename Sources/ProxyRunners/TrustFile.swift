@@ -33,7 +33,8 @@ package struct TrustFile: Sendable {
         try TrustFile.write(certificate.utf8, to: path)
     }
 
-    private static func write(_ bytes: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
+    /// Makes a file that everybody may read. One that is there already is an error, for folders of several users.
+    package static func write(_ bytes: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
         do {
             let file = try FileDescriptor.open(
                 FilePath(path),

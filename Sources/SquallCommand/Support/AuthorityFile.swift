@@ -1,7 +1,6 @@
 import FoundationEssentials
 import HTTPTransport
-import ProfileFiles
-import SystemPackage
+import ProxyRunners
 import TerminalDisplay
 
 /// A certificate authority for this run, with its certificate in a file for clients to trust.
@@ -26,18 +25,7 @@ struct AuthorityFile {
         }
         let folder = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         path = "\(folder)/squall-authority-\(UInt64.random(in: .min ... .max).hexadecimalDigits).pem"
-        do {
-            // An unguessable name and exclusive creation, for a shared folder.
-            let file = try FileDescriptor.open(
-                FilePath(path),
-                .writeOnly,
-                options: [.create, .exclusiveCreate, .closeOnExec],
-                permissions: [.ownerReadWrite, .groupRead, .otherRead]
-            )
-            try file.closeAfter { _ = try file.writeAll(certificate.utf8) }
-        } catch {
-            throw .failed("can't write the certificate of the authority to “\(path)”: \(FileProblem.reason(error))")
-        }
+        try TrustFile.write(certificate.utf8, to: path)
     }
 
     /// Removes the file, which is useless after the server has stopped.

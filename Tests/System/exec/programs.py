@@ -14,13 +14,14 @@ outage    no network for the first 2 s
 It holds where the program succeeds or fails as it does through `squall run`. Where this script runs as root, squall and the
 programs run as `nobody`, but for those that need their own user. Exits 1 if something doesn't hold, or if a program is missing.
 """
-import argparse, contextlib, functools, getpass, http.server, os, re, shutil, subprocess, sys, tempfile, threading, time, zipfile
+import argparse, functools, getpass, os, re, shutil, subprocess, sys, tempfile, time, zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.abspath(os.path.join(HERE, "../../.."))
 sys.path.insert(0, os.path.dirname(HERE))
 import servers
 from kit import postgres, programs, redis
+from kit.web import served
 
 # Debian's, whose packages have the modules, and which every user can run.
 PYTHON3 = servers.PYTHON3
@@ -54,31 +55,6 @@ PERL = ("use IO::Socket::INET; my $s = IO::Socket::INET->new(PeerAddr => '127.0.
         "print $s \"GET /file.bin HTTP/1.0\\r\\n\\r\\n\"; my $n = 0; while (my $c = sysread $s, my $b, 65536) { $n += $c } exit($n >= $ARGV[1] ? 0 : 1)")
 BASH = ("exec 3<>/dev/tcp/127.0.0.1/$0 || exit 1; printf 'GET /file.bin HTTP/1.0\\r\\n\\r\\n' >&3; n=$(wc -c <&3); (( n >= $1 ))")
 failures = []
-
-
-class Handler(http.server.SimpleHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads, request_queue_size = True, 128
-
-    def handle_error(self, *_):
-        pass  # Connections that are cut are what is tested.
-
-
-@contextlib.contextmanager
-def served(folder):
-    server = Server(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def build(folder, built, is_meant):

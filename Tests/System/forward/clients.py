@@ -13,47 +13,18 @@ garbage   10,000 handshakes of nonsense: the proxy answers afterwards, and has n
 
 Every server is one of Python's on a free port of loopback. Exits 1 if something doesn't hold.
 """
-import argparse, contextlib, functools, hashlib, http.client, http.server, json, os, random, re, shutil, socket, ssl, subprocess
+import argparse, contextlib, hashlib, http.client, http.server, json, os, random, re, shutil, socket, subprocess
 import sys, tempfile, threading, time, zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit.browser import Browser
 from kit.programs import ROOT as TOP, SQUALL
 from kit.verdicts import finish, verdict
+from kit.web import served
 
 HANDSHAKES, ABREAST = 10_000, 50
 # What the proxy may have grown by: buffers that it keeps.
 GROWTH = 16 << 20
-
-
-class Handler(http.server.SimpleHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_):
-        pass  # Connections that are cut are what is tested.
-
-
-@contextlib.contextmanager
-def served(folder, certificate=None):
-    """A server of a folder on a free port, over TLS with a certificate."""
-    server = Server(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
-    if certificate:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @contextlib.contextmanager

@@ -15,11 +15,12 @@ such as a server to test, is stood in for by PAGES below. Three kinds of blocks 
 Each page of a fault has a profile as its example: it runs between clients and a server until the journal says one of the words
 that the page names. SQUALL is the command. Exits 1 if something doesn't hold.
 """
-import argparse, collections, concurrent.futures, contextlib, functools, http.server, json, os, re, signal, subprocess, sys, tempfile, threading, time
+import argparse, collections, concurrent.futures, contextlib, functools, http.server, json, os, re, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit import postgres, programs, redis
 from kit.shell import Shell
+from kit.web import served
 from kit.verdicts import failures, finish, verdict
 
 COMMAND = re.compile(r"\s*(\$ )?(sudo |[A-Z_]+=\S+ )*(squall(?!:)|make|curl|docker|python3|kcat|redis-cli|psql|export|source|mkdir|\.ci/run)\b")
@@ -112,24 +113,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads, request_queue_size = True, 128
-
-    def handle_error(self, *_):
-        pass  # Connections that are cut are what is shown.
-
-
-@contextlib.contextmanager
-def served():
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 class Page:
     """What a reader has: a server at some ports, PostgreSQL or Redis, programs, and what was done before."""
 
@@ -204,7 +187,7 @@ def run(page, text):
     if not wanted:
         return
     with contextlib.ExitStack() as stack:
-        fixed = {port: stack.enter_context(served()) for port in setup.servers}
+        fixed = {port: stack.enter_context(served(Handler)) for port in setup.servers}
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="squall-home-"))
         environment = {**setup.environment, "SERVER_PORT": str(next(iter(fixed.values()), 0)), "HOME": home, "XDG_STATE_HOME": home}
         if "postgres" in setup.databases:
@@ -268,7 +251,7 @@ def check_fault(page, text):
     """Runs the profile of a page until the journal has one of the page's words."""
     profile = re.search(r"```json\n(.*?)```", text, re.DOTALL)[1]
     words = re.findall(r"`([^`]+)`", text[text.index("**Journal:**"):].split("\n##")[0])
-    with tempfile.TemporaryDirectory() as folder, served() as port:
+    with tempfile.TemporaryDirectory() as folder, served(Handler) as port:
         os.symlink(os.path.join(programs.ROOT, "Profiles/traces"), os.path.join(folder, "traces"))
         path, journal = os.path.join(folder, "example.json"), os.path.join(folder, "journal.jsonl")
         with open(path, "w", encoding="utf-8") as file:

@@ -1,0 +1,34 @@
+"""HTTP servers in a thread, which don't mind connections that are cut."""
+import contextlib, functools, http.server, ssl, threading
+
+
+class FolderHandler(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads, request_queue_size = True, 128
+
+    def handle_error(self, *_):
+        pass  # Connections that are cut are what is tested.
+
+
+@contextlib.contextmanager
+def served(handler, certificate=None):
+    """The port of a server whose requests a handler answers, or that serves a folder, over TLS with a certificate."""
+    if isinstance(handler, str):
+        handler = functools.partial(FolderHandler, directory=handler)
+    server = _Server(("127.0.0.1", 0), handler)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
