@@ -13,7 +13,7 @@ garbage   10,000 handshakes of nonsense: the proxy answers afterwards, and has n
 
 Every server is one of Python's on a free port of loopback. Exits 1 if something doesn't hold.
 """
-import argparse, contextlib, hashlib, http.client, http.server, json, os, random, re, shutil, socket, subprocess
+import argparse, contextlib, hashlib, http.client, json, os, random, re, shutil, socket, subprocess
 import sys, tempfile, threading, time, zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
