@@ -62,6 +62,7 @@ package struct ProxyRunner {
         let lateness = try await withRuntime(threads: threads, reload: requestReload) { loops, interrupt in
             var proxies: [Proxy] = []
             for var configuration in configurations {
+                let name = configuration.name
                 configuration.capture = capture?.capture
                 do throws(ProxyError) {
                     let proxy = try await Proxy.start(

@@ -256,7 +256,8 @@ def check_fault(page, text):
         path, journal = os.path.join(folder, "example.json"), os.path.join(folder, "journal.jsonl")
         with open(path, "w", encoding="utf-8") as file:
             file.write(profile)
-        proxy = programs.start([programs.SQUALL, "run", path, "--seed", "1", "--listen", "127.0.0.1:0", "--upstream", f"127.0.0.1:{port}",
+        layer, scheme = ("tls:", "https") if '"kind": "tls"' in profile else ("", "http")
+        proxy = programs.start([programs.SQUALL, "run", path, "--seed", "1", "--listen", f"{layer}127.0.0.1:0", "--upstream", f"127.0.0.1:{port}",
                                 "--journal", journal], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         clients = []
         try:
@@ -265,8 +266,8 @@ def check_fault(page, text):
                 clients = [client for client in clients if client.poll() is None]
                 while len(clients) < 16:
                     # As slow as a download of some length, so that all are open at the same time on a fast machine too.
-                    clients.append(programs.start(["curl", "-s", "-m", "10", "--limit-rate", "40M", "-o", "/dev/null",
-                                                   f"http://127.0.0.1:{listens}/{'api' if len(clients) % 2 else 'files'}/large.bin"]))
+                    clients.append(programs.start(["curl", "-s", "-m", "10", "--limit-rate", "40M", "-k", "-o", "/dev/null",
+                                                   f"{scheme}://127.0.0.1:{listens}/{'api' if len(clients) % 2 else 'files'}/large.bin"]))
                 time.sleep(0.1)
                 with open(journal, encoding="utf-8") as file:
                     found = [entry for line in file if line.endswith("}\n") and (entry := json.loads(line)).get("what") in words]
