@@ -62,7 +62,7 @@ package struct CaptureReader {
             guard length <= block.count - place - 4 else { break }
             let value = block.extracting(place + 4..<place + 4 + length)
             if code == 1 {
-                isTold = note(value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }, time) || isTold
+                isTold = note(String(decoding: value.indices.map { value[$0] }, as: UTF8.self), time) || isTold
             }
             place += 4 + (length + 3) / 4 * 4
         }
