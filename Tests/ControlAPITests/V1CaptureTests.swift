@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"connections":"2"}"#, 2), (#"{"proxies":["a","c"]}"#, 2), (#"{"proxies":["c"]}"#, 0), ("{}", 3),
+        (#"{"connections":"2"}"#, 1), (#"{"proxies":["a","c"]}"#, 2), (#"{"proxies":["c"]}"#, 0), ("{}", 3),
     ])
     func `a capture of some connections or proxies leaves the others out`(body: String, count: Int) async throws {
         try await withV1 { api in
