@@ -33,7 +33,7 @@ http {
 HAPROXY = """\
 global
   nbthread 1
-  maxconn 20000
+  maxconn 4000
   ssl-default-bind-options no-tls-tickets
 defaults
   mode tcp
