@@ -19,7 +19,7 @@ NAME = "localhost"
 REPORT = """\
 done = function(summary, latency, requests)
   io.write(string.format('{"requests":%d,"bytes":%d,"p99":%f,"errors":%d}\\n', summary.requests, summary.bytes,
-    latency:percentile(99), summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout))
+    latency:percentile(99), summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout + summary.errors.status))
 end
 """
 NGINX = """\
@@ -57,6 +57,7 @@ def make_keys(folder):
     with open(os.path.join(folder, "both.pem"), "w") as both:
         both.write(machine.read(f"{folder}/leaf.pem") + machine.read(f"{folder}/leaf.key"))
     os.mkdir(os.path.join(folder, "files"))
+    os.chmod(folder, 0o755)  # nginx reads them as another user.
     for name, size in {"small": 100, "large": 10_000_000}.items():
         with open(os.path.join(folder, "files", name), "wb") as file:
             file.write(os.urandom(size))
