@@ -21,7 +21,7 @@ const ask = left => {
     if (!left) return
     let count = 0, protocol = '', over = false
     const end = problem => { if (!over) { over = true; console.log(`${count}|${protocol}|${problem}`); ask(left - 1) } }
-    const failed = error => end(`${error.code} ${error.message}`)
+    const failed = error => end(`${error.code} ${error.message.trim()}`)
     const request = require('https').get(process.argv[1], response => {
         protocol = `${response.httpVersion} ${response.socket.alpnProtocol}`
         response.on('data', data => count += data.length).on('end', () => end('')).on('error', failed)
