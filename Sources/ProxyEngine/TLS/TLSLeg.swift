@@ -167,10 +167,12 @@ extension Connection {
 
     /// Tells a client whose server has failed in the handshake; `false` if there is nobody to tell.
     func refuseClient() -> Bool {
-        guard tls?.dialing?.handshakeFailure != nil, let accepting = tls?.accepting, accepting.isWaiting else {
+        guard let failure = tls?.dialing?.handshakeFailure, let accepting = tls?.accepting, accepting.isWaiting else {
             return false
         }
-        accepting.refuse(TLSAlert.internalError)
+        // It was the client's offer that the server has refused.
+        let isOffer = failure.alert == TLSAlert.name(TLSAlert.noApplicationProtocol)
+        accepting.refuse(isOffer ? TLSAlert.noApplicationProtocol : TLSAlert.internalError)
         return true
     }
 

@@ -192,14 +192,13 @@ def handshake(setup):
 def protocols(setup):
     def told(client, port):
         count, negotiated, problem = setup.said(client, port, 300_000)[0]
-        return count, negotiated, bool(problem), problem
+        return f"{count} B by {negotiated or '-'} {problem.replace(str(port), 'PORT')}"
 
     for kind, port in setup.ports.items():
         with setup.proxy({}, port=port) as proxy:
             for client in clients.COMMANDS:
                 direct, through = told(client, port), told(client, proxy.port)
-                verdict("protocols", direct[:3] == through[:3], f"{kind} {client}: {direct[0]} B by {direct[1] or '-'} {direct[3]}"
-                        + ("" if direct == through else f"; through Squall {through[0]} B by {through[1] or '-'} {through[3]}"))
+                verdict("protocols", direct == through, f"{kind} {client}: {direct}" + ("" if direct == through else f"; through Squall {through}"))
 
 
 def main():

@@ -47,6 +47,8 @@ func answer(writer http.ResponseWriter, request *http.Request) {
 	size, _ := strconv.Atoi(request.URL.Path[1:])
 	writer.Header().Set("Content-Length", strconv.Itoa(size))
 	writer.Header().Set("Content-Type", "text/plain")
-	writer.Header().Set("Connection", "close")
+	if request.ProtoMajor == 1 {
+		writer.Header().Set("Connection", "close")
+	}
 	writer.Write(bytes.Repeat([]byte("x"), size))
 }
