@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench https-bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
+.PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table https clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench https-bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -29,7 +29,7 @@ help: ## list the targets that people type
 checks: ## list the targets that check and measure
 	@grep -hE '^[a-z-]+:.*#: ' $(MAKEFILE_LIST) | awk -F ':.*#: ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
-system: action-check readme acceptance forward exec captures trust tls-table clusters origins tools transfers queue databases stage live fuzz control-fuzz forecast-check page pictures drawn terminal ## run Tests/System: the built command against real programs (two hours)
+system: action-check readme acceptance forward exec captures trust tls-table https clusters origins tools transfers queue databases stage live fuzz control-fuzz forecast-check page pictures drawn terminal ## run Tests/System: the built command against real programs (two hours)
 
 demo: ## walk out of Wi-Fi range and back with two transfers, and prove both
 	@scripts/install.sh build
@@ -177,6 +177,10 @@ trust: build #: run programs by `squall test` with TLS on both sides: none needs
 tls-table: build #: what curl, Python, Node, Java and Go say to each failure of TLS, twice (3 minutes)
 	@scripts/install.sh trust
 	@SQUALL=$(RELEASE) python3 Tests/System/https/table.py
+
+https: build #: put eight clients through TLS on both sides: 2,000 cuts, every profile, handshakes, what ALPN chooses (8 minutes)
+	@scripts/install.sh trust
+	@SQUALL=$(RELEASE) python3 Tests/System/https/promises.py
 
 clusters: build #: lead clients of a Redis Cluster and of a scripted Kafka broker through proxies (half a minute)
 	@scripts/install.sh clusters

@@ -127,7 +127,9 @@ let suites: KeyValuePairs<String, [String]> = [
     "TransferQueueTests": ["NIOHTTP1", "SimulatedDisk"],
     "ResumableUploadsTests": ["NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk"],
     "OriginServerTests": ["DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TLSTransport"],
-    "TLSSessionsTests": proxies + ["DevelopmentCA", "HTTPTransport", "TLSSessions", "TLSTransport", "TestSockets"],
+    "TLSSessionsTests": proxies + [
+        "DevelopmentCA", "HTTPTransport", "StreamReading", "TLSSessions", "TLSTransport", "TestSockets",
+    ],
     "TerminalDisplayTests": ["TestStreams"],
     "ProxyRuntimeTests": ["FaultProfile"],
     "EndToEndTests": [

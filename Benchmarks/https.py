@@ -12,6 +12,7 @@ import argparse, json, os, statistics, subprocess, tempfile
 
 from measuring import peers, programs
 from kit import machine
+from kit.certificates import make_certificates
 from kit.verdicts import finish, verdict
 
 NAME = "localhost"
@@ -49,11 +50,7 @@ CASES = {"bulk": ("s/GB", 4), "conn": ("ms", 32), "rr64": ("p99 µs", 64)}
 
 def make_keys(folder):
     """An authority, a certificate for localhost, and the files that are served."""
-    run = lambda text: subprocess.run(text.split(), cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
-    run(f"openssl req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=authority -days 2")
-    run(f"openssl req -x509 {key} -keyout leaf.key -out leaf.pem -subj /CN={NAME} -days 2 -CA ca.pem -CAkey ca.key "
-        f"-addext subjectAltName=DNS:{NAME},IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE")
+    make_certificates(folder)
     with open(os.path.join(folder, "both.pem"), "w") as both:
         both.write(machine.read(f"{folder}/leaf.pem") + machine.read(f"{folder}/leaf.key"))
     os.mkdir(os.path.join(folder, "files"))

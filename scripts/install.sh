@@ -117,6 +117,7 @@ for purpose in "$@"; do
     trust)
         need python3 has python3
         need curl has curl
+        need openssl has openssl
         need nodejs has node
         need golang-go has go
         need default-jdk-headless has javac
@@ -124,6 +125,8 @@ for purpose in "$@"; do
         need ruby has ruby
         need python3-requests /usr/bin/python3 -c 'import requests'
         need python3-aiohttp /usr/bin/python3 -c 'import aiohttp'
+        need python3-httpx /usr/bin/python3 -c 'import httpx'
+        need python3-h2 /usr/bin/python3 -c 'import h2'
         need python3-grpcio /usr/bin/python3 -c 'import grpc'
         ;;
     exec)

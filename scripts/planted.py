@@ -46,6 +46,14 @@ BUGS = [
      "boundary.subtractingSaturated(marks.vanished)", "boundary - marks.vanished"),
     ("a sum overflows behind inserted bytes where an offset is large", "CorruptAlterer.next(vanished:)",
      "$0.position.subtractingSaturated(vanished)", "$0.position - vanished"),
+    ("the beginning of a record is forgotten", "SecureSocket.nextRecords(of:behind:)",
+     "keep(count - whole, at: offset + whole)", ""),
+    ("an end overtakes records", "SecureSocket.flush()", "if unsent.isEmpty, ending == .finish {", "if ending == .finish {"),
+    ("a handshake has no time limit", "SecureSocket.setTimer()",
+     "timer.set(to: loop.now + SecureSocket.handshakeLimit, for: self, tag: Tag.timer, on: loop)", ""),
+    ("records aren't given back when their socket is closed", "SecureSocket.forget()", "unread.removeAll(of: loop)", ""),
+    ("what a stalled handshake holds is lost", "AcceptingSocket.transmit(_:)", "super.transmit(records.extracting(place...))", ""),
+    ("faults of the content act on the wire as well", "PreparedFault.isOn(_:)", "$0 == fault.kind.layer", "$0 == $0"),
 ]
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\w+|[^\w\s]', re.DOTALL)

@@ -65,7 +65,8 @@ extension Shard {
 
     /// Ends the connection with a number; `false` if it isn't here.
     func endConnection(_ number: UInt64, reset: Bool) -> Bool {
-        guard number > 0, let connection = connections.first(where: { $0.ordinal == number }) else { return false }
+        let found = connections.first { $0.ordinal == number && $0.layer != .content }
+        guard number > 0, let connection = found else { return false }
         connection.abandon(reset: reset)
         return true
     }

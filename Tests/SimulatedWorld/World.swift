@@ -42,14 +42,18 @@ public final class World {
     private let disturbances: Disturbances
     private let isHTTP: Bool
     private let isBulk: Bool
+    /// The proxy with the faults, and all there are.
     private let proxy: Proxy
-    /// In some worlds a proxy in front of the other one, between which there is TLS without cryptography.
-    private let front: Proxy?
+    private let proxies: [Proxy]
+    /// What a world with TLS has beside others.
+    private let secure: SecureChain?
     private let log = Log()
     private let conversation: Conversation
     private var clients: [Peer] = []
     /// The servers' ends, one for each connection that the proxy makes.
     private var servers: [Peer] = []
+    /// Clients of a proxy with TLS that have no session.
+    private var strangers: [Peer] = []
     /// Whether all peers end their connections in order.
     private var isGentle = true
     private var failures: [String] = []
@@ -72,6 +76,10 @@ public final class World {
         // Dice of their own, so that the rest of a world stays as it was.
         var triggerDice = Dice(seed: seed ^ 0x7216)
         weather.addTriggers(&triggerDice)
+        var (forwardDice, secureDice) = (Dice(seed: seed ^ 0xF0D), Dice(seed: seed ^ 0x715))
+        let isForward = forwardDice.once(in: 4)
+        secure = !isForward && forwardDice.once(in: 4) ? SecureChain(&secureDice) : nil
+        if secure?.isFrontFaulty == false { weather.addTLS(&secureDice) }
         // Only bytes in bulk go through pipes.
         isBulk = dice.once(in: 4)
         disturbances = Disturbances.draw(&dice, isBulk: isBulk)
@@ -80,10 +88,6 @@ public final class World {
         network.trace = trace
         log.trace = trace
         loops = try (0..<loopCount).map { [network] in try EventLoop(index: $0, on: network) }
-        // Dice of their own, so that the rest of a world stays as it was.
-        var forwardDice = Dice(seed: seed ^ 0xF0D)
-        let isForward = forwardDice.once(in: 4)
-        let isSecure = !isForward && forwardDice.once(in: 4)
         handshake = isForward ? Peer.Handshake.draw(&forwardDice) : nil
         let most = isBulk ? 900_000 : 40_000
         conversation = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
@@ -96,6 +100,7 @@ public final class World {
             for _ in 0..<dice.number(1...6) {
                 weather = weather.changed(&dice, isHTTP: isHTTP)
                 weather.addTriggers(&triggerDice)
+                if secure?.isFrontFaulty == false { weather.addTLS(&secureDice) }
                 moment = moment.advanced(byNanoseconds: Int64(dice.spread(100_000...400_000_000)))
                 changes.append((moment, try weather.read()))
                 trace?("\(moment.nanoseconds): to become \(weather.profile)")
@@ -113,57 +118,44 @@ public final class World {
         )
         configuration.registry = ProxyRegistry()
         configuration.clockStart = network.moment
-        if isSecure {
-            configuration.listen = Endpoint(host: "127.0.0.1", port: 4_500, usesTLS: true)
-            configuration.tls = ProxyTLS(acceptor: ClearTLS(), connector: ClearTLS())
-        }
         // In place of a day.
         configuration.drainLimits.limit = .seconds(3_600)
         if dice.once(in: 10) { configuration.connectionLimit = dice.number(1...3) }
         if dice.once(in: 4) { configuration.linkHoldLimit = ByteCount(Int64(dice.spread(1_000...1_000_000))) }
-        guard let listen = SocketAddress(numericHost: "127.0.0.1", port: isSecure ? 4_500 : 4_000),
-            let entrance = SocketAddress(numericHost: "127.0.0.1", port: 4_000),
-            let upstream = SocketAddress(numericHost: "127.0.0.1", port: 5_000)
-        else { preconditionFailure("both are addresses") }
-        let addresses = dice.once(in: 4) ? [upstream, upstream] : [upstream]
+        let servers = dice.once(in: 4) ? 2 : 1
         if isForward {
             configuration.destination = .requested(ForwardPolicy())
-            configuration.simulatedNames = { _ in .success(addresses) }
+            configuration.simulatedNames = { _ in .success(World.addresses(5_000, count: servers)) }
         }
-        proxy = try Proxy.startSimulated(
-            configuration,
-            on: loops,
-            listen: listen,
-            upstream: isForward ? [] : addresses,
-            journal: { [log] in
-                let line = "\($0)"
-                log.journal.append(line)
-                log.trace?(line)
-            },
-            report: { [log] in
-                if case .unacknowledgedAtReset = $0 { log.unacknowledged += 1 }
-                log.trace?("\($0)")
-            }
-        )
-        var between = configuration
-        between.name = "front"
-        between.listen = Endpoint(host: "127.0.0.1", port: 4_000)
-        between.destination = .upstream(configuration.listen)
-        between.profile = Profile(name: "front")
-        between.connectionLimit = 16_384
-        front =
-            !isSecure
-            ? nil
-            : try Proxy.startSimulated(
-                between,
+        proxies = try (secure?.configurations(of: configuration) ?? [configuration]).map { [loops, log] one in
+            let isMain = one.name == configuration.name
+            return try Proxy.startSimulated(
+                one,
                 on: loops,
-                listen: entrance,
-                upstream: [listen],
-                journal: { _ in },
-                report: { [log] in log.trace?("front: \($0)") }
+                listen: World.addresses(one.listen.port, count: 1)[0],
+                upstream: one.destination.upstream.map { World.addresses($0.port, count: servers) } ?? [],
+                journal: {
+                    guard isMain else { return }
+                    let line = "\($0)"
+                    log.journal.append(line)
+                    log.trace?(line)
+                },
+                report: {
+                    if isMain, case .unacknowledgedAtReset = $0 { log.unacknowledged += 1 }
+                    log.trace?("\(one.name): \($0)")
+                }
             )
+        }
+        proxy = proxies[secure.map { $0.isFrontFaulty ? 0 : 1 } ?? 0]
         self.dice = dice
         isLimited = configuration.connectionLimit < 100
+    }
+
+    private static func addresses(_ port: UInt16, count: Int) -> [SocketAddress] {
+        guard let address = SocketAddress(numericHost: "127.0.0.1", port: port) else {
+            preconditionFailure("it is an address")
+        }
+        return Array(repeating: address, count: count)
     }
 
     private let isLimited: Bool
@@ -171,7 +163,10 @@ public final class World {
     private let handshake: Peer.Handshake?
 
     /// Whether nothing but the peers themselves may end a connection before its time.
-    private var isFair: Bool { !weather.endsConnections && !disturbances.endsConnections && !isLimited }
+    private var isFair: Bool { !weather.endsConnections && !disturbs }
+
+    /// Whether something beside faults may end a connection before its time.
+    private var disturbs: Bool { disturbances.endsConnections || isLimited || secure?.endsConnections ?? false }
 
     // MARK: Life
 
@@ -180,8 +175,7 @@ public final class World {
         run(until: network.moment.advanced(byNanoseconds: timeLimit), isOver: { [unowned self] in isOver })
         judge()
         trace("stop")
-        front?.stopSimulated()
-        proxy.stopSimulated()
+        for proxy in proxies { proxy.stopSimulated() }
         run(until: network.moment.advanced(byNanoseconds: 10_000_000_000))
         deferRelease()
         let bytes = (clients + servers).reduce(0) { $0 + $1.received }
@@ -239,17 +233,34 @@ public final class World {
                 handshake: handshake
             )
             clients.append(client)
-            let moment = network.moment.advanced(byNanoseconds: Int64(dice.number(0...80_000_000)))
-            network.agenda.add(.run { [unowned self] in connect(client, tries: 20) }, at: moment)
+            plant(client, to: 4_000)
+        }
+        for content in secure?.strangers ?? [] {
+            isGentle = false
+            let stranger = Peer(
+                "stranger \(strangers.count + 1)",
+                in: network,
+                sends: content,
+                expects: nil,
+                gates: [],
+                manners: Peer.Manners()
+            )
+            strangers.append(stranger)
+            plant(stranger, to: secure?.strangersPort ?? 0)
         }
     }
 
-    private func connect(_ client: Peer, tries: Int) {
-        if let end = network.connectClient(to: 4_000) {
+    private func plant(_ client: Peer, to port: UInt16) {
+        let moment = network.moment.advanced(byNanoseconds: Int64(dice.number(0...80_000_000)))
+        network.agenda.add(.run { [unowned self] in connect(client, to: port, tries: 20) }, at: moment)
+    }
+
+    private func connect(_ client: Peer, to port: UInt16, tries: Int) {
+        if let end = network.connectClient(to: port) {
             client.take(end)
         } else if tries > 0 {
             let moment = network.moment.advanced(byNanoseconds: Int64(dice.number(1_000_000...30_000_000)))
-            network.agenda.add(.run { [unowned self] in connect(client, tries: tries - 1) }, at: moment)
+            network.agenda.add(.run { [unowned self] in connect(client, to: port, tries: tries - 1) }, at: moment)
         } else {
             client.failToConnect()
         }
@@ -297,11 +308,13 @@ public final class World {
 
     /// Whether all peers have gone, and their connections with them.
     private var isOver: Bool {
-        clients.allSatisfy(\.isDone) && servers.allSatisfy(\.isDone) && open == 0
+        peers.allSatisfy(\.isDone) && open == 0
             && !network.listeners.values.contains { !$0.queue.isEmpty }
     }
 
-    private var open: Int { proxy.simulatedStatistics.open + (front?.simulatedStatistics.open ?? 0) }
+    private var peers: [Peer] { clients + servers + strangers }
+
+    private var open: Int { proxies.reduce(0) { $0 + $1.simulatedStatistics.open } }
 
     private func run(until end: Moment, isOver: () -> Bool = { false }) {
         var turns = 0
@@ -354,9 +367,13 @@ public final class World {
     private func judge() {
         if open > 0 { fail("\(open) connections are still there when all peers have gone") }
         if network.listeners.values.contains(where: \.isReady) { fail("clients wait, and nobody accepts them") }
-        for peer in clients + servers {
+        for peer in peers {
             if let place = peer.wrongByte { fail("\(peer.name) received a wrong byte at \(place)") }
             if !peer.isDone { fail("\(peer.name) never came to an end") }
+        }
+        // A handshake has a time limit, unless a fault hides the client.
+        for stranger in strangers where stranger.hasGivenUp && !weather.mayHold {
+            fail("\(stranger.name) was never sent away")
         }
         if !weather.changesBytes {
             judge("clients", clients, "servers", servers)
@@ -365,7 +382,7 @@ public final class World {
         // The world may end before the last ones are due.
         if log.changes > changes.count { fail("a change was told twice") }
         if isFair, isGentle, servers.count < clients.count { fail("a client never reached the server") }
-        if let cut = weather.cut, isGentle, !disturbances.endsConnections, !isLimited { judge(cut) }
+        if let cut = weather.cut, isGentle, !disturbs { judge(cut) }
     }
 
     /// Nothing has come that wasn't sent, and where nothing ends a connection before its time, everything has, with its end.

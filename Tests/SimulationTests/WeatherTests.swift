@@ -18,11 +18,8 @@ import Testing
         "latency": ["correlation", "distribution", "minimum", "quantiles", "spikes"],
         "loss": ["burst", "link", "queue", "receiveWindow", "sender"],
         "outage": ["recovery", "rtt"],
-        "slice": ["spread"], "insert": ["of"],
-        "tls": [
-            "alert", "alpn", "certificate", "for", "kind", "name", "record", "reply", "stall", "stream", "version",
-            "when",
-        ],
+        "slice": ["spread"],
+        "tls": ["name", "stream"],
         "slow-reader": ["window"],
     ]
 
@@ -43,6 +40,7 @@ import Testing
             var dice = Dice(seed: seed)
             var weather = Weather.draw(&dice, isHTTP: seed.isMultiple(of: 2))
             weather.addTriggers(&dice)
+            weather.addTLS(&dice)
             for fault in try weather.read().allFaults {
                 let members = keys(of: ProfileWriter.json(of: fault))
                 find(members, fault.kind.name.rawValue)

@@ -198,6 +198,27 @@ import Units
         }
     }
 
+    @Test func `faults that go before a client is served don't act on its handshake and content`() async throws {
+        let server = Server.echo()
+        defer { server.stop() }
+        let held = SecureProxyTests.profile([
+            (.both, .connect(Connect(how: .delay(.seconds(3_600), jitter: .zero)))),
+            (.both, .tls(.record(ByteCount(1)))),
+            (.downstream, .corrupt(Corrupt(position: .at(ByteCount(0))))),
+        ])
+        try await withSecureProxies(to: server.address, held) { fixture in
+            let client = try fixture.client()
+            try await blocking { try client.send([1]) }
+            while await fixture.far.statistics().accepted == 0 { await Task.yield() }
+            try await fixture.far.apply(Profile(name: "none"))
+            let echo = try await blocking { try client.receive(1) }
+            #expect(echo == [1])
+            client.close()
+            #expect(await fixture.becomesIdle())
+            #expect(fixture.journal.all.map(\.effect.word) == ["connects late"])
+        }
+    }
+
     @Test func `a proxy without TLS doesn't start with it`() async throws {
         let loops = try EventLoopGroup(count: 1)
         let tls = Endpoint(host: "127.0.0.1", port: 0, usesTLS: true)

@@ -24,6 +24,9 @@ public struct HandshakeFaults: Sendable {
     /// Adds a fault.
     mutating func add(_ tls: TLSFault, by fault: Int) { entries.append(Entry(fault: fault, tls: tls)) }
 
+    /// Drops the faults that another generation of the plan doesn't have.
+    public mutating func apply(_ change: PlanChange) { entries.removeAll { !change.isKept($0.fault) } }
+
     /// The first fault of which `pick` takes something, and what it takes.
     public func first<Value>(_ pick: (TLSFault) -> Value?) -> (entry: Entry, value: Value)? {
         for entry in entries {

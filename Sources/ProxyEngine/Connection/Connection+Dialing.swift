@@ -8,10 +8,7 @@ extension Connection {
     func dial(_ address: Int) {
         // The policy of a connection that had no server begins anew.
         drain = nil
-        if let content = tls?.contentPlan {
-            tls?.contentPlan = nil
-            return openContent(content.plan)
-        }
+        if let content = takeContent() { return open(content) }
         let addresses = dialAddresses
         state.dialBegan(of: addresses.count, timeout: shard.context.configuration.connectTimeout, at: loop.now)
         if addresses.isEmpty {

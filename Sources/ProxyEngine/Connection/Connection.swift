@@ -64,7 +64,7 @@ final class Connection: LoopHandler {
     /// Whether faults act on messages from the start.
     let readsMessages: Bool
     private var isQueued = false
-    /// Whether a client of this process waits for the target, with its socket.
+    /// Whether the client's socket is yet to come: that of this process waits for the target, that of content for the wire.
     var awaitsClient = false
 
     /// A connection for an accepted socket that is not watched yet.
@@ -260,6 +260,7 @@ final class Connection: LoopHandler {
         setTimer(to: .distantFuture)
         shard.connectWatch.remove(self)
         forwardingPath?.end()
+        tls?.content?.abandon(reset: true)
         shard.remove(self)
     }
 

@@ -18,8 +18,13 @@ final class AcceptingSocket: SecureSocket {
     /// Takes the bytes of `below` for a connection, which lives longer.
     init(over below: StreamSocket, for connection: Connection) {
         self.connection = connection
-        stall = connection.tls?.faults.first { if case .stall(let point, let time) = $0 { (point, time) } else { nil } }
+        stall = connection.tls?.faults.stall
         super.init(over: below)
+    }
+
+    /// Takes the faults that have stayed.
+    func faultsChanged(to faults: HandshakeFaults) {
+        if stall != nil { stall = faults.stall }
     }
 
     /// Whether the ClientHello is here, and no session yet.
@@ -87,7 +92,8 @@ final class AcceptingSocket: SecureSocket {
         unread.append(reader.bytes, of: loop)
         reader = GreetingReader()
         session.start { transmit($0) }
-        advance()
+        // The handshake may fail, and the connection has yet to flow.
+        watched()
     }
 
     override func transmit(_ records: RawSpan) {
@@ -107,6 +113,12 @@ final class AcceptingSocket: SecureSocket {
     override func failed(_ failure: TLSSessionFailure) {
         let isFaulty = connection.tls?.faults.isEmpty == false
         connection.tell(.clientFailed(isFaulty ? .fault(failure) : .session(failure)))
+    }
+}
+
+extension HandshakeFaults {
+    fileprivate var stall: (entry: Entry, value: (point: HandshakePoint, time: Duration))? {
+        first { if case .stall(let point, let time) = $0 { (point, time) } else { nil } }
     }
 }
 

@@ -4,6 +4,7 @@ import FaultProfile
 enum TLSAlert {
     static let unexpectedMessage: UInt8 = 10
     static let internalError: UInt8 = 80
+    static let noApplicationProtocol: UInt8 = 120
     private static let recordType: UInt8 = 21
     private static let fatal: UInt8 = 2
     private static let size = 2

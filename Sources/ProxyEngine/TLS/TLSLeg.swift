@@ -13,9 +13,11 @@ final class TLSLeg {
     /// The layer whose faults the connection has; `nil` where only the upstream has TLS, and one has all faults.
     let layer: FaultLayer?
     /// The faults of TLS itself.
-    let faults: HandshakeFaults
+    private(set) var faults: HandshakeFaults
     /// The plan of the content, until it is used.
     var contentPlan: ContentPlan?
+    /// The connection of the content, if it had to be made before it is opened.
+    var content: Connection?
     /// The client's side.
     var accepting: AcceptingSocket?
     /// The server's side.
@@ -23,6 +25,13 @@ final class TLSLeg {
 
     init(_ layer: FaultLayer? = nil, _ faults: HandshakeFaults = HandshakeFaults()) {
         (self.layer, self.faults) = (layer, faults)
+    }
+
+    /// Goes on in another generation of the plan.
+    func apply(_ change: PlanChange) {
+        if faults.isEmpty { return }
+        faults.apply(change)
+        accepting?.faultsChanged(to: faults)
     }
 }
 
@@ -32,8 +41,34 @@ extension Connection {
 
     private var settings: ProxyTLS { shard.context.configuration.tls }
 
+    /// Makes the connection of the content, which has no sockets yet.
+    private func makeContent(_ plan: ConnectionPlan) -> Connection {
+        let content = Connection(StreamSocket(closedOn: loop), plan: plan, shard: shard, layer: .content)
+        content.awaitsClient = true
+        shard.add(content)
+        return content
+    }
+
+    /// The connection of the content, the first time; `nil` without layers.
+    func takeContent() -> Connection? {
+        guard let tls else { return nil }
+        defer { (tls.content, tls.contentPlan) = (nil, nil) }
+        return tls.content ?? tls.contentPlan.map { makeContent($0.plan) }
+    }
+
+    /// Has TLS go on in another generation of the plan.
+    func applyToTLS(_ change: PlanChange, after last: Plan, at now: Moment) {
+        guard let tls else { return }
+        tls.apply(change)
+        guard let plan = tls.contentPlan?.plan else { return }
+        tls.contentPlan = nil
+        let content = makeContent(plan)
+        tls.content = content
+        content.apply(change, after: last, at: now)
+    }
+
     /// Begins the connection of the content, to which that of the wire connects.
-    func openContent(_ plan: ConnectionPlan) {
+    func open(_ content: Connection) {
         let (outer, inner) = MemoryPairEnd.make(on: loop)
         inner.addresses = (client.localAddress, client.peerAddress)
         // A client may send a close_notify when TLS is over.
@@ -41,14 +76,13 @@ extension Connection {
         if let serverWindow { outer.setReceiveBuffer(Int(serverWindow)) }
         server.open(over: outer)
         server.watch(by: self, tag: Tag.server)
-        let content = Connection(StreamSocket(closedOn: loop), plan: plan, shard: shard, layer: .content)
         content.forwardingPath = forwardingPath
         content.capture = capture
         forwardingPath = nil
         let accepting = AcceptingSocket(over: StreamSocket(over: inner), for: content)
         content.tls?.accepting = accepting
         content.client.open(over: accepting)
-        shard.add(content)
+        content.awaitsClient = false
         accepting.begin()
     }
 
@@ -133,10 +167,12 @@ extension Connection {
 
     /// Tells a client whose server has failed in the handshake; `false` if there is nobody to tell.
     func refuseClient() -> Bool {
-        guard tls?.dialing?.handshakeFailure != nil, let accepting = tls?.accepting, accepting.isWaiting else {
+        guard let failure = tls?.dialing?.handshakeFailure, let accepting = tls?.accepting, accepting.isWaiting else {
             return false
         }
-        accepting.refuse(TLSAlert.internalError)
+        // It was the client's offer that the server has refused.
+        let isOffer = failure.alert == TLSAlert.name(TLSAlert.noApplicationProtocol)
+        accepting.refuse(isOffer ? TLSAlert.noApplicationProtocol : TLSAlert.internalError)
         return true
     }
 

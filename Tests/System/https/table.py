@@ -11,19 +11,10 @@ import argparse, concurrent.futures, contextlib, http.server, json, os, re, shut
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+import clients
 from kit import programs
 
 SIZE = 100_000
-CLIENTS = ["curl", "python", "node", "java", "go"]
-PYTHON = ("import sys, urllib.request as u\n"
-          "try: print(len(u.urlopen(sys.argv[1], timeout=3).read()))\n"
-          "except Exception as error: print(repr(error))")
-NODE = ("const q = require('https').get(process.argv[1], r => { let n = 0; r.on('data', d => n += d.length); r.on('end', () => console.log(n)); "
-        "r.on('error', e => console.log(e.code, e.message)) }).on('error', e => console.log(e.code, e.message));"
-        "q.setTimeout(3000, () => q.destroy(new Error('timeout')))")
-CURL = ["sh", "-c", "curl -sS -m 3 -o \"$2\" -w '%{size_download}' \"$1\" 2>&1; echo \" exit $?\"", "sh", "{url}", "{work}/{port}.body"]
-COMMANDS = {"curl": CURL, "python": ["/usr/bin/python3", "-c", PYTHON, "{url}"], "node": ["node", "-e", NODE, "{url}"],
-            "java": ["java", "-cp", "{work}", "Ask", "{url}"], "go": ["{work}/ask", "{url}"]}
 TIMED_OUT = ["exit 28", "timed out", "timeout", "timed out", "Timeout|deadline"]
 WHOLE = ["whole"] * 5
 
@@ -66,11 +57,11 @@ TABLE = {
     "plain HTTP": [tls(reply="HTTP/1.1 400 Bad Request"), "/sized",
                    ["exit 35", "WRONG_VERSION_NUMBER|wrong version", "WRONG_VERSION|EPROTO", "plaintext connection", "HTTP response to HTTPS client"]],
     "FIN for ServerHello": [wire("cut", at="0 B", how="close"), "/sized",
-                            ["exit 35", "EOF|Remote end closed", "ECONNRESET", "terminated|EOF|closed", "EOF"]],
+                            ["exit 35", "EOF|Remote end closed", "ECONNRESET", "Remote host", "EOF"]],
     "RST for ServerHello": [wire("cut", limit="0 B", how="reset"), "/sized",
                             ["exit 35", "reset", "ECONNRESET", "reset|terminated", "reset"]],
     "FIN in the flight": [wire("cut", at="300 B", how="close"), "/sized",
-                          ["exit 35", "EOF", "ECONNRESET", "terminated|EOF|closed", "EOF"]],
+                          ["exit 35", "EOF", "ECONNRESET", "Remote host", "EOF"]],
     "RST in the flight": [wire("cut", at="300 B", how="reset"), "/sized", ["exit 35", "reset", "ECONNRESET", "reset|terminated", "reset"]],
     "stall for ServerHello": [tls(stall="server-hello", **{"for": "1 h"}), "/sized", TIMED_OUT],
     "stall behind ServerHello": [tls(stall="certificate", **{"for": "1 h"}), "/sized", TIMED_OUT],
@@ -118,22 +109,12 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         """Clients leave in the middle: that is what they are to do."""
 
 
-def said(client, url, port, authority, work):
+def said(client, url, authority, work):
     """What a client says, without numbers that change."""
-    words = {"{url}": url, "{work}": work, "{port}": str(port)}
-    command = COMMANDS[client]
-    for word, text in words.items():
-        command = [part.replace(word, text) for part in command]
-    variables = {"SSL_CERT_FILE": authority, "CURL_CA_BUNDLE": authority, "NODE_EXTRA_CA_CERTS": authority,
-                 "JAVA_TOOL_OPTIONS": f"-Djavax.net.ssl.trustStore={work}/{port}.jks -Djavax.net.ssl.trustStorePassword=changeit"}
-    if client == "java":
-        subprocess.run(["keytool", "-importcert", "-noprompt", "-alias", "a", "-file", authority, "-keystore", f"{work}/{port}.jks", "-storepass",
-                        "changeit"], check=True, capture_output=True)
-    done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
-    text = " / ".join(done.stdout.split("\n")).strip(" /")
-    if taken := re.fullmatch(r"(\d+)( exit 0| <nil>)?", text):
-        return "whole" if int(taken[1]) == SIZE else "a part, as if it were whole"
-    return re.sub(r"\b[0-9A-F]{12,16}\b|\d\d:\d\d:\d\d|\d{4,}|0x[0-9a-f]+|after \d+|127\.0\.0\.1:\S+|\d+ms", "…", text)
+    (count, _, text), = clients.said(client, url, authority, work)
+    if not text:
+        return "whole" if count == SIZE else "a part, as if it were whole"
+    return re.sub(r"\b[0-9A-F]{12,16}\b|\d\d:\d\d:\d\d|\d{4,}|0x[0-9a-f]+|after \d+|127\.0\.0\.1:\S+|\d+ms", "…", text.strip(" /"))
 
 
 def row(name, upstream, work):
@@ -152,7 +133,7 @@ def row(name, upstream, work):
             if not line:
                 raise SystemExit(f"{name}: squall run has ended")
             authority = (re.match(r"trust: (\S+)", line) or [None, None])[1]
-        return [said(client, f"https://localhost:{port}{path}", port, authority, work) for client in CLIENTS]
+        return [said(client, f"https://localhost:{port}{path}", authority, work) for client in clients.NAMES]
     finally:
         programs.end(squall)
 
@@ -173,9 +154,7 @@ def main():
     failures = []
     with tempfile.TemporaryDirectory() as work, Server(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        subprocess.run(["javac", "-d", work, f"{HERE}/Ask.java"], check=True)
-        subprocess.run(["go", "build", "-o", f"{work}/ask", f"{HERE}/ask.go"], check=True,
-                       env=os.environ | {"CGO_ENABLED": "0", "GO111MODULE": "off"})
+        clients.compiled(work)
         upstream = f"127.0.0.1:{server.server_address[1]}"
         rounds = []
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -184,7 +163,7 @@ def main():
         server.shutdown()
     for name in names:
         problems = []
-        for index, client in enumerate(CLIENTS):
+        for index, client in enumerate(clients.NAMES):
             answers = [answers[name][index] for answers in rounds]
             found = [re.search(TABLE[name][2][index], answer, re.IGNORECASE) for answer in answers]
             if not all(found):
@@ -195,7 +174,7 @@ def main():
                 print(f"{name:26} {client:7} {answers[0]}")
         print(f"{name:26} {'; '.join(problems) or 'holds'}", flush=True)
         failures += problems
-    print(f"{len(names)} failures, {len(CLIENTS)} clients, {len(rounds)} rounds: {len(failures)} answers aren't as they should be")
+    print(f"{len(names)} failures, {len(clients.NAMES)} clients, {len(rounds)} rounds: {len(failures)} answers aren't as they should be")
     sys.exit(bool(failures))
 
 

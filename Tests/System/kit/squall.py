@@ -60,16 +60,18 @@ class Origin(Program):
 
 
 class Proxy(Program):
-    """`squall run` in front of a port, with a profile given as a dictionary."""
+    """`squall run` in front of a port or an address, with a profile given as a dictionary or a path, and with TLS on both sides if asked for."""
 
-    def __init__(self, profile, upstream):
+    def __init__(self, profile, upstream, *options, tls=False):
         own = tempfile.mkdtemp(prefix="proxy-")
-        path = os.path.join(own, "profile.json")
-        with open(path, "w") as file:
-            json.dump({"name": "system", **profile}, file)
+        path = profile if isinstance(profile, str) else os.path.join(own, "profile.json")
+        if path is not profile:
+            with open(path, "w") as file:
+                json.dump({"name": "system", **profile}, file)
         self.journal = os.path.join(own, "journal.jsonl")
-        super().__init__("run", path, "--listen", "127.0.0.1:0", "--upstream", f"127.0.0.1:{upstream}", "--threads", "1",
-                         "--journal", self.journal)
+        scheme, upstream = "tls:" if tls else "", f"127.0.0.1:{upstream}" if isinstance(upstream, int) else upstream
+        super().__init__("run", path, "--listen", f"{scheme}127.0.0.1:0", "--upstream", scheme + upstream, "--threads", "1",
+                         "--journal", self.journal, *options)
 
     def cuts(self):
         """The cuts that acted, as pairs of a direction and an offset of the connection."""

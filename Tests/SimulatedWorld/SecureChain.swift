@@ -1,0 +1,74 @@
+import EventLoop
+import FaultProfile
+import ProxyEngine
+
+/// The proxies of a world with TLS, which is without cryptography, and what is wrong beside faults.
+///
+///     client ─▶ front ─ TLS ─▶ main ─▶ server
+///     client ─▶ front ─ TLS ─▶ main ─ TLS ─▶ back ─▶ server
+struct SecureChain {
+    private static let mainPort: UInt16 = 4_500
+    private static let backPort: UInt16 = 5_500
+
+    /// Whether the server of the proxy in the middle has TLS as well.
+    private let hasBack: Bool
+    /// Whether the faults are those of `front`, whose clients have no TLS.
+    let isFrontFaulty: Bool
+    private let front: ClearSession.Manners
+    private let main: (client: ClearSession.Manners, server: ClearSession.Manners)
+    private let back: ClearSession.Manners
+    /// What each client says that talks to `main` without a session, and its end.
+    let strangers: [[UInt8]]
+    /// The port for them.
+    var strangersPort: UInt16 { SecureChain.mainPort }
+
+    init(_ dice: inout Dice) {
+        hasBack = dice.once(in: 2)
+        isFrontFaulty = dice.once(in: 4)
+        front = ClearSession.Manners.draw(&dice)
+        main = (ClearSession.Manners.draw(&dice), ClearSession.Manners.draw(&dice))
+        back = ClearSession.Manners.draw(&dice)
+        let count = dice.once(in: 3) ? dice.number(1...3) : 0
+        strangers = (0..<count).map { _ in SecureChain.stranger(&dice) }
+    }
+
+    /// Whether a session may end a connection before its time.
+    var endsConnections: Bool {
+        front.endsConnections || main.client.endsConnections
+            || hasBack && (main.server.endsConnections || back.endsConnections)
+    }
+
+    private static func stranger(_ dice: inout Dice) -> [UInt8] {
+        let hello = [22, 3, 1, 0, UInt8(ClearSession.clientHello.count)] + ClearSession.clientHello
+        let noise = (0..<dice.spread(1...20_000)).map { _ in UInt8(dice.number(0...255)) }
+        return dice.pick([
+            [], Array(hello.prefix(dice.number(1...hello.count))), hello, hello + noise,
+            hello + [21, 3, 3, 0, 2, 2, 48], noise,
+            [22, 3, 1] + noise, [21, 3, 3, 0, 2, 2, 40], Array("GET / HTTP/1.1\r\n\r\n".utf8),
+        ])
+    }
+
+    /// The proxies in a row, of which the first one listens where `proxy` would, and the last one has its server.
+    func configurations(of proxy: ProxyConfiguration) -> [ProxyConfiguration] {
+        let ports = [SecureChain.mainPort] + (hasBack ? [SecureChain.backPort] : [])
+        let secure = ports.map { Endpoint(host: "127.0.0.1", port: $0, usesTLS: true) }
+        let listens = [proxy.listen] + secure
+        var all = listens.map { listen in
+            var one = proxy
+            one.listen = listen
+            return one
+        }
+        for index in secure.indices { all[index].destination = .upstream(secure[index]) }
+        let sessions = [(front, front), (main.server, main.client), (back, back)]
+        let faulty = isFrontFaulty ? 0 : 1
+        for index in all.indices {
+            let (client, server) = sessions[index]
+            all[index].tls = ProxyTLS(acceptor: ClearTLS(manners: server), connector: ClearTLS(manners: client))
+            guard index != faulty else { continue }
+            all[index].name = ["front", "middle", "back"][index]
+            all[index].profile = Profile(name: "none")
+            all[index].connectionLimit = 16_384
+        }
+        return all
+    }
+}
