@@ -23,7 +23,8 @@ import Testing
             "--pcap-limit", "--pcap-snap", "--pcap-connections",
         ],
         "plan": everyday + [
-            "--journal", "--pcap", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until",
+            "--journal", "--pcap", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client",
+            "--until",
             "--svg", "--png",
             "--columns", "--format", "--events", "--fail-unless-complete",
         ],
