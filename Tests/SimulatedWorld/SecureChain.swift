@@ -25,10 +25,13 @@ struct SecureChain {
     init(_ dice: inout Dice) {
         hasBack = dice.once(in: 2)
         isFrontFaulty = dice.once(in: 4)
-        front = ClearSession.Manners.draw(&dice)
-        main = (ClearSession.Manners.draw(&dice), ClearSession.Manners.draw(&dice))
-        back = ClearSession.Manners.draw(&dice)
-        let count = dice.once(in: 3) ? dice.number(1...3) : 0
+        // In every other world nothing but faults is wrong.
+        let isOrderly = dice.once(in: 2)
+        func manners() -> ClearSession.Manners { isOrderly ? ClearSession.Manners() : ClearSession.Manners.draw(&dice) }
+        front = manners()
+        main = (manners(), manners())
+        back = manners()
+        let count = !isOrderly && dice.once(in: 3) ? dice.number(1...3) : 0
         strangers = (0..<count).map { _ in SecureChain.stranger(&dice) }
     }
 

@@ -237,13 +237,15 @@ public final class World {
         }
         for content in secure?.strangers ?? [] {
             isGentle = false
+            var manners = Peer.Manners()
+            manners.endsEarly = dice.once(in: 2)
             let stranger = Peer(
                 "stranger \(strangers.count + 1)",
                 in: network,
                 sends: content,
                 expects: nil,
                 gates: [],
-                manners: Peer.Manners()
+                manners: manners
             )
             strangers.append(stranger)
             plant(stranger, to: secure?.strangersPort ?? 0)
