@@ -19,7 +19,7 @@ import Testing
         "loss": ["burst", "link", "queue", "receiveWindow", "sender"],
         "outage": ["recovery", "rtt"],
         "slice": ["spread"],
-        "tls": ["name", "stream"],
+        "tls": ["stream"],
         "slow-reader": ["window"],
     ]
 
