@@ -9,7 +9,7 @@ import Units
 struct QueueStatus: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show all jobs, or one. Starts no daemon: without one it shows what the log has."
+        abstract: "Show all jobs, or one. If no daemon runs, show the jobs in the log; none is started."
     )
 
     @Argument(help: "The number of a job.")
@@ -49,7 +49,7 @@ struct QueueAttach: AsyncParsableCommand {
     @Argument(help: "The number of a job.")
     var job: QueueJobID?
 
-    @Option(help: ArgumentHelp("How changes are told.", valueName: "format"))
+    @Option(help: ArgumentHelp("The format of changes.", valueName: "format"))
     var events = EventFormat.text
 
     @OptionGroup var options: QueueOptions

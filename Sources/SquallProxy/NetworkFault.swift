@@ -131,7 +131,7 @@ public struct NetworkFault: Sendable {
         NetworkFault("slice", ("size", size(bytes)), ("pause", .text(pause.text)))
     }
 
-    /// A receiver that reads so many bytes a second, 1 or more, with a small window.
+    /// A receiver with a small window that reads at a rate in bytes per second, 1 or more.
     public static func slowReader(_ bytesPerSecond: Int) -> NetworkFault {
         NetworkFault("slow-reader", ("rate", .text("\(bytesPerSecond) B/s")))
     }
@@ -158,7 +158,7 @@ public struct NetworkFault: Sendable {
     /// A connect that isn't answered, is refused, or whose connection is closed at once.
     public static func connect(_ how: Refusal) -> NetworkFault { NetworkFault("connect", ("how", .text(how.rawValue))) }
 
-    /// A server with room for so many connections, 0 or more; others are refused, or not answered.
+    /// A server that accepts at most a number of connections, 0 or more, and refuses or ignores others.
     public static func connectionLimit(_ count: Int, isSilent: Bool = false) -> NetworkFault {
         NetworkFault("connection-limit", ("limit", .signed(Int64(count))), ("how", .text(isSilent ? "hang" : "refuse")))
     }

@@ -68,7 +68,7 @@
             recorder.isOpen = false
             channel.pipeline.fireChannelInactive()
             channel.close(promise: nil)
-            // Runs what the close has left, and time limits that would keep the session.
+            // Runs the tasks that the close has scheduled, and the timers that would keep the session alive.
             home.loop.advanceTime(by: .hours(1))
         }
 

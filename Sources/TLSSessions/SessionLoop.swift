@@ -6,7 +6,7 @@
     /// What the sessions on a loop share: the loop of their channels, which run on its thread, and a buffer.
     final class SessionLoop {
         let loop = EmbeddedEventLoop()
-        /// What a session is given; used again while the library keeps no part of it.
+        /// The buffer of a session's input, reused unless the library keeps a part of it.
         private var buffer = ByteBuffer()
 
         /// That of the sessions on a loop.

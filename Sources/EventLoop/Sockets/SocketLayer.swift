@@ -2,8 +2,8 @@ import OperatingSystem
 
 /// Carries the bytes of a `StreamSocket` in place of the system: over another socket, or in memory.
 ///
-/// The socket calls it as it would call the system, and the same results are expected. A layer is told when it may be
-/// read or written, and tells its socket by `StreamSocket.layerChanged`. It belongs to one loop.
+/// A socket calls its layer in place of the system, with the same arguments and results. When the layer can be read or
+/// written, it calls `StreamSocket.layerChanged`. It belongs to one loop.
 open class SocketLayer: LoopHandler {
     /// The loop that it belongs to.
     public let loop: EventLoop

@@ -186,7 +186,8 @@ package struct QueueState: Sendable {
         return raising(job, .failed, reason, message, nil)
     }
 
-    /// The wait after so many failures in a row: from half to all of the first one, doubled each time, up to the longest.
+    /// The wait after a number of failures in a row. It doubles with each failure up to the longest wait, and is drawn
+    /// between half of that and all of it.
     private func retryDelay(after failures: Int, _ fraction: Double) -> Duration {
         let first = max(1, limits.firstRetry.wholeMilliseconds)
         let longest = max(1, limits.longestRetry.wholeMilliseconds)
