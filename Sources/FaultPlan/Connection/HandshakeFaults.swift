@@ -24,6 +24,9 @@ public struct HandshakeFaults: Sendable {
     /// Adds a fault.
     mutating func add(_ tls: TLSFault, by fault: Int) { entries.append(Entry(fault: fault, tls: tls)) }
 
+    /// Adds faults behind those that there are.
+    public mutating func add(_ others: HandshakeFaults) { entries += others.entries }
+
     /// The first fault of which `pick` takes something, and what it takes.
     public func first<Value>(_ pick: (TLSFault) -> Value?) -> (entry: Entry, value: Value)? {
         for entry in entries {

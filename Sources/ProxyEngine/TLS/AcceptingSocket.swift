@@ -18,7 +18,6 @@ final class AcceptingSocket: SecureSocket {
     /// Takes the bytes of `below` for a connection, which lives longer.
     init(over below: StreamSocket, for connection: Connection) {
         self.connection = connection
-        stall = connection.tls?.faults.first { if case .stall(let point, let time) = $0 { (point, time) } else { nil } }
         super.init(over: below)
     }
 
@@ -83,6 +82,7 @@ final class AcceptingSocket: SecureSocket {
     /// Goes on with the handshake: the session reads the ClientHello.
     func accept(_ session: any TLSSession) {
         self.session = session
+        stall = connection.tls?.faults.first { if case .stall(let point, let time) = $0 { (point, time) } else { nil } }
         setTimer()
         unread.append(reader.bytes, of: loop)
         reader = GreetingReader()
