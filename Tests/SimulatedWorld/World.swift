@@ -43,8 +43,9 @@ public final class World {
     private let isHTTP: Bool
     private let isBulk: Bool
     private let proxy: Proxy
-    /// In some worlds a proxy in front of the other one, between which there is TLS without cryptography.
-    private let front: Proxy?
+    /// In some worlds a proxy in front of the other one, between which there is TLS without cryptography; where that is
+    /// intercepted, one behind it as well.
+    private let others: [Proxy]
     private let log = Log()
     private let conversation: Conversation
     private var clients: [Peer] = []
@@ -84,7 +85,9 @@ public final class World {
         var forwardDice = Dice(seed: seed ^ 0xF0D)
         let isForward = forwardDice.once(in: 4)
         let isSecure = !isForward && forwardDice.once(in: 4)
-        handshake = isForward ? Peer.Handshake.draw(&forwardDice) : nil
+        let drawn = isForward ? Peer.Handshake.draw(&forwardDice) : nil
+        let isIntercepted = isForward && forwardDice.once(in: 2)
+        handshake = isIntercepted ? nil : drawn
         let most = isBulk ? 900_000 : 40_000
         conversation = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
         trace?(weather.profile)
@@ -117,18 +120,24 @@ public final class World {
             configuration.listen = Endpoint(host: "127.0.0.1", port: 4_500, usesTLS: true)
             configuration.tls = ProxyTLS(acceptor: ClearTLS(), connector: ClearTLS())
         }
+        if isIntercepted {
+            configuration.listen = Endpoint(host: "127.0.0.1", port: 4_500)
+            let hosts = [try HostPattern(parsing: "server.example")]
+            configuration.tls = ProxyTLS(acceptor: ClearTLS(), connector: ClearTLS(), intercepted: hosts)
+        }
         // In place of a day.
         configuration.drainLimits.limit = .seconds(3_600)
         if dice.once(in: 10) { configuration.connectionLimit = dice.number(1...3) }
         if dice.once(in: 4) { configuration.linkHoldLimit = ByteCount(Int64(dice.spread(1_000...1_000_000))) }
-        guard let listen = SocketAddress(numericHost: "127.0.0.1", port: isSecure ? 4_500 : 4_000),
+        guard let listen = SocketAddress(numericHost: "127.0.0.1", port: configuration.listen.port),
+            let exit = SocketAddress(numericHost: "127.0.0.1", port: 4_700),
             let entrance = SocketAddress(numericHost: "127.0.0.1", port: 4_000),
             let upstream = SocketAddress(numericHost: "127.0.0.1", port: 5_000)
         else { preconditionFailure("both are addresses") }
         let addresses = dice.once(in: 4) ? [upstream, upstream] : [upstream]
         if isForward {
             configuration.destination = .requested(ForwardPolicy())
-            configuration.simulatedNames = { _ in .success(addresses) }
+            configuration.simulatedNames = { _ in .success(isIntercepted ? [exit] : addresses) }
         }
         proxy = try Proxy.startSimulated(
             configuration,
@@ -146,22 +155,32 @@ public final class World {
             }
         )
         var between = configuration
-        between.name = "front"
-        between.listen = Endpoint(host: "127.0.0.1", port: 4_000)
-        between.destination = .upstream(configuration.listen)
-        between.profile = Profile(name: "front")
+        between.profile = Profile(name: "between")
         between.connectionLimit = 16_384
-        front =
-            !isSecure
-            ? nil
-            : try Proxy.startSimulated(
+        let start = { [loops, log] (name: String, listen: SocketAddress, upstream: [SocketAddress]) in
+            between.name = name
+            return try Proxy.startSimulated(
                 between,
                 on: loops,
-                listen: entrance,
-                upstream: [listen],
+                listen: listen,
+                upstream: upstream,
                 journal: { _ in },
-                report: { [log] in log.trace?("front: \($0)") }
+                report: { [log] in log.trace?("\(name): \($0)") }
             )
+        }
+        var others: [Proxy] = []
+        if isSecure || isIntercepted {
+            between.listen = Endpoint(host: "127.0.0.1", port: 4_000)
+            between.destination = .upstream(Endpoint(host: "127.0.0.1", port: 4_500, usesTLS: true))
+            between.tls.connector = isIntercepted ? TunnelledTLS() : ClearTLS()
+            others.append(try start("front", entrance, [listen]))
+        }
+        if isIntercepted {
+            between.listen = Endpoint(host: "127.0.0.1", port: 4_700, usesTLS: true)
+            between.destination = .upstream(Endpoint(host: "127.0.0.1", port: 5_000))
+            others.append(try start("back", exit, addresses))
+        }
+        self.others = others
         self.dice = dice
         isLimited = configuration.connectionLimit < 100
     }
@@ -180,7 +199,7 @@ public final class World {
         run(until: network.moment.advanced(byNanoseconds: timeLimit), isOver: { [unowned self] in isOver })
         judge()
         trace("stop")
-        front?.stopSimulated()
+        for other in others { other.stopSimulated() }
         proxy.stopSimulated()
         run(until: network.moment.advanced(byNanoseconds: 10_000_000_000))
         deferRelease()
@@ -301,7 +320,7 @@ public final class World {
             && !network.listeners.values.contains { !$0.queue.isEmpty }
     }
 
-    private var open: Int { proxy.simulatedStatistics.open + (front?.simulatedStatistics.open ?? 0) }
+    private var open: Int { ([proxy] + others).reduce(0) { $0 + $1.simulatedStatistics.open } }
 
     private func run(until end: Moment, isOver: () -> Bool = { false }) {
         var turns = 0
