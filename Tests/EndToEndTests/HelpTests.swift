@@ -18,7 +18,8 @@ import Testing
         "run": everyday + [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
             "--journal", "--start-at", "--threads", "--watch", "--forward-proxy", "--allow-client",
-            "--proxy-password-file", "--allow-local-targets", "--host", "--detach", "--intercept", "--pcap", "--pcap-limit", "--pcap-snap",
+            "--proxy-password-file", "--allow-local-targets", "--host", "--detach", "--intercept", "--pcap",
+            "--pcap-limit", "--pcap-snap",
             "--pcap-connections", "--pcap-proxy",
         ] + tls,
         "exec": everyday + [
@@ -26,7 +27,8 @@ import Testing
             "--pcap-limit", "--pcap-snap", "--pcap-connections", "--intercept",
         ] + tls,
         "plan": everyday + [
-            "--journal", "--pcap", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until",
+            "--journal", "--pcap", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client",
+            "--until",
             "--svg", "--png",
             "--columns", "--format", "--events", "--fail-unless-complete",
         ],
@@ -43,8 +45,8 @@ import Testing
             "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat",
             "--allow-host", "--token-file", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
             "--allow-local-targets", "--detach", "--pcap", "--pcap-limit", "--pcap-snap", "--pcap-connections",
-            "--queue",
-        ],
+            "--queue", "--intercept",
+        ] + tls,
         "test": [
             "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
             "--upstream", "--exec", "--only", "--except", "--seed", "--expect", "--time-limit", "--jobs",

@@ -76,7 +76,7 @@ import Testing
                 let told = try await child.errorLine(with: "the client rejects the certificate")
                 #expect(told.contains("alert unknown_ca"))
                 let page = try await run("curl", ["-sS", "--noproxy", "*", "http://\(place)/authority.pem"])
-                #expect(page.output == (try String(contentsOfFile: trust, encoding: .utf8)))
+                #expect(try page.output == String(contentsOfFile: trust, encoding: .utf8))
                 child.signal(SIGTERM)
                 #expect(await child.finish().status == 0)
             }
@@ -98,7 +98,10 @@ import Testing
                 // By its address the ClientHello has the name.
                 ["curl", "-sSf", "-o", "/dev/null", "--resolve", "localhost:\(origin.port):127.0.0.1", origin.url],
                 ["python3", "-c", python, origin.url],
-                ["curl", "-sSf", "-o", "/dev/null", "--cacert", origin.authority, "https://127.0.0.1:\(origin.port)/file.bin"],
+                [
+                    "curl", "-sSf", "-o", "/dev/null", "--cacert", origin.authority,
+                    "https://127.0.0.1:\(origin.port)/file.bin",
+                ],
             ] {
                 let outcome = try await origin.squall(
                     [
@@ -148,6 +151,53 @@ import Testing
             let again = try await origin.squall(["replay", journal] + options + curl)
             #expect(again.status == first.status, "\(again.errors)")
             #expect(try origin.left == [])
+        }
+    }
+
+    @Test func `serve has proxies with TLS on their sides, and a forward proxy that intercepts it`() async throws {
+        try await withOrigin { origin in
+            let arguments = [
+                "serve", "--host", "127.0.0.1", "--port", "0", "--ca-file", origin.authority, "--forward-proxy", ":0",
+                "--intercept", "localhost",
+            ]
+            let environment = ["TMPDIR": origin.folder.path + "/temporary"]
+            try await withChild(Programs.squall, arguments, environment: environment) { child in
+                let line = try await child.line(with: "trust: ")
+                let trust = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
+                let api = try address(in: try await child.line(with: "ready: http://"))
+                let forward = try address(in: try await child.line(with: "forward proxy: "))
+                let body = """
+                    {"name": "api", "listen": "tls::0", "upstream": "https://localhost:\(origin.port)",
+                    "faults": [{"kind": "http", "answer": {"status": 503}, "when": {"http": {"request": 2}}}]}
+                    """
+                let made = try await run("curl", ["-sSf", "http://\(api)/v1/proxies", "-d", body])
+                let listen = try #require(made.output.firstMatch(of: /"listen": ?"tls:127.0.0.1:([0-9]+)"/)).1
+                let output = ["-sS", "-w", "%{http_code} ", "--cacert", trust, "-o", "/dev/null", "-o", "/dev/null"]
+                let url = "https://localhost:\(listen)/file.bin"
+                #expect(try await run("curl", output + [url, url]).output == "200 503 ")
+                let through = ["--noproxy", "", "-x", "http://\(forward)"]
+                #expect(try await run("curl", output + through + [origin.url, origin.url]).output == "200 200 ")
+                child.signal(SIGTERM)
+                #expect(await child.finish().status == 0)
+            }
+            #expect(try origin.left == [])
+        }
+    }
+
+    @Test func `serve makes an authority with the first proxy that needs it`() async throws {
+        try await withFolder { folder in
+            let arguments = ["serve", "--host", "127.0.0.1", "--port", "0"]
+            try await withChild(Programs.squall, arguments, environment: ["TMPDIR": folder.path]) { child in
+                let api = try address(in: try await child.line(with: "ready: http://"))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+                let body = #"{"name": "api", "listen": "tls:127.0.0.1:0", "upstream": "127.0.0.1:9"}"#
+                #expect(try await run("curl", ["-sSf", "http://\(api)/v1/proxies", "-d", body]).status == 0)
+                let trust = try await child.line(with: "trust: ")
+                #expect(trust.contains(folder.path))
+                child.signal(SIGTERM)
+                #expect(await child.finish().status == 0)
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
         }
     }
 
