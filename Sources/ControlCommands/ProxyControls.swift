@@ -114,7 +114,7 @@ struct CreateControl: AsyncParsableCommand {
 
     func run() async throws {
         let body = JSONText.object([
-            ("name", .text(proxy)), ("listen", .text(LoopbackAddress.completing(listen))),
+            ("name", .text(proxy)), ("listen", .text(SecureAddress.completing(listen))),
             ("upstream", .text(LoopbackAddress.completing(upstream))), ("enabled", .flag(true)),
         ])
         let response = try await control.client().failing("Failed to create proxy: create")

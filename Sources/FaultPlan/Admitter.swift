@@ -22,18 +22,26 @@ public struct Admitter: Sendable {
 
     /// The plan of the next connection, accepted at `now`. Its client's address is needed if `Plan.asksForClient`.
     ///
-    /// - Parameter isLayered: whether the client speaks TLS with the proxy. The plan is that of the wire then, and has that of
-    ///   the content.
+    /// - Parameter termination: whether the client speaks TLS with the proxy. If it always does, the plan is that of the wire,
+    ///   and unless it never does, it has that of the content.
     public mutating func accept(
         at now: Moment,
         _ facts: ConnectionFacts = ConnectionFacts(),
-        isLayered: Bool = false
+        _ termination: TLSTermination = .never
     ) -> ConnectionPlan {
         accepted += 1
         var facts = facts
         facts.numberAtTarget = facts.target.map { targets.next($0) }
-        var result = plan(accepted, at: now, facts, on: isLayered ? .wire : nil)
-        if isLayered { result.content = ContentPlan(plan(accepted, at: now, facts, on: .content)) }
+        var content: ConnectionPlan?
+        if termination != .never {
+            let met = turns
+            content = plan(accepted, at: now, facts, on: .content)
+            content?.numberAtTarget = facts.numberAtTarget
+            // The other plan has the same faults, for the case that there is no TLS.
+            if termination == .perhaps { turns = met }
+        }
+        var result = plan(accepted, at: now, facts, on: termination == .always ? .wire : nil)
+        result.content = content.map { ContentPlan($0, of: plan) }
         result.numberAtTarget = facts.numberAtTarget
         return result
     }

@@ -22,10 +22,27 @@ extension FaultKind {
     }
 }
 
+/// Whether the client of a connection speaks TLS with the proxy.
+public enum TLSTermination: Hashable, Sendable {
+    /// What it says passes as it is.
+    case never
+    /// It listens with TLS.
+    case always
+    /// Its first bytes decide.
+    case perhaps
+}
+
 /// The plan of the content of a connection with TLS, beside that of its wire.
 public final class ContentPlan: Sendable {
     /// The plan.
     public let plan: ConnectionPlan
+    /// The generation of which it is one.
+    public let generation: Plan
 
-    init(_ plan: ConnectionPlan) { self.plan = plan }
+    init(_ plan: ConnectionPlan, of generation: Plan) { (self.plan, self.generation) = (plan, generation) }
+
+    /// The step to another generation; `nil` if the plan is of it.
+    public func change(to other: Plan) -> PlanChange? {
+        other === generation ? nil : PlanChange(from: generation, to: other)
+    }
 }

@@ -125,7 +125,7 @@ public final class Proxy: Sendable {
 
     /// Reports those of `faults` that want clients with TLS where they have none.
     private func tellOfTLS(_ faults: [Fault]) {
-        guard !configuration.listen.usesTLS else { return }
+        guard !configuration.listen.usesTLS, !configuration.intercepts else { return }
         let names = faults.filter { if case .tls = $0.kind { true } else { false } }.map(\.name)
         if !names.isEmpty { context.tell(.clientsWithoutTLS(faults: names)) }
     }
@@ -215,6 +215,9 @@ public final class Proxy: Sendable {
         if listen.usesTLS {
             if configuration.destination.policy != nil { throw .noTLSHere(listen) }
             if tls.acceptor == nil { throw .withoutTLS(listen) }
+        }
+        if configuration.intercepts {
+            precondition(tls.acceptor != nil && tls.connector != nil, "TLS is intercepted on both sides")
         }
         guard let upstream = configuration.destination.upstream, upstream.usesTLS else { return }
         if tls.connector == nil { throw .withoutTLS(upstream) }

@@ -51,8 +51,10 @@ public struct ProxyConfiguration: Sendable {
     /// Whether it listens on no address, and admits clients of this process only.
     package var isPrivate = false
 
-    /// The TLS of the sides that have it, see `Endpoint.usesTLS`.
+    /// The TLS of the sides that have it, see `Endpoint.usesTLS` and `ProxyTLS.intercepted`.
     public var tls = ProxyTLS()
+    /// Whether TLS of clients may be intercepted.
+    var intercepts: Bool { destination.policy != nil && !tls.intercepted.isEmpty }
 
     /// Captures what passes; by default `nil`. Bytes are not spliced meanwhile.
     public var capture: Capture?

@@ -70,7 +70,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
         case .streamUnread(let reason):
             reason.sentence
         case .clientsWithoutTLS(let faults):
-            "faults of TLS can't act on clients without it (\(faults.joined(separator: ", "))): write --listen tls:HOST:PORT"
+            "faults of TLS can't act on clients without it (\(faults.joined(separator: ", "))): write --listen tls:HOST:PORT, or "
+                + "--intercept HOST with squall exec or --forward-proxy"
         case .tls(let connection, let event):
             "connection \(connection): \(event.sentence)"
         case .late(let lateness):

@@ -59,7 +59,7 @@ final class Shard: LoopShutdownHandler {
             isRegistered = true
             loop.add(self)
         }
-        let layer: FaultLayer? = plan.content.map { _ in .wire }
+        let layer: FaultLayer? = context.configuration.listen.usesTLS ? .wire : nil
         let connection = Connection(client, of: local, plan: plan, shard: self, layer: layer)
         if !path.isEmpty || context.loopDetection.keepsFlows.load(ordering: .relaxed) {
             connection.forwardingPath = ForwardingPath(path, to: context.route.id, in: context.registry)

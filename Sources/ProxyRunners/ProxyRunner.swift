@@ -181,7 +181,12 @@ package struct ProxyRunner {
             (index == 0 ? "(" : "") + fact + (index + 1 == facts.count ? ")" : ",")
         }
         let hasCode = !takesOutput && Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
-        let whole = ForwardAnnouncement.lines(for: proxy.address, configuration.destination.policy, hasCode: hasCode)
+        let whole = ForwardAnnouncement.lines(
+            for: proxy.address,
+            configuration.destination.policy,
+            hasAuthority: configuration.tls.authority != nil,
+            hasCode: hasCode
+        )
         for fields in [ready + fields] + whole.map({ [$0] }) {
             Console.print(fields: fields, onErrors: takesOutput)
         }

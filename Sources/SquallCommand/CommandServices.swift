@@ -87,6 +87,8 @@ package struct ProxyTLSSettings: Sendable {
     package var authority: String?
     /// The names that an authority signs for that is made.
     package var names: [String] = []
+    /// The names that any authority has to sign for.
+    package var intercepted: [String] = []
     /// Takes lines with the secrets of sessions.
     package var keyLog: (@Sendable ([UInt8]) -> Void)?
 

@@ -15,18 +15,20 @@ package final class SupervisedCommand: Sendable {
     ///
     /// - Parameters:
     ///   - words: the arguments of this program that run `ForegroundCommand.runGuard` with the command.
+    ///   - environment: the command's; `nil` is that of this process.
     ///   - proxy: the proxy of this process through which connections go.
     ///   - rules: which ones.
     /// - Returns: how the command has ended; `nil` if its guard was killed.
     /// - Throws: `SupervisionProblem` if it can't be run; nothing is left then.
     package func run(
         guardedBy words: [String],
+        in environment: [String: String]? = nil,
         through proxy: Proxy,
         _ rules: SupervisionRules
     ) async throws(SupervisionProblem) -> ChildProcess.End? {
         let command: ForegroundCommand
         let started = try await supervision.start {
-            Result { () throws(SystemError) in try ForegroundCommand.start(guardedBy: words) }
+            Result { () throws(SystemError) in try ForegroundCommand.start(guardedBy: words, environment) }
         }
         do throws(SystemError) {
             command = try started.get()

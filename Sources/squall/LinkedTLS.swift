@@ -42,8 +42,13 @@
                 return (tls, nil)
             }
             do {
-                let authority =
-                    try settings.authority.map { try ConstrainedCA(text: $0) } ?? ConstrainedCA(for: settings.names)
+                let names = settings.names + settings.intercepted
+                let authority = try settings.authority.map { try ConstrainedCA(text: $0) } ?? ConstrainedCA(for: names)
+                if let other = settings.intercepted.first(where: { !authority.permits($0) }) {
+                    throw TLSSettingsProblem.refused(
+                        "the authority doesn't sign for \(other); squall authority create --for \(other) makes one"
+                    )
+                }
                 tls.acceptor = ClientAcceptor(keyLog: keyLog) { try TLSIdentity(authority.identity(for: $0, with: $1)) }
                 return (tls, authority.certificate)
             } catch {

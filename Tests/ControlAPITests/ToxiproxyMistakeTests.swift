@@ -31,7 +31,8 @@ import Testing
         ),
         (
             "https://api.test/v2",
-            "“https://api.test/v2” is a URL, not an address: write “api.test:443”; TLS passes through as it is"
+            "“https://api.test/v2” has more than a host and a port: write “https://api.test”; paths are in the requests of "
+                + "clients"
         ),
         (
             "tls://api.test:8443",

@@ -164,4 +164,17 @@ import Testing
             #expect(more.status == 429 && more.string("code") == "limit-reached")
         }
     }
+
+    @Test func `an address with TLS is a problem where there is none`() async throws {
+        try await withV1 { api in
+            for body in [
+                #"{"name":"b","listen":"tls::0","upstream":"127.0.0.1:9"}"#,
+                #"{"name":"b","upstream":"https://api.test"}"#,
+            ] {
+                let answer = try await api.send(.post, "/v1/proxies", body)
+                #expect(answer.status == 400)
+                #expect(answer.string("detail").contains("TLS isn't spoken here"))
+            }
+        }
+    }
 }

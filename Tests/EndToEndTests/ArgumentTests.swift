@@ -24,7 +24,13 @@ import Testing
         (["run", "slow-3g", "--name", "two\nlines"], "a name has 1 to 100 characters, and no control character"),
         (["replay", "j", "--upstream", "127.0.0.1:0"], "--upstream needs a port above 0"),
         (["replay", "j", "--listen", ":1", "--", "true"], "a command behind -- connects to its targets itself"),
-        (["replay", "j", "--key-log", "k", "--", "true"], "--key-log is for addresses with TLS"),
+        (["run", "slow-3g", "--forward-proxy", ":0", "--intercept", ""], "write the name of a host alone"),
+        (
+            ["run", "slow-3g", "--forward-proxy", ":0", "--intercept", "https://h/"],
+            "without a scheme, a port or a path"
+        ),
+        (["exec", "slow-3g", "--intercept", "h:443", "--", "true"], "write the name of a host alone"),
+        (["exec", "slow-3g", "--key-log", "k", "--", "true"], "--key-log is for hosts that are intercepted"),
         (["replay", "j", "--listen", "here"], "write a host and a port up to 65535"),
         (["run", "slow-3g", "--name", "mine"], "--name is for the proxy of --listen and --upstream"),
     ])

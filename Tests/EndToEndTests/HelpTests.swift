@@ -7,21 +7,25 @@ import Testing
         "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
     ]
 
+    private static let tls = [
+        "--ca-file", "--client-cert", "--client-key", "--upstream-name", "--tls-cert", "--tls-key", "--authority",
+        "--key-log",
+    ]
+
     /// Every subcommand and its options.
     static let options: [String: [String]] = [
         "demo": everyday + ["--size", "--seed", "--direction", "--keep", "--events", "--page", "--port", "--queue"],
         "run": everyday + [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
             "--journal", "--start-at", "--threads", "--watch", "--forward-proxy", "--allow-client",
-            "--proxy-password-file", "--allow-local-targets", "--host", "--detach", "--ca-file", "--client-cert",
-            "--client-key", "--upstream-name",
-            "--tls-cert", "--tls-key", "--authority", "--key-log", "--pcap", "--pcap-limit", "--pcap-snap",
+            "--proxy-password-file", "--allow-local-targets", "--host", "--detach", "--intercept", "--pcap",
+            "--pcap-limit", "--pcap-snap",
             "--pcap-connections", "--pcap-proxy",
-        ],
+        ] + tls,
         "exec": everyday + [
             "--only", "--except", "--unproxied", "--seed", "--journal", "--status", "--threads", "--pcap",
-            "--pcap-limit", "--pcap-snap", "--pcap-connections",
-        ],
+            "--pcap-limit", "--pcap-snap", "--pcap-connections", "--intercept",
+        ] + tls,
         "plan": everyday + [
             "--journal", "--pcap", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client",
             "--until",
@@ -31,30 +35,25 @@ import Testing
         "replay": [
             "--listen", "--upstream", "--name", "--profile", "--journal", "--link-memory", "--connection-limit",
             "--start-at", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
-            "--allow-local-targets", "--detach", "--ca-file", "--client-cert", "--client-key", "--upstream-name",
-            "--tls-cert", "--tls-key", "--authority", "--key-log", "--only", "--except",
-        ],
+            "--allow-local-targets", "--detach", "--only", "--except", "--intercept",
+        ] + tls,
         "journal": ["--sort", "--no-times"],
         "shrink": [
             "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",
-            "--ca-file", "--client-cert", "--client-key", "--upstream-name", "--tls-cert", "--tls-key", "--authority",
-            "--key-log",
-        ],
+        ] + tls,
         "serve": [
             "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat",
             "--allow-host", "--token-file", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
             "--allow-local-targets", "--detach", "--pcap", "--pcap-limit", "--pcap-snap", "--pcap-connections",
-            "--queue",
-        ],
+            "--queue", "--intercept",
+        ] + tls,
         "test": [
             "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
             "--upstream", "--exec", "--only", "--except", "--seed", "--expect", "--time-limit", "--jobs",
             "--allow-vacuous", "--require-phases", "--shrink",
             "--show-output", "--junit", "--tap", "--html", "--svg", "--artifacts", "--link-memory",
-            "--authority", "--connection-limit", "--ca-file", "--client-cert", "--client-key", "--upstream-name",
-            "--tls-cert",
-            "--tls-key", "--key-log", "--pcap", "--pcap-limit", "--pcap-snap", "--pcap-connections",
-        ],
+            "--connection-limit", "--intercept", "--pcap", "--pcap-limit", "--pcap-snap", "--pcap-connections",
+        ] + tls,
         "authority": [],
         "ctl": [],
         "check": ["--format"],

@@ -18,12 +18,37 @@ struct TLSTests {
 
     @Test func `is on the layer of the content alone, and on no link`() throws {
         var admitter = Admitter.of(.of([Self.fault(.certificate(.expired))]))
-        let wire = admitter.accept(at: .zero, isLayered: true)
+        let wire = admitter.accept(at: .zero, ConnectionFacts(), .always)
         let content = try #require(wire.content).plan
         #expect(faults(of: wire) == [])
         #expect(faults(of: content) == [.certificate(.expired)])
         #expect(content.upstream.isTransparent && content.downstream.isTransparent)
         #expect(!content.faults.terminators.arePossible && content.faults.hold == nil)
+    }
+
+    @Test func `is in the content's plan of a client that may turn out to speak TLS, and no turn is lost`() throws {
+        let cut = Fault(
+            name: "cut",
+            stream: .downstream,
+            kind: .cut(Cut(position: .inTurn([ByteCount(5), ByteCount(9)]), how: .close))
+        )
+        let delay = Fault(name: "delay", stream: .both, kind: .latency(Latency(delay: .seconds(1))))
+        var admitter = Admitter.of(.of([cut, delay, Self.fault(.alpn(nil))]))
+        for offset in [Int64(5), 9, 5] {
+            let plan = admitter.accept(at: .zero, ConnectionFacts(), .perhaps)
+            let content = try #require(plan.content).plan
+            #expect(faults(of: content) == [.alpn(nil)])
+            // The delay is the wire's.
+            for (planned, isDelayed) in [(plan.downstream, true), (content.downstream, false)] {
+                var link = planned
+                link.begin(at: .zero)
+                #expect(link.next(available: 100, canSend: true, now: .zero) == .receive(offset))
+                link.bytesArrived(offset)
+                let step = link.next(available: 0, canSend: true, now: .zero)
+                #expect(step == (isDelayed ? .wait(until: .seconds(1)) : .send(offset)))
+            }
+        }
+        #expect(admitter.accept(at: .zero, ConnectionFacts(), .perhaps).ordinal == 4)
     }
 
     @Test func `acts on connections that its conditions pick, accepted while it is on`() {

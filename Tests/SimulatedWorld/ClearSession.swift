@@ -194,3 +194,51 @@ struct ClearTLS: TLSAcceptor, TLSConnector {
         on loop: EventLoop
     ) throws(TLSSessionFailure) -> any TLSSession { ClearSession(isClient: true, manners: manners) }
 }
+
+/// A client's session through a tunnel of a forward proxy, for which it asks first.
+final class TunnelledSession: TLSSession {
+    private let session: ClearSession
+    private var awaited = Peer.Handshake.connect().reply[...]
+    private var failure: TLSSessionFailure?
+
+    init(manners: ClearSession.Manners) { session = ClearSession(isClient: true, manners: manners) }
+
+    var state: TLSSessionState { failure.map { .failed($0) } ?? session.state }
+
+    var waitingContent: Int { session.waitingContent }
+
+    func start(_ output: (RawSpan) -> Void) { output(Peer.Handshake.connect().request.span.bytes) }
+
+    func receive(_ records: RawSpan, _ output: (RawSpan) -> Void) {
+        let bytes = records.withUnsafeBytes { Array($0) }
+        let reply = bytes.prefix(awaited.count)
+        guard awaited.starts(with: reply) else {
+            failure = TLSSessionFailure(alert: nil, description: "the proxy has refused the tunnel")
+            return
+        }
+        awaited = awaited.dropFirst(reply.count)
+        guard awaited.isEmpty else { return }
+        if !reply.isEmpty { session.start(output) }
+        let rest = Array(bytes.dropFirst(reply.count))
+        if !rest.isEmpty { session.receive(rest.span.bytes, output) }
+    }
+
+    func takeContent(_ limit: Int, _ body: (RawSpan) -> Void) -> Int { session.takeContent(limit, body) }
+
+    func send(_ content: RawSpan, _ output: (RawSpan) -> Void) { session.send(content, output) }
+
+    func endContent(_ output: (RawSpan) -> Void) { session.endContent(output) }
+
+    func cancel() { session.cancel() }
+}
+
+/// Makes sessions through tunnels.
+struct TunnelledTLS: TLSConnector {
+    var manners: ClearSession.Manners
+
+    func connect(
+        to host: String,
+        offering protocols: [String],
+        on loop: EventLoop
+    ) throws(TLSSessionFailure) -> any TLSSession { TunnelledSession(manners: manners) }
+}

@@ -32,14 +32,17 @@ final class Peer {
         /// Whether the content follows the request at once.
         let isHasty: Bool
 
+        /// That of HTTP.
+        static func connect(isHasty: Bool = false) -> Handshake {
+            let reply = "HTTP/1.1 200 Connection established\r\n\r\n"
+            let request = "CONNECT server.example:5000 HTTP/1.1\r\nHost: server.example\r\n\r\n"
+            return Handshake(request: Array(request.utf8), reply: Array(reply.utf8), isHasty: isHasty)
+        }
+
         /// Draws HTTP or SOCKS5, for a server that every name leads to.
         static func draw(_ dice: inout Dice) -> Handshake {
             let isHasty = dice.once(in: 3)
-            if dice.once(in: 2) {
-                let reply = "HTTP/1.1 200 Connection established\r\n\r\n"
-                let request = "CONNECT server.example:5000 HTTP/1.1\r\nHost: server.example\r\n\r\n"
-                return Handshake(request: Array(request.utf8), reply: Array(reply.utf8), isHasty: isHasty)
-            }
+            if dice.once(in: 2) { return connect(isHasty: isHasty) }
             return Handshake(
                 request: [5, 1, 0, 5, 1, 0, 3, 1, 97, 19, 136],
                 reply: [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0],

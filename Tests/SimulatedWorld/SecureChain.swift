@@ -6,12 +6,21 @@ import ProxyEngine
 ///
 ///     client ─▶ front ─ TLS ─▶ main ─▶ server
 ///     client ─▶ front ─ TLS ─▶ main ─ TLS ─▶ back ─▶ server
+///
+/// In the last case the one in the middle may be a forward proxy that intercepts TLS.
 struct SecureChain {
     private static let mainPort: UInt16 = 4_500
-    private static let backPort: UInt16 = 5_500
+    static let backPort: UInt16 = 5_500
+
+    private static let host: HostPattern = {
+        guard let pattern = try? HostPattern(parsing: "server.example") else { preconditionFailure("it is a host") }
+        return pattern
+    }()
 
     /// Whether the server of the proxy in the middle has TLS as well.
     private let hasBack: Bool
+    /// Whether the proxy in the middle is a forward proxy, through which there is a tunnel.
+    private let isIntercepted: Bool
     /// Whether the faults are those of `front`, whose clients have no TLS.
     let isFrontFaulty: Bool
     private let front: ClearSession.Manners
@@ -22,9 +31,10 @@ struct SecureChain {
     /// The port for them.
     var strangersPort: UInt16 { SecureChain.mainPort }
 
-    init(_ dice: inout Dice) {
-        hasBack = dice.once(in: 2)
-        isFrontFaulty = dice.once(in: 4)
+    init(_ dice: inout Dice, isIntercepted: Bool) {
+        self.isIntercepted = isIntercepted
+        hasBack = dice.once(in: 2) || isIntercepted
+        isFrontFaulty = dice.once(in: 4) && !isIntercepted
         // In every other world nothing but faults is wrong.
         let isOrderly = dice.once(in: 2)
         func manners() -> ClearSession.Manners { isOrderly ? ClearSession.Manners() : ClearSession.Manners.draw(&dice) }
@@ -32,7 +42,10 @@ struct SecureChain {
         main = (manners(), manners())
         back = manners()
         let count = !isOrderly && dice.once(in: 3) ? dice.number(1...3) : 0
-        strangers = (0..<count).map { _ in SecureChain.stranger(&dice) }
+        strangers = (0..<count).map { _ in
+            let isTunnelled = isIntercepted && !dice.once(in: 3)
+            return (isTunnelled ? Peer.Handshake.connect().request : []) + SecureChain.stranger(&dice)
+        }
     }
 
     /// Whether a session may end a connection before its time.
@@ -62,11 +75,18 @@ struct SecureChain {
             return one
         }
         for index in secure.indices { all[index].destination = .upstream(secure[index]) }
+        if isIntercepted {
+            all[1].listen = Endpoint(host: secure[0].host, port: secure[0].port)
+            all[1].destination = proxy.destination
+            all[2].destination = .upstream(Endpoint(host: "127.0.0.1", port: 5_000))
+        }
         let sessions = [(front, front), (main.server, main.client), (back, back)]
         let faulty = isFrontFaulty ? 0 : 1
         for index in all.indices {
             let (client, server) = sessions[index]
             all[index].tls = ProxyTLS(acceptor: ClearTLS(manners: server), connector: ClearTLS(manners: client))
+            if isIntercepted, index == 0 { all[0].tls.connector = TunnelledTLS(manners: client) }
+            if isIntercepted, index == 1 { all[1].tls.intercepted = [SecureChain.host] }
             guard index != faulty else { continue }
             all[index].name = ["front", "middle", "back"][index]
             all[index].profile = Profile(name: "none")

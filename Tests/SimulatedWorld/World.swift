@@ -78,7 +78,11 @@ public final class World {
         weather.addTriggers(&triggerDice)
         var (forwardDice, secureDice) = (Dice(seed: seed ^ 0xF0D), Dice(seed: seed ^ 0x715))
         let isForward = forwardDice.once(in: 4)
-        secure = !isForward && forwardDice.once(in: 4) ? SecureChain(&secureDice) : nil
+        let isSecure = !isForward && forwardDice.once(in: 4)
+        let drawn = isForward ? Peer.Handshake.draw(&forwardDice) : nil
+        let isIntercepted = isForward && forwardDice.once(in: 2)
+        handshake = isIntercepted ? nil : drawn
+        secure = isSecure || isIntercepted ? SecureChain(&secureDice, isIntercepted: isIntercepted) : nil
         if secure?.isFrontFaulty == false { weather.addTLS(&secureDice) }
         // Only bytes in bulk go through pipes.
         isBulk = dice.once(in: 4)
@@ -88,7 +92,6 @@ public final class World {
         network.trace = trace
         log.trace = trace
         loops = try (0..<loopCount).map { [network] in try EventLoop(index: $0, on: network) }
-        handshake = isForward ? Peer.Handshake.draw(&forwardDice) : nil
         let most = isBulk ? 900_000 : 40_000
         conversation = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
         trace?(weather.profile)
@@ -125,7 +128,8 @@ public final class World {
         let servers = dice.once(in: 4) ? 2 : 1
         if isForward {
             configuration.destination = .requested(ForwardPolicy())
-            configuration.simulatedNames = { _ in .success(World.addresses(5_000, count: servers)) }
+            let port = isIntercepted ? SecureChain.backPort : 5_000
+            configuration.simulatedNames = { _ in .success(World.addresses(port, count: servers)) }
         }
         proxies = try (secure?.configurations(of: configuration) ?? [configuration]).map { [loops, log] one in
             let isMain = one.name == configuration.name

@@ -18,6 +18,18 @@ import Testing
         #expect(response.hasSuffix("\r\n\r\n\(function)"))
     }
 
+    @Test func `the certificate of an authority is another file, where there is one`() {
+        for (authority, start) in [
+            ("PEM", "HTTP/1.1 200 OK\r\nContent-Type: application/x-x509-ca-cert\r\n"), (nil, "HTTP/1.1 404"),
+        ] {
+            var handshake = ProxyHandshake(password: ProxyPassword("secret"), authority: authority)
+            #expect(handshake.read(Array("GET /authority.pem HTTP/1.1\r\nHost: a:1\r\n\r\n".utf8).span) == .failed)
+            let response = String(decoding: handshake.takeReply(), as: UTF8.self)
+            #expect(response.hasPrefix(start))
+            #expect(response.hasSuffix("\r\n\r\nPEM") == (authority != nil))
+        }
+    }
+
     @Test func `HEAD has the length and no content`() {
         let response = response(to: "HEAD /proxy.pac HTTP/1.1\r\nHost: a:1\r\n\r\n")
         #expect(response.contains("Content-Length: 62\r\n") && response.hasSuffix("\r\n\r\n"))

@@ -71,6 +71,24 @@ import Units
         }
     }
 
+    @Test func `a profile that comes while the upstream isn't dialed holds for the content`() async throws {
+        let bytes = SecureProxyTests.content(100)
+        let server = Server.sending(bytes)
+        defer { server.stop() }
+        func cut(at offset: Int64) -> (StreamSelection, FaultKind) {
+            (.downstream, .cut(Cut(position: .at(ByteCount(offset)), how: .close)))
+        }
+        let held = SecureProxyTests.profile([
+            (.both, .connect(Connect(how: .delay(.seconds(600), jitter: .zero)))), cut(at: 5),
+        ])
+        try await withSecureProxies(to: server.address, held) { fixture in
+            async let received = fixture.received(sending: [1])
+            while fixture.journal.all.isEmpty { await Task.yield() }
+            try await fixture.far.apply(SecureProxyTests.profile([cut(at: 9)]))
+            #expect(try await received.bytes.elementsEqual(bytes.prefix(9)))
+        }
+    }
+
     @Test func `corrupted content passes TLS`() async throws {
         let server = Server.echo()
         defer { server.stop() }

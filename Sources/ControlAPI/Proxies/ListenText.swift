@@ -6,11 +6,15 @@ import Units
 
 /// Addresses to listen on as Toxiproxy's clients write them.
 enum ListenText {
-    /// The endpoint of `text`: `host:port` or `unix:path`. Without a host it is every interface of IPv6 and IPv4, and so it
+    /// The endpoint of `text`: `host:port`, with `tls:` in front for TLS, or `unix:path`. Without a host it is every interface of IPv6 and IPv4, and so it
     /// is with `*` or `0.0.0.0`, as in Go; without a text as well, at a free port.
     static func endpoint(_ text: String) throws(ControlError) -> Endpoint {
         if text.isEmpty { return Endpoint(host: "::", port: 0) }
-        if let refusal = refusal(text) { throw .malformedListen("listen tcp: \(refusal)") }
+        let text = try translated(text) { .malformedListen("listen tcp: \($0)") }
+        if let rest = SecureAddress.rest(of: text), !UnixSocketName.isMeant(by: rest) {
+            let plain = try endpoint(rest)
+            return Endpoint(host: plain.host, port: plain.port, usesTLS: true)
+        }
         let host = ["*:", "0.0.0.0:"].first { text.hasPrefix($0) }
         let port = text.dropFirst(host.map { $0.count - 1 } ?? 0)
         if port.hasPrefix(":"), let endpoint = Endpoint("[::]\(port)") { return endpoint }
@@ -45,17 +49,27 @@ enum ListenText {
 
     /// The endpoint of an upstream. Without a host it is on this machine.
     private static func upstream(_ text: String) throws(ControlError) -> Endpoint {
-        if let refusal = refusal(text) { throw .invalid("upstream: \(refusal)") }
-        guard let endpoint = Endpoint(LoopbackAddress.completing(text)) else {
+        let text = try translated(text) { .invalid("upstream: \($0)") }
+        guard let endpoint = Endpoint(SecureAddress.completing(text)) else {
             throw .invalid("upstream: address \(text): \(reason(text))")
         }
         guard !endpoint.hasFreePort else { throw .invalid("upstream: address \(text): the port must be above 0") }
         return endpoint
     }
 
-    /// Why a URL, or an address for datagrams, is no address here, in the command's words; `nil` for any other text.
-    private static func refusal(_ text: String) -> String? {
-        ForeignWords.refusal(ofAddress: text).map { "\($0.problem): \($0.remedy)" }
+    /// The address of a URL with TLS, or the text; why another URL, or an address for datagrams, is none is told in the
+    /// command's words.
+    private static func translated(
+        _ text: String,
+        orThrow problem: (String) -> ControlError
+    ) throws(ControlError) -> String {
+        do throws(UnitError) {
+            let address = try SecureAddress.translated(text)
+            guard let refusal = ForeignWords.refusal(ofAddress: address) else { return address }
+            throw refusal
+        } catch {
+            throw problem("\(error.problem): \(error.remedy)")
+        }
     }
 
     private static func reason(_ text: String) -> String {
@@ -69,7 +83,7 @@ enum ListenText {
         guard let left = try? endpoint(left), let right = try? endpoint(right) else { return false }
         if left.hasFreePort || right.hasFreePort { return false }
         if left == right { return true }
-        guard left.port == right.port, left.unix == nil, right.unix == nil,
+        guard left.port == right.port, left.usesTLS == right.usesTLS, left.unix == nil, right.unix == nil,
             let leftAddress = try? await Resolver.resolve(left).first,
             let rightAddress = try? await Resolver.resolve(right).first
         else { return false }

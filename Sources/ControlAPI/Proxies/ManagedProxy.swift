@@ -140,6 +140,7 @@ final class ManagedProxy: Sendable {
             seed: state.seed
         )
         if let permissions = state.listenPermissions { configuration.listenPermissions = permissions }
+        if let tls = try context.tls(for: configuration) { configuration.tls = tls }
         configuration.startsUnresolved = true
         configuration.endings = EndingRules(
             closesUnreached: state.closesUnreached,
@@ -162,7 +163,8 @@ final class ManagedProxy: Sendable {
                 report: { event in report(name, event) }
             )
         }
-        (state.running, state.listen, state.isEnabled) = (proxy, "\(proxy.address)", true)
+        let prefix = listen.usesTLS ? Endpoint.tlsPrefix : ""
+        (state.running, state.listen, state.isEnabled) = (proxy, "\(prefix)\(proxy.address)", true)
     }
 
     private func stop(_ proxy: Proxy, _ state: inout State, isReplaced: Bool = false) async {
@@ -281,6 +283,18 @@ struct ControlContext: Sendable {
     let isStrict: Bool
     /// The policy of forward proxies; `nil` if there may be none.
     var forwardPolicy: ForwardPolicy?
+    /// The TLS of proxies, see `ProxyManager.init`; `nil` without any.
+    var makeTLS: (@Sendable (_ isNeeded: Bool) -> Result<ProxyTLS?, BeginError>)?
     /// Called for the problems of a proxy that aren't faults, with its name.
     let report: @Sendable (String, ProxyEvent) -> Void
+
+    fileprivate func tls(for configuration: ProxyConfiguration) throws(ControlError) -> ProxyTLS? {
+        guard let makeTLS else { return nil }
+        let isNeeded = configuration.listen.usesTLS || configuration.destination.upstream?.usesTLS ?? false
+        do throws(BeginError) {
+            return try makeTLS(isNeeded).get()
+        } catch {
+            throw .invalid(error.description)
+        }
+    }
 }

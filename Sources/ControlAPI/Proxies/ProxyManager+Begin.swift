@@ -67,4 +67,7 @@ extension ProxyManager {
 package struct BeginError: Error, Sendable {
     /// One line for a message.
     package let description: String
+
+    /// Makes an error with its line.
+    package init(description: String) { self.description = description }
 }

@@ -32,6 +32,7 @@ package final class ProxyManager: Sendable {
     ///     `nil` for the start of each proxy.
     ///   - isStrict: whether connections end as those of Toxiproxy do, see docs/toxiproxy.md.
     ///   - forwardPolicy: the policy of proxies whose clients name their targets; without it there are none.
+    ///   - tls: makes the TLS of proxies that need it; others take what was made before, if anything was.
     ///   - report: called for problems of proxies that aren't faults, with the proxy's name, on any thread.
     package init(
         loops: EventLoopGroup,
@@ -39,6 +40,7 @@ package final class ProxyManager: Sendable {
         clockStart: Moment? = nil,
         isStrict: Bool = false,
         forwardPolicy: ForwardPolicy? = nil,
+        tls: (@Sendable (_ isNeeded: Bool) -> Result<ProxyTLS?, BeginError>)? = nil,
         journal: JournalHub,
         report: @escaping @Sendable (String, ProxyEvent) -> Void
     ) {
@@ -48,6 +50,7 @@ package final class ProxyManager: Sendable {
             clockStart: clockStart,
             isStrict: isStrict,
             forwardPolicy: forwardPolicy,
+            makeTLS: tls,
             report: report
         )
         self.seed = seed

@@ -377,11 +377,7 @@ public final class StreamSocket {
         // Closing first is cheaper: epoll forgets the socket by itself.
         loop.system.close(descriptor)
         if handler != nil { loop.system.unwatch(watcher) }
-        if deferredReadIndex >= 0 { readProbe.remove(self) }
-        handler = nil
-        descriptor = -1
-        readable = false
-        writable = false
+        forgetDescriptor()
     }
 
     /// Closes the socket with a reset (RST); unacknowledged bytes are lost. For Unix-domain sockets see `StreamSocket+Unix`.
@@ -391,6 +387,29 @@ public final class StreamSocket {
         guard descriptor >= 0 else { return }
         if !isUnix { loop.system.setLingerZero(descriptor) }
         close(reset: !isUnix)
+    }
+
+    /// Moves an open connection of the system to another socket, which isn't watched yet. This one is closed then.
+    public func moved() -> StreamSocket {
+        loop.preconditionOnLoop()
+        precondition(isOpen && !isLayered, "only a connection of the system is moved")
+        let other = StreamSocket(descriptor, loop)
+        (other.isUnix, other.receiveBuffer, other.stampsArrivals) = (isUnix, receiveBuffer, stampsArrivals)
+        (other.failure, other.hasKeepAlive) = (failure, hasKeepAlive)
+        (other.tap, other.isTapped) = (tap, isTapped)
+        (tap, isTapped, hasKeepAlive) = (nil, false, false)
+        // While the descriptor is open.
+        if handler != nil { loop.system.unwatch(watcher) }
+        forgetDescriptor()
+        return other
+    }
+
+    private func forgetDescriptor() {
+        if deferredReadIndex >= 0 { readProbe.remove(self) }
+        handler = nil
+        descriptor = -1
+        readable = false
+        writable = false
     }
 
     private func leaveLayer(_ body: (SocketLayer) -> Void) {

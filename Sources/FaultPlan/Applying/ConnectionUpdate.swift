@@ -10,6 +10,8 @@ public struct ConnectionUpdate: Sendable {
     private let opened: Moment
     /// What holds up the client's first bytes, where the name in them brings the faults; `nil` if nothing does.
     private let hold: DialHold?
+    /// The faults of TLS itself, of a name in the ClientHello.
+    public let handshake: HandshakeFaults
     /// The receive buffer towards the source of each direction, for faults that the name in the first bytes brings.
     public let receiveWindow: [Direction: ByteCount]
 
@@ -18,6 +20,7 @@ public struct ConnectionUpdate: Sendable {
         opened = draft.opened
         terminators = draft.dialFaults.endings + draft.terminators
         hold = DialHold(draft.dialFaults, schedule: change.plan.schedule, opened: draft.opened)
+        handshake = draft.dialFaults.handshake
         receiveWindow = draft.windows
         upstream = LinkUpdate(slots: draft.slots(.upstream), alterSlots: draft.alterSlots(.upstream))
         downstream = LinkUpdate(slots: draft.slots(.downstream), alterSlots: draft.alterSlots(.downstream))

@@ -18,11 +18,12 @@ public struct PlanChange: Sendable {
     /// The indices of the faults that are new in the plan.
     let beginning: [Int]
     private let removedIdentities: Set<Int>
+    private let layer: FaultLayer?
     /// The cuts by a limit whose count goes on from a fault of the same name: the identity of each, and of that fault.
     let counting: [Int: Int]
 
     init(from old: Plan, to plan: Plan) {
-        self.plan = plan
+        (self.plan, layer) = (plan, nil)
         beginning = plan.faults.indices.filter { !old.identities.contains(plan.identities[$0]) }
         let names = (old: Set(old.faults.map(\.name)), new: Set(plan.faults.map(\.name)))
         let ended = old.faults.indices.filter { !plan.identities.contains(old.identities[$0]) }
@@ -41,16 +42,19 @@ public struct PlanChange: Sendable {
         asksForClient = beginning.contains { plan.faults[$0].asksForClient }
     }
 
-    /// No change: `plan` goes on.
-    init(keeping plan: Plan) {
-        self.plan = plan
+    /// No change: `plan` goes on, with the faults of one layer alone unless that is `nil`.
+    init(keeping plan: Plan, on layer: FaultLayer? = nil) {
+        (self.plan, self.layer) = (plan, layer)
         (added, removed, changed) = ([], [], [])
         (changesPhases, asksForClient) = (false, false)
         (beginning, counting, removedIdentities) = ([], [:], [])
     }
 
     /// Whether the fault with an identity remains.
-    func isKept(_ identity: Int) -> Bool { plan.identities.contains(identity) }
+    func isKept(_ identity: Int) -> Bool {
+        guard let index = plan.index(of: identity) else { return false }
+        return plan.prepared[index].isOn(layer)
+    }
 
     /// Whether the fault with an identity is gone, and none of its name has come in its place.
     func isRemoved(_ identity: Int) -> Bool { removedIdentities.contains(identity) }
@@ -76,6 +80,12 @@ public struct PlanChange: Sendable {
 }
 
 extension Plan {
+    /// The update of a live connection that carries one layer from here on, where it had the faults of both.
+    public func update(connection ordinal: UInt64, opened: Moment, keeping layer: FaultLayer) -> ConnectionUpdate {
+        let draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
+        return ConnectionUpdate(PlanChange(keeping: self, on: layer), draft)
+    }
+
     /// The index of the fault with an identity; `nil` if the plan doesn't have it.
     func index(of identity: Int) -> Int? {
         identities.contains(identity) ? identities.index(of: identity) : nil

@@ -27,6 +27,9 @@ public struct HandshakeFaults: Sendable {
     /// Drops the faults that another generation of the plan doesn't have.
     public mutating func apply(_ change: PlanChange) { entries.removeAll { !change.isKept($0.fault) } }
 
+    /// Adds faults behind those that there are.
+    public mutating func add(_ others: HandshakeFaults) { entries += others.entries }
+
     /// The first fault of which `pick` takes something, and what it takes.
     public func first<Value>(_ pick: (TLSFault) -> Value?) -> (entry: Entry, value: Value)? {
         for entry in entries {

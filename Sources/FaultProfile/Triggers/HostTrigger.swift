@@ -37,11 +37,11 @@ public struct HostPattern: Hashable, Sendable {
     private static let longestName = 253
 
     /// The name in lower case without a dot at its end, or the usual text of an address.
-    private let name: String
+    package let name: String
     /// Whether only names below `name` match.
     private let isDomain: Bool
     /// The only port that matches; `nil` for every port.
-    private let port: UInt16?
+    package let port: UInt16?
 
     /// Reads a name or an IP address ("example.com", "::1"), or the names below a domain ("*.example.com"), with or without
     /// a port after them ("localhost:3000", "[::1]:3000"). The case of letters and a dot at the end of a name don't matter.

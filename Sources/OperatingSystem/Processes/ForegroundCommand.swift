@@ -27,10 +27,13 @@ package final class ForegroundCommand: Sendable {
     deinit { close(socket) }
 
     /// Starts the guard, by `guardWords` behind this program's name, as a child of the calling thread: it inherits the thread's
-    /// filter of system calls.
+    /// filter of system calls. The command has its environment; `nil` is that of this process.
     ///
     /// - Throws: `SystemError` of socketpair or posix_spawn.
-    package static func start(guardedBy guardWords: [String]) throws(SystemError) -> ForegroundCommand {
+    package static func start(
+        guardedBy guardWords: [String],
+        _ environment: [String: String]? = nil
+    ) throws(SystemError) -> ForegroundCommand {
         var sockets: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &sockets) == 0 else { throw .last("socketpair") }
@@ -40,7 +43,7 @@ package final class ForegroundCommand: Sendable {
         // A guard that is killed leaves its processes to this one.
         _ = squall_adopt_orphans()
         do throws(SystemError) {
-            let process = try ProgramStart.runSelf(guardWords, .shared(channel: sockets[1]))
+            let process = try ProgramStart.runSelf(guardWords, .shared(channel: sockets[1]), environment)
             return ForegroundCommand(process: process, socket: sockets[0])
         } catch {
             close(sockets[0])

@@ -44,9 +44,13 @@ enum ProgramStart {
     }
 
     /// Starts this program once more, with other arguments behind its name.
-    static func runSelf(_ arguments: [String], _ streams: Streams) throws(SystemError) -> pid_t {
+    static func runSelf(
+        _ arguments: [String],
+        _ streams: Streams,
+        _ environment: [String: String]? = nil
+    ) throws(SystemError) -> pid_t {
         // The link leads to the program even if its file has been replaced.
-        try spawn("/proc/self/exe", [CommandLine.arguments.first ?? "squall"] + arguments, nil, streams)
+        try spawn("/proc/self/exe", [CommandLine.arguments.first ?? "squall"] + arguments, environment, streams)
     }
 
     /// The file that posix_spawnp(3) runs: a path is one, and a name is looked up in PATH.

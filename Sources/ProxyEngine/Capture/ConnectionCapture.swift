@@ -28,8 +28,9 @@ final class ConnectionCapture {
         leg.accepted()
     }
 
-    /// Captures a socket that connects to a server at `address`, which a client or a profile has called `host`.
-    func dialed(_ socket: StreamSocket, to address: SocketAddress, host: String?) {
+    /// Captures a socket that connects to a server at `address`, which a client or a profile has called `host`, perhaps with
+    /// TLS of the proxy.
+    func dialed(_ socket: StreamSocket, to address: SocketAddress, host: String?, hasTLS: Bool) {
         let number = UInt16(truncatingIfNeeded: shard.context.captured.add(1, ordering: .relaxed).newValue)
         let near = end(socket.localAddress, or: "unix client", port: max(2, number))
         var far = CapturedPacket.End(address: capture.bytes(of: address.canonical), port: address.port)
@@ -38,7 +39,6 @@ final class ConnectionCapture {
         } else if let host, host != address.host {
             capture.add(name: host, of: far.address)
         }
-        let hasTLS = shard.context.configuration.destination.upstream?.usesTLS ?? false
         let leg = leg(ConnectionCapture.servers, near, far, hasTLS: hasTLS)
         server = leg
         socket.add(leg)

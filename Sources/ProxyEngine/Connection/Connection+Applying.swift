@@ -15,7 +15,7 @@ extension Connection {
         }
         // Its plan will be one of the new generation.
         if ordinal == 0 { return }
-        applyToTLS(change, after: last, at: now)
+        tls?.apply(change)
         // Their faults may be gone afterwards.
         for direction in Direction.allCases { recordEvents(of: direction, in: last, at: now) }
         if endsLoss(change, after: last, at: now) { return }

@@ -8,15 +8,21 @@ extension Connection {
     func dial(_ address: Int) {
         // The policy of a connection that had no server begins anew.
         drain = nil
-        if let content = takeContent() { return open(content) }
+        if tls?.layer == .wire, let content = tls?.contentPlan {
+            tls?.contentPlan = nil
+            return openContent(content)
+        }
         let addresses = dialAddresses
         state.dialBegan(of: addresses.count, timeout: shard.context.configuration.connectTimeout, at: loop.now)
-        if addresses.isEmpty {
-            return dialFailed(shard.context.upstreamFailure ?? .connectTimeOut)
-        }
-        do {
-            // The name may have been looked up again since the last address.
-            try connectServer(to: addresses[min(address, addresses.count - 1)])
+        do throws(SystemError) {
+            if let connected = tls?.takeConnected() {
+                try secureServer(over: connected, named: tls?.host ?? "")
+            } else if addresses.isEmpty {
+                throw shard.context.upstreamFailure ?? .connectTimeOut
+            } else {
+                // The name may have been looked up again since the last address.
+                try connectServer(to: addresses[min(address, addresses.count - 1)])
+            }
             server.watch(by: self, tag: Tag.server)
             shard.connectWatch.add(self)
         } catch {
@@ -28,20 +34,20 @@ extension Connection {
     private var dialAddresses: [SocketAddress] { preamble?.addresses ?? shard.context.upstreamAddresses }
 
     private func connectServer(to address: SocketAddress) throws(SystemError) {
-        if let upstream = shard.context.configuration.destination.upstream, upstream.usesTLS {
-            guard let connector = shard.context.configuration.tls.connector else {
-                preconditionFailure("a proxy whose upstream has TLS starts with it")
-            }
-            return try connectServer(with: connector, to: address, named: upstream.host)
+        guard let upstream = shard.context.configuration.destination.upstream, upstream.usesTLS else {
+            return try connect(server, to: address)
         }
-        try connect(server, to: address)
+        let below = StreamSocket(closedOn: loop)
+        try connect(below, to: address)
+        try secureServer(over: below, named: upstream.host)
     }
 
     /// Starts connecting a socket to the server's address.
     func connect(_ socket: StreamSocket, to address: SocketAddress) throws(SystemError) {
         try connectUncaptured(socket, to: address)
-        let named = host?.host ?? shard.context.configuration.destination.upstream?.host
-        capture?.dialed(socket, to: address, host: named)
+        let upstream = shard.context.configuration.destination.upstream
+        let hasTLS = upstream?.usesTLS ?? (tls != nil)
+        capture?.dialed(socket, to: address, host: host?.host ?? upstream?.host, hasTLS: hasTLS)
     }
 
     private func connectUncaptured(_ socket: StreamSocket, to address: SocketAddress) throws(SystemError) {

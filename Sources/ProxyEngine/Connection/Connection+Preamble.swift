@@ -58,11 +58,16 @@ extension Connection {
         case .refused:
             perform(state.handshakeRefused(at: loop.now))
         case .name(let text):
-            findFaults(for: text, preamble)
+            intercept(text, preamble)
+            if hasNamedHost { passFirstBytes(preamble) } else { findFaults(for: text, preamble) }
         case .pass:
+            intercept(nil, preamble)
             passFirstBytes(preamble)
         }
     }
+
+    /// Whether the client has named a host in its handshake, and no address.
+    var hasNamedHost: Bool { host.map { IPAddress($0.host) == nil } ?? false }
 
     // MARK: The handshake
 
@@ -92,7 +97,8 @@ extension Connection {
         if negotiation.client != nil { return perform(state.resolved(at: loop.now)) }
         guard let target = negotiation.target else { preconditionFailure("a target is known before it is looked up") }
         let (opened, facts) = (opened, facts())
-        request({ $0.accept(at: opened, facts) }, for: { $0.lookUp(target, with: $1) })
+        let termination = shard.context.configuration.termination(for: facts.target)
+        request({ $0.accept(at: opened, facts, termination) }, for: { $0.lookUp(target, with: $1) })
     }
 
     /// Looks up the target's name, off the loop.
@@ -183,14 +189,16 @@ extension Connection {
 
     // MARK: The first bytes
 
-    /// Has the first bytes wait here, if some have come with a handshake or a fault asks for the name in them.
+    /// Has the first bytes wait here, if some have come with a handshake, a fault asks for the name in them, or TLS may be
+    /// intercepted.
     ///
     /// A client that has named a host in its handshake isn't asked again. Of a request in absolute form the reader finds the end.
     func beginFirstBytes(at now: Moment) {
-        var isNamed = shard.plan.asksForHost
+        var isNamed = shard.plan.asksForHost && !hasNamedHost && name == nil
         if let preamble {
-            if let boundary = preamble.handshake.boundary { readerOfOwn().forwardOnly(boundary) }
-            isNamed = isNamed && preamble.handshake.boundary == nil && host.flatMap { IPAddress($0.host) } != nil
+            let boundary = preamble.handshake.boundary
+            if let boundary { readerOfOwn().forwardOnly(boundary) }
+            isNamed = (isNamed || tls?.contentPlan != nil) && boundary == nil
         } else if isNamed {
             preamble = Preamble()
         }
@@ -227,16 +235,25 @@ extension Connection {
 
     /// Has the listener make the faults for the name in the first bytes, if there are any.
     private func findFaults(for text: String, _ preamble: Preamble) {
+        preamble.part = .awaitingFaults
+        if !findsFaults(for: text, { $0.take($1, for: $2) }) { passFirstBytes(preamble) }
+    }
+
+    /// Has the listener make the faults for a name, and calls `body` with them; returns `false` if there are none.
+    func findsFaults(
+        for text: String,
+        _ body: @escaping @Sendable (Connection, ConnectionUpdate, HostName) -> Void
+    ) -> Bool {
         var facts = facts()
         let name = HostName(text, port: facts.port)
         facts.name = name
         guard shard.plan.hasFaults(forNameOf: ordinal, facts, on: layer) else {
             self.name = name
-            return passFirstBytes(preamble)
+            return false
         }
-        preamble.part = .awaitingFaults
         let (ordinal, opened, named, layer) = (ordinal, opened, facts, layer)
-        request({ $0.update(ofConnection: ordinal, opened: opened, named, on: layer) }, for: { $0.take($1, for: name) })
+        request({ $0.update(ofConnection: ordinal, opened: opened, named, on: layer) }, for: { body($0, $1, name) })
+        return true
     }
 
     private func take(_ update: ConnectionUpdate, for name: HostName) {

@@ -64,7 +64,7 @@ final class Connection: LoopHandler {
     /// Whether faults act on messages from the start.
     let readsMessages: Bool
     private var isQueued = false
-    /// Whether the client's socket is yet to come: that of this process waits for the target, that of content for the wire.
+    /// Whether a client of this process waits for the target, with its socket.
     var awaitsClient = false
 
     /// A connection for an accepted socket that is not watched yet.
@@ -84,8 +84,9 @@ final class Connection: LoopHandler {
         opened = plan.opened
         server = StreamSocket(closedOn: loop)
         serverWindow = plan.receiveWindow[.downstream].map { Int32(clamping: $0.bytes) }
-        preamble = shard.context.configuration.destination.policy.map { policy in
-            Preamble(ProxyHandshake(password: policy.password), of: local)
+        if layer != .content, let policy = shard.context.configuration.destination.policy {
+            let authority = shard.context.configuration.tls.authority
+            preamble = Preamble(ProxyHandshake(password: policy.password, authority: authority), of: local)
         }
         state = ConnectionState(
             plan.faults,
@@ -100,8 +101,8 @@ final class Connection: LoopHandler {
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
         super.init()
-        if let layer { tls = TLSLeg(layer, plan.faults.handshake) }
-        tls?.contentPlan = plan.content
+        if layer != nil { tls = TLSLeg(layer, plan.faults.handshake) }
+        adopt(plan.content)
         equip(client, for: plan)
     }
 
@@ -122,7 +123,14 @@ final class Connection: LoopHandler {
         let reading = shard.interest(plan.reading)
         if !reading.isNone { reader = StreamReader(reading) }
         state.adopt(plan.faults)
+        adopt(plan.content)
         equip(client, for: plan)
+    }
+
+    private func adopt(_ content: ContentPlan?) {
+        guard let content else { return }
+        tls = tls ?? TLSLeg()
+        tls?.contentPlan = content
     }
 
     subscript(peer: Peer) -> StreamSocket {
@@ -215,7 +223,7 @@ final class Connection: LoopHandler {
             case .checkEnds: _ = isDrained(at: loop.now)
             case .fail:
                 shard.noteFailure()
-                if let upstream = shard.context.configuration.destination.upstream {
+                if let upstream {
                     shard.context.tell(.upstreamUnreachable(upstream, error ?? .connectTimeOut))
                 }
                 next = refuseClient() ? state.abandoned(reset: false) : state.failureReported()
@@ -260,7 +268,7 @@ final class Connection: LoopHandler {
         setTimer(to: .distantFuture)
         shard.connectWatch.remove(self)
         forwardingPath?.end()
-        tls?.content?.abandon(reset: true)
+        tls?.takeConnected()?.close()
         shard.remove(self)
     }
 

@@ -61,6 +61,9 @@ final class Preamble {
         addresses = local.map { [$0.target] } ?? []
     }
 
+    /// Whether the first bytes are a ClientHello of TLS.
+    var isClientHello: Bool { name.isClientHello }
+
     var firstBytes: [UInt8] { name.bytes.isEmpty ? handshake.firstBytes : name.bytes }
 
     /// The most bytes that may be read next, at least 1 while more are needed.

@@ -209,10 +209,10 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         )
         facts.program = client?.program
         let isKnown = destination.policy == nil || client != nil
-        let isLayered = context.configuration.listen.usesTLS
         let connectionPlan =
             isKnown
-            ? admitter.accept(at: loop.now, facts, isLayered: isLayered) : plan.unnumbered(at: loop.now)
+            ? admitter.accept(at: loop.now, facts, context.configuration.termination(for: facts.target))
+            : plan.unnumbered(at: loop.now)
         client?.noteNumbers(of: connectionPlan)
         let shard = nextShard(for: client)
         if shard.loop === loop {

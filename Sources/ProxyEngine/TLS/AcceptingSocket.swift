@@ -18,7 +18,6 @@ final class AcceptingSocket: SecureSocket {
     /// Takes the bytes of `below` for a connection, which lives longer.
     init(over below: StreamSocket, for connection: Connection) {
         self.connection = connection
-        stall = connection.tls?.faults.stall
         super.init(over: below)
     }
 
@@ -88,6 +87,7 @@ final class AcceptingSocket: SecureSocket {
     /// Goes on with the handshake: the session reads the ClientHello.
     func accept(_ session: any TLSSession) {
         self.session = session
+        stall = connection.tls?.faults.stall
         setTimer()
         unread.append(reader.bytes, of: loop)
         reader = GreetingReader()

@@ -10,18 +10,21 @@ import Units
 /// wire has the client's socket and the faults of the network, that of the content has TLS and all other faults, and
 /// dials the server.
 final class TLSLeg {
-    /// The layer whose faults the connection has; `nil` where only the upstream has TLS, and one has all faults.
-    let layer: FaultLayer?
+    /// The layer whose faults the connection has; `nil` where one has all faults: only the upstream has TLS, or the client's
+    /// first bytes are still to tell whether it has.
+    var layer: FaultLayer?
     /// The faults of TLS itself.
-    private(set) var faults: HandshakeFaults
+    fileprivate(set) var faults: HandshakeFaults
     /// The plan of the content, until it is used.
     var contentPlan: ContentPlan?
-    /// The connection of the content, if it had to be made before it is opened.
-    var content: Connection?
     /// The client's side.
     var accepting: AcceptingSocket?
     /// The server's side.
     var dialing: DialingSocket?
+    /// The host that an intercepted client has named, in its ClientHello or as its target.
+    var host: String?
+    /// The connection to that host, until TLS begins on it.
+    private var connected: StreamSocket?
 
     init(_ layer: FaultLayer? = nil, _ faults: HandshakeFaults = HandshakeFaults()) {
         (self.layer, self.faults) = (layer, faults)
@@ -33,6 +36,12 @@ final class TLSLeg {
         faults.apply(change)
         accepting?.faultsChanged(to: faults)
     }
+
+    /// Has TLS begin with a server that is connected, in place of dialing.
+    func begin(with server: StreamSocket, named host: String) { (connected, self.host) = (server, host) }
+
+    /// Takes the server that is connected; `nil` without one.
+    func takeConnected() -> StreamSocket? { connected.take() }
 }
 
 extension Connection {
@@ -41,34 +50,12 @@ extension Connection {
 
     private var settings: ProxyTLS { shard.context.configuration.tls }
 
-    /// Makes the connection of the content, which has no sockets yet.
-    private func makeContent(_ plan: ConnectionPlan) -> Connection {
-        let content = Connection(StreamSocket(closedOn: loop), plan: plan, shard: shard, layer: .content)
-        content.awaitsClient = true
-        shard.add(content)
-        return content
-    }
-
-    /// The connection of the content, the first time; `nil` without layers.
-    func takeContent() -> Connection? {
-        guard let tls else { return nil }
-        defer { (tls.content, tls.contentPlan) = (nil, nil) }
-        return tls.content ?? tls.contentPlan.map { makeContent($0.plan) }
-    }
-
-    /// Has TLS go on in another generation of the plan.
-    func applyToTLS(_ change: PlanChange, after last: Plan, at now: Moment) {
-        guard let tls else { return }
-        tls.apply(change)
-        guard let plan = tls.contentPlan?.plan else { return }
-        tls.contentPlan = nil
-        let content = makeContent(plan)
-        tls.content = content
-        content.apply(change, after: last, at: now)
-    }
-
     /// Begins the connection of the content, to which that of the wire connects.
-    func open(_ content: Connection) {
+    ///
+    /// - Parameters:
+    ///   - connected: the server, if it isn't to be dialed.
+    ///   - name: the name of that server.
+    func openContent(_ contentPlan: ContentPlan, with connected: StreamSocket? = nil, named name: String = "") {
         let (outer, inner) = MemoryPairEnd.make(on: loop)
         inner.addresses = (client.localAddress, client.peerAddress)
         // A client may send a close_notify when TLS is over.
@@ -76,40 +63,59 @@ extension Connection {
         if let serverWindow { outer.setReceiveBuffer(Int(serverWindow)) }
         server.open(over: outer)
         server.watch(by: self, tag: Tag.server)
+        let client = StreamSocket(closedOn: loop)
+        let content = Connection(client, of: local, plan: contentPlan.plan, shard: shard, layer: .content)
+        content.host = host
+        if let connected { content.tls?.begin(with: connected, named: name) }
         content.forwardingPath = forwardingPath
         content.capture = capture
         forwardingPath = nil
         let accepting = AcceptingSocket(over: StreamSocket(over: inner), for: content)
         content.tls?.accepting = accepting
-        content.client.open(over: accepting)
-        content.awaitsClient = false
-        accepting.begin()
+        client.open(over: accepting)
+        shard.add(content)
+        if let change = contentPlan.change(to: shard.plan) {
+            content.apply(change, after: contentPlan.generation, at: loop.now)
+        }
+        // The change may have ended it.
+        if client.isOpen { accepting.begin() }
     }
 
-    /// The ClientHello is here: the server is dialed, unless a fault answers in its place.
+    /// The ClientHello is here, perhaps with a name that brings faults.
     func greeted() {
+        guard let name = tls?.accepting?.greeting?.name, !hasNamedHost,
+            findsFaults(for: name, { $0.take($1, ofGreetingFor: $2) })
+        else { return answerGreeting() }
+    }
+
+    private func take(_ update: ConnectionUpdate, ofGreetingFor name: HostName) {
+        // The client may be gone.
+        guard case .accepted = state.phase else { return }
+        self.name = name
+        tls?.faults.add(update.handshake)
+        if !update.isEmpty { apply(update, at: loop.now) }
+        answerGreeting()
+    }
+
+    /// The server is dialed, unless a fault answers in its place.
+    private func answerGreeting() {
         guard let tls, let (entry, bytes) = tls.faults.first(\.answer) else { return start() }
         record(entry.event, nil, loop.now)
         tls.accepting?.transmit(text: bytes)
         abandon(reset: false)
     }
 
-    /// Connects the server with TLS.
-    func connectServer(with connector: any TLSConnector, to address: SocketAddress, named host: String)
-        throws(SystemError)
-    {
+    /// Begins TLS with the server, over a socket that is connected or connecting, which is closed if that fails.
+    func secureServer(over below: StreamSocket, named host: String) throws(SystemError) {
+        guard let connector = settings.connector else {
+            preconditionFailure("a proxy whose upstream has TLS starts with it")
+        }
         let session: any TLSSession
         do throws(TLSSessionFailure) {
             session = try connector.connect(to: settings.upstreamName ?? host, offering: offeredProtocols, on: loop)
         } catch {
+            below.close()
             throw SystemError(call: "TLS", code: 0, reason: error.description)
-        }
-        let below = StreamSocket(closedOn: loop)
-        do throws(SystemError) {
-            try connect(below, to: address)
-        } catch {
-            session.cancel()
-            throw error
         }
         let dialing = DialingSocket(over: below, session: session)
         let leg = tls ?? TLSLeg()
@@ -130,8 +136,9 @@ extension Connection {
 
     /// Goes on with the client's handshake, as the server is connected; `false` if that can't be.
     func acceptClient() -> Bool {
-        guard let accepting = tls?.accepting, let acceptor = settings.acceptor, let greeting = accepting.greeting
+        guard let accepting = tls?.accepting, let acceptor = settings.acceptor, var greeting = accepting.greeting
         else { return true }
+        greeting.name = greeting.name ?? tls?.host
         var choice = tls?.dialing?.chosenProtocol
         if tls?.dialing == nil { choice = Connection.http1 }
         if let name = choice, !greeting.protocols.contains(name) { choice = nil }
@@ -258,7 +265,7 @@ public enum TLSEvent: Hashable, Sendable {
             switch failure.alert {
             case "unknown_ca", "certificate_unknown", "bad_certificate":
                 "the client rejects the certificate (alert \(failure.alert ?? "")): it doesn't trust Squall's authority; "
-                    + "give it the file that the line “trust:” names"
+                    + "give it the file that the line “trust:” names, or in a command's environment SSL_CERT_FILE"
             case let alert?: "the client ends TLS with the alert \(alert)"
             case nil: "TLS with the client has failed: \(failure)"
             }

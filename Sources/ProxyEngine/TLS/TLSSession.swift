@@ -140,13 +140,19 @@ public struct ProxyTLS: Sendable {
     public var connector: (any TLSConnector)?
     /// The name that the upstream's certificate must be for, and that is sent to it; `nil` for the host of its address.
     public var upstreamName: String?
+    /// The hosts, of those that clients of a forward proxy name, with which both sides speak TLS. All others pass untouched.
+    public var intercepted: [HostPattern]
+    /// The certificate of the authority that clients have to trust, in PEM format; a forward proxy serves it.
+    public var authority: String?
 
     /// Makes settings of their parts.
     public init(
         acceptor: (any TLSAcceptor)? = nil,
         connector: (any TLSConnector)? = nil,
-        upstreamName: String? = nil
+        upstreamName: String? = nil,
+        intercepted: [HostPattern] = []
     ) {
-        (self.acceptor, self.connector, self.upstreamName) = (acceptor, connector, upstreamName)
+        (self.acceptor, self.connector) = (acceptor, connector)
+        (self.upstreamName, self.intercepted) = (upstreamName, intercepted)
     }
 }

@@ -27,6 +27,8 @@ package struct ExecRunner {
     package var capture: CaptureFile?
     /// Whether a terminal has a status line below the command's output.
     package var showsStatus = false
+    /// The authority that the command is to trust. It is removed at the end of `run`.
+    package var trust: TrustFile?
     /// Sets what else the options say of the proxy.
     package var configure: (inout ProxyConfiguration) -> Void = { _ in }
 
@@ -51,6 +53,10 @@ package struct ExecRunner {
     ///
     /// - Throws: `CommandFailure` if it can't be run, or the journal can't be written.
     package func run(_ command: [String]) async throws -> ChildProcess.End {
+        defer { trust?.remove() }
+        let environment = try trust.map { trust throws(CommandFailure) in
+            ProcessInfo.processInfo.environment.merging(try trust.variables()) { $1 }
+        }
         let supervised = SupervisedCommand(try Supervision.opened())
         for line in CommandNotices.lines(about: command[0], ProcessInfo.processInfo.environment) { Console.warn(line) }
         var configuration = ProxyConfiguration(
@@ -69,7 +75,7 @@ package struct ExecRunner {
         let signals: LoopBound<[EventSource]>
         do throws(SystemError) {
             loops = try EventLoopGroup(count: threads)
-            signals = try await ExecRunner.passSignals(to: supervised, on: loops.loops[0])
+            signals = try await passSignals(to: supervised, on: loops.loops[0])
         } catch {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
@@ -90,7 +96,7 @@ package struct ExecRunner {
         }
         output?.release()
         capture?.capture.begin()
-        let result = await withStatus(of: proxy) { await supervise(supervised, command, proxy, journal) }
+        let result = await withStatus(of: proxy) { await supervise(supervised, command, environment, proxy, journal) }
         await proxy.stop()
         _ = try? await loops.loops[0].run { for source in signals.value { source.cancel() } }
         await loops.stop()
@@ -117,12 +123,14 @@ package struct ExecRunner {
     private func supervise(
         _ supervised: SupervisedCommand,
         _ command: [String],
+        _ environment: [String: String]?,
         _ proxy: Proxy,
         _ journal: JournalWriter?
     ) async -> Result<ChildProcess.End, CommandFailure> {
         let rules = SupervisionRules(targets, allowsUnproxied: allowsUnproxied, journal: journal)
         do throws(SupervisionProblem) {
-            let end = try await supervised.run(guardedBy: ["guard", "--"] + command, through: proxy, rules)
+            let words = ["guard", "--"] + command
+            let end = try await supervised.run(guardedBy: words, in: environment, through: proxy, rules)
             return end.map { .success($0) } ?? .failure(.failed("the guard of “\(command[0])” was killed"))
         } catch {
             return .failure(CommandFailure(error, command[0]))
@@ -131,15 +139,19 @@ package struct ExecRunner {
 
     /// Passes SIGTERM and SIGHUP on to the command. The second of them, or one that comes when the command has ended, ends this
     /// process, and the guard all others.
-    private static func passSignals(
+    private func passSignals(
         to supervised: SupervisedCommand,
         on loop: EventLoop
     ) async throws(SystemError) -> LoopBound<[EventSource]> {
-        try await loop.run {
+        let trust = trust
+        return try await loop.run {
             var wasPassed = false
             let sources = [SIGTERM, SIGHUP].map { number in
                 EventSource(signal: number, on: loop) {
-                    guard !wasPassed, supervised.send(number) else { Glibc.exit(128 + number) }
+                    guard !wasPassed, supervised.send(number) else {
+                        trust?.remove()
+                        Glibc.exit(128 + number)
+                    }
                     wasPassed = true
                 }
             }

@@ -20,7 +20,7 @@ extension Supervision {
 
 extension ProxyConfiguration {
     /// The proxy of programs whose connections are supervised.
-    init(supervising name: String, profile: Profile, seed: UInt64) {
+    package init(supervising name: String, profile: Profile, seed: UInt64) {
         self.init(
             name: name,
             listen: Endpoint(host: "127.0.0.1", port: 0),

@@ -29,11 +29,15 @@ struct ExecCommand: AsyncParsableCommand {
             --only and --except say which targets meet the profile, by host, host:port, :port, or a block of addresses; names \
             are looked up once, at the start.
 
+            With --intercept HOST Squall speaks TLS with that host and with the command, whose environment has it trust an \
+            authority of this run; faults then reach requests and responses. Other hosts' TLS passes untouched.
+
             Exit codes: 125 this system doesn't let Squall do it; 126 the command can't be run; 127 there is no such command; \
             else the command's.
 
             Example: squall exec wifi-roam -- npm test
             Example: squall exec --latency 200ms --only :5432 -- psql -h db.example.com
+            Example: squall exec flaky-api --intercept api.example.com -- pytest
             """
     )
 
@@ -71,6 +75,10 @@ struct ExecCommand: AsyncParsableCommand {
 
     @OptionGroup var captures: CaptureOptions
 
+    @OptionGroup var tls: ProxyTLSOptions
+
+    @OptionGroup var interception: InterceptOptions
+
     @Flag(help: "Show open connections, rates and faults in a line of the terminal, for a command that prints little.")
     var status = false
 
@@ -106,6 +114,7 @@ struct ExecCommand: AsyncParsableCommand {
         )
         runner.capture = try captures.opened(noting: inputs)
         runner.showsStatus = status
+        try tls.apply(to: &runner, intercepting: interception.intercept, capturing: runner.capture?.capture)
         let end = try await runner.run(command)
         if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
         ProcessLimits.end(like: end)

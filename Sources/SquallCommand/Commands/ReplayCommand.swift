@@ -33,6 +33,7 @@ struct ReplayCommand: AsyncParsableCommand {
 
             A journal of squall exec is replayed by the same command behind --, as squall exec runs it. Its faults are \
             re-injected on the connections of the same number to the same target, in whatever order the targets are reached.
+            --intercept is given again, as it was.
 
             Example: squall replay journal.jsonl --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             Example: squall replay journal.jsonl --forward-proxy :8888
@@ -76,6 +77,8 @@ struct ReplayCommand: AsyncParsableCommand {
 
     @OptionGroup var tls: ProxyTLSOptions
 
+    @OptionGroup var interception: InterceptOptions
+
     @OptionGroup var limits: LimitOptions
 
     @OptionGroup var start: StartOptions
@@ -101,9 +104,6 @@ struct ReplayCommand: AsyncParsableCommand {
             )
         }
         if journal == "-" { throw ValidationError("--journal: standard output is the command's: name a file") }
-        if let option = tls.arguments.first {
-            throw ValidationError("\(option) is for addresses with TLS: a command's connections pass untouched")
-        }
     }
 
     func run() async throws {
@@ -127,7 +127,7 @@ struct ReplayCommand: AsyncParsableCommand {
         // The lines name faults of the replayed journal, so its profile explains them.
         let recorded = file.header.profile
         var configurations = [configuration]
-        let trust = try tls.apply(to: &configurations)
+        let trust = try tls.apply(to: &configurations, intercepting: interception.intercept)
         defer { trust?.remove() }
         var runner = ProxyRunner(configurations, of: recorded, journal: journal, threads: threads, inputs: inputs)
         runner.trust = trust
@@ -156,6 +156,7 @@ struct ReplayCommand: AsyncParsableCommand {
         )
         runner.recorded = file.header.profile
         runner.configure = { configure(&$0, as: proxy) }
+        try tls.apply(to: &runner, intercepting: interception.intercept)
         let end = try await runner.run(command)
         if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
         ProcessLimits.end(like: end)

@@ -65,6 +65,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var tls: ProxyTLSOptions
 
+    @OptionGroup var interception: InterceptOptions
+
     @OptionGroup var start: StartOptions
 
     @OptionGroup var background: DetachOptions
@@ -118,7 +120,11 @@ struct RunCommand: AsyncParsableCommand {
             )
         }
         let capture = try captures.opened(noting: inputs, of: pcapProxy)
-        let trust = try tls.apply(to: &configurations, capturing: capture?.capture)
+        let trust = try tls.apply(
+            to: &configurations,
+            intercepting: interception.intercept,
+            capturing: capture?.capture
+        )
         defer { trust?.remove() }
         // Each proxy runs its own part of the profile.
         var runner = ProxyRunner(configurations, of: read, journal: journal, threads: threads, inputs: inputs)

@@ -13,6 +13,10 @@ struct ServeCommand: AsyncParsableCommand {
             --forward-proxy makes a proxy called “forward”, whose clients name the hosts: the page and the API change its \
             network while a browser or a phone uses it.
 
+            A proxy whose address begins with tls: speaks TLS on that side. Its certificate is for localhost, 127.0.0.1 and \
+            ::1, by an authority that is made with the first such proxy, or of --authority. --intercept is for the clients of \
+            --forward-proxy.
+
             Example: squall serve --config proxies.json
             Example: squall serve --forward-proxy :8888
             """
@@ -67,6 +71,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var captures: CaptureOptions
 
+    @OptionGroup var tls: ProxyTLSOptions
+
+    @OptionGroup var interception: InterceptOptions
+
     @Option(help: ArgumentHelp("Show the jobs of this queue on the page, such as default.", valueName: "name"))
     var queue: String?
 
@@ -93,6 +101,9 @@ struct ServeCommand: AsyncParsableCommand {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535") }
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try captures.limits.check(isForward: forward.forwardProxy != nil)
+        if !interception.intercept.isEmpty, forward.forwardProxy == nil {
+            throw ValidationError("--intercept is for clients that name their hosts: write --forward-proxy PORT")
+        }
         if captures.pcap == "-" { throw ValidationError("--pcap: standard output has the ready line: name a file") }
     }
 

@@ -114,6 +114,8 @@ struct TestCommand: AsyncParsableCommand {
 
     @OptionGroup var tls: ProxyTLSOptions
 
+    @OptionGroup var interception: InterceptOptions
+
     func validate() throws {
         if scenario == nil {
             if faults.printProfile {
@@ -170,7 +172,7 @@ struct TestCommand: AsyncParsableCommand {
         try setup.check(stage)
         try reports.check(reading: inputs)
         var sides = try StageSetup.sides(of: stage)
-        let trust = try tls.apply(to: &sides)
+        let trust = try tls.apply(to: &sides, intercepting: interception.intercept)
         defer { trust?.remove() }
         let (limits, secure) = (limits, sides.first?.tls ?? ProxyTLS())
         let repetition = StageRepetition(command: self, scenario: stage)

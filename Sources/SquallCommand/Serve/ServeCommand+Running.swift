@@ -34,6 +34,8 @@ extension ServeCommand {
         let seed = seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         let warnings = Warnings()
         let journal = JournalHub()
+        let served = try ServedTLS(tls, intercepting: interception.intercept)
+        defer { served.remove() }
         let policy = try forward.forwardProxy.map { _ throws(CommandFailure) in try forward.policy() }
         let proxies = ProxyManager(
             loops: loops,
@@ -41,6 +43,7 @@ extension ServeCommand {
             clockStart: start.moment,
             isStrict: strictCompat,
             forwardPolicy: policy,
+            tls: { served.tls(isNeeded: $0) },
             journal: journal
         ) { _, event in warnings.report(event) }
         let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: strictCompat)
@@ -54,7 +57,8 @@ extension ServeCommand {
             proxies.capture(by: capture.capture)
         }
         let (file, work) = try await prepare(api, toxiproxy, journal)
-        let invitation = try await beginForward(proxies, policy)
+        let hasAuthority = (try? served.tls(isNeeded: false).get())?.authority != nil
+        let invitation = try await beginForward(proxies, policy, hasAuthority: hasAuthority)
         let handler = ControlHandler(
             requestGuard: RequestGuard(allowedHosts: allowHost, token: token),
             toxiproxy: toxiproxy,
@@ -111,14 +115,15 @@ extension ServeCommand {
     /// Starts the forward proxy, if there is one; returns the lines that lead clients to it.
     private func beginForward(
         _ proxies: ProxyManager,
-        _ policy: ForwardPolicy?
+        _ policy: ForwardPolicy?,
+        hasAuthority: Bool
     ) async throws(CommandFailure) -> [String] {
         guard let listen = forward.forwardProxy else { return [] }
         switch await proxies.beginForward(on: listen) {
         case .success(let address):
             let hasCode = Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
             return ["forward proxy: \(address) -> any host (proxy “\(ProxyManager.forwardName)”)"]
-                + ForwardAnnouncement.lines(for: address, policy, hasCode: hasCode)
+                + ForwardAnnouncement.lines(for: address, policy, hasAuthority: hasAuthority, hasCode: hasCode)
         case .failure(let error):
             throw .failed("--forward-proxy: \(error.description)")
         }

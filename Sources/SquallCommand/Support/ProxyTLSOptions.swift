@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoop
+import FaultProfile
 import HTTPTransport
 import OperatingSystem
 import ProfileFiles
@@ -7,13 +8,13 @@ import ProxyEngine
 import ProxyRunners
 import TerminalDisplay
 
-/// The options of proxies for addresses with TLS.
+/// The options of proxies that speak TLS.
 struct ProxyTLSOptions: ParsableArguments {
     @OptionGroup var client: TLSOptions
 
     @Option(
         help: ArgumentHelp(
-            "The name that the certificate of --upstream must be for, in place of its host.",
+            "The name that the upstream's certificate must be for, in place of its host.",
             valueName: "name"
         )
     )
@@ -21,7 +22,7 @@ struct ProxyTLSOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A PEM file with the certificate, and its chain, for --listen tls:…; without it Squall makes an authority.",
+            "A PEM file with the certificate, and its chain, for clients; without it Squall makes an authority.",
             valueName: "file"
         )
     )
@@ -32,7 +33,7 @@ struct ProxyTLSOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The authority for --listen tls:…, from squall authority create, in place of one for this run.",
+            "The authority for clients, from squall authority create, in place of one for this run.",
             valueName: "file"
         )
     )
@@ -78,13 +79,25 @@ struct ProxyTLSOptions: ParsableArguments {
     /// - Returns: the authority that the clients have to trust; `nil` if there is none.
     func apply(
         to configurations: inout [ProxyConfiguration],
+        intercepting hosts: [HostPattern] = [],
         capturing capture: Capture? = nil
     ) throws(CommandFailure) -> TrustFile? {
-        let listens = configurations.contains { $0.listen.usesTLS }
-        let connects = configurations.contains { $0.destination.upstream?.usesTLS ?? false }
+        let isForward = configurations.contains { $0.destination.policy != nil }
+        guard hosts.isEmpty || isForward else {
+            throw .wrongInput(
+                "--intercept is for clients that name their hosts: write --forward-proxy PORT, or squall exec"
+            )
+        }
+        let listens = !hosts.isEmpty || configurations.contains { $0.listen.usesTLS }
+        let connects =
+            !hosts.isEmpty || configurations.contains { $0.destination.upstream?.usesTLS ?? false }
         guard listens || connects else {
             if let given {
-                throw .wrongInput("\(given) is for addresses with TLS: write tls:HOST:PORT, or https://HOST")
+                throw .wrongInput(
+                    isForward
+                        ? "\(given) is for hosts that are intercepted: write --intercept HOST"
+                        : "\(given) is for addresses with TLS: write tls:HOST:PORT, or https://HOST"
+                )
             }
             return nil
         }
@@ -103,6 +116,7 @@ struct ProxyTLSOptions: ParsableArguments {
         }
         settings.authority = try authority.map(LastingAuthority.text)
         settings.names = configurations.filter { $0.listen.usesTLS }.flatMap(ProxyTLSOptions.names)
+        settings.intercepted = hosts.map(\.name)
         if let upstreamName { settings.names.append(upstreamName) }
         if let keyLog {
             let write = try KeyLogFile.writer(keyLog)
@@ -125,9 +139,26 @@ struct ProxyTLSOptions: ParsableArguments {
         for index in configurations.indices {
             configurations[index].tls = made.tls
             configurations[index].tls.upstreamName = upstreamName
+            configurations[index].tls.authority = made.certificate
+            configurations[index].tls.intercepted = hosts
         }
         guard let certificate = made.certificate else { return nil }
         return try TrustFile(certificate, of: authority.map { "“\($0)”" } ?? "this run")
+    }
+
+    /// Gives TLS to the connections of a command, which is to trust the authority.
+    func apply(
+        to runner: inout ExecRunner,
+        intercepting hosts: [HostPattern],
+        capturing capture: Capture? = nil
+    ) throws(CommandFailure) {
+        var sides = [ProxyConfiguration(supervising: "", profile: Profile(name: ""), seed: 0)]
+        runner.trust = try apply(to: &sides, intercepting: hosts, capturing: capture)
+        let (configure, tls) = (runner.configure, sides[0].tls)
+        runner.configure = { configuration in
+            configure(&configuration)
+            configuration.tls = tls
+        }
     }
 
     /// The names that clients of a proxy may ask for.

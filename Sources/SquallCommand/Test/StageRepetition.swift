@@ -12,7 +12,9 @@ struct StageRepetition {
         for upstream in command.upstream { front += ["--upstream", upstream] }
         if command.exec { front.append("--exec") }
         front += command.targets.arguments
-        var back = command.faults.arguments + command.limits.arguments + command.tls.arguments
+        var back =
+            command.faults.arguments + command.limits.arguments + command.tls.arguments
+            + command.interception.arguments
         for expectation in command.expect { back += ["--expect", expectation] }
         if let limit = command.timeLimit { back += ["--time-limit", limit.text.filter { $0 != " " }] }
         if command.allowVacuous { back.append("--allow-vacuous") }

@@ -83,7 +83,9 @@ struct StageSetup {
 
     /// The sides of the proxies, for their TLS. They have been checked.
     static func sides(of scenario: Scenario) throws(CommandFailure) -> [ProxyConfiguration] {
-        if scenario.isSupervised { return [] }
+        if scenario.isSupervised {
+            return [ProxyConfiguration(supervising: "", profile: Profile(name: ""), seed: 0)]
+        }
         return try scenario.proxies.map { proxy throws(CommandFailure) in
             do {
                 return ProxyConfiguration(

@@ -34,6 +34,8 @@ public struct ProxyHandshake: Sendable {
     }
 
     private let password: ProxyPassword?
+    /// The certificate that clients have to trust, in PEM format, if there is one.
+    private let authority: String?
     private var part = Part.start
     /// The bytes that have come and belong to no finished message.
     private var bytes: [UInt8] = []
@@ -48,8 +50,10 @@ public struct ProxyHandshake: Sendable {
     public private(set) var boundary: RequestBoundary?
 
     /// Begins a handshake. Clients must give the password, if there is one.
-    public init(password: ProxyPassword? = nil) {
-        self.password = password
+    ///
+    /// - Parameter authority: the certificate that clients have to trust, in PEM format; `nil` for none.
+    public init(password: ProxyPassword? = nil, authority: String? = nil) {
+        (self.password, self.authority) = (password, authority)
     }
 
     /// The most bytes that may be read next, at least 1 while the handshake is incomplete.
@@ -236,7 +240,15 @@ public struct ProxyHandshake: Sendable {
                 "the proxy itself only answers GET; a client that uses it sends the whole URL"
             )
         }
-        guard ProxyAutoConfiguration.isPath(head.text(line.target)) else {
+        let path = head.text(line.target)
+        if path == "/authority.pem", let authority {
+            // By this type, iOS offers to install it.
+            let fields = "Content-Type: application/x-x509-ca-cert\r\n"
+            reply += AnswerText.last(200, fields, authority, toHead: method.equals("HEAD"))
+            part = .failed
+            return .failed
+        }
+        guard ProxyAutoConfiguration.isPath(path) else {
             return fail(
                 .noSuchPage,
                 "this is a proxy, and its only page is /proxy.pac: set it as the HTTP or SOCKS5 proxy of a client"

@@ -36,6 +36,9 @@ public struct NameReader: Sendable {
     /// Makes a reader that has read nothing.
     public init() {}
 
+    /// Whether the bytes are a ClientHello, as far as they have come.
+    public var isClientHello: Bool { if case .hello(let hello) = part { !hello.isForeign } else { false } }
+
     /// The most bytes that may be read next, at least 1 while the outcome is `incomplete`.
     public var room: Int { NameReader.sizeLimit - bytes.count }
 

@@ -21,6 +21,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (HelloText("a.example").bytes, true), (HelloText(nil).bytes, true), ([22, 3, 1, 0, 9, 1], true),
+        ([22, 3, 1, 0, 9, 2], false), ([22, 4], false), (Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), false),
+        ([], false),
+    ])
+    func `other bytes are no hello, with a name or without`(bytes: [UInt8], isHello: Bool) {
+        var reader = NameReader()
+        _ = reader.read(bytes.span)
+        #expect(reader.isClientHello == isHello)
+    }
+
     @Test(arguments: [1, 2, 4, 5, 37, 100, 1_400]) func `a hello may be split over records`(fragment: Int) {
         var hello = HelloText("a.example")
         hello.fragment = fragment

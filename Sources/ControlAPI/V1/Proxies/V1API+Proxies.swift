@@ -15,7 +15,7 @@ extension V1API {
         var definition = try definition(object)
         // A snapshot may hold addresses of Toxiproxy's API, where no host means every interface.
         definition.state.listen = V1API.listen(definition.state.listen)
-        definition.state.upstream = LoopbackAddress.completing(definition.state.upstream)
+        definition.state.upstream = SecureAddress.completing(definition.state.upstream)
         // Toxiproxy's API has no such limit, so that a snapshot has none either.
         guard definition.name.unicodeScalars.count <= ProfileLimits.nameLength else {
             throw .invalid("the name has more than \(ProfileLimits.nameLength) characters")
@@ -25,7 +25,7 @@ extension V1API {
     }
 
     /// An address to listen on with its host: without one it is on the loopback interface, and an empty one at a free port.
-    private static func listen(_ text: String) -> String { LoopbackAddress.completing(text.isEmpty ? ":0" : text) }
+    private static func listen(_ text: String) -> String { SecureAddress.completing(text.isEmpty ? ":0" : text) }
 
     /// The proxy that an object of a request's body describes.
     func definition(_ object: V1Object) throws(ControlError) -> ProxyManager.Definition {
@@ -77,7 +77,7 @@ extension V1API {
             let object = try request.object("enabled", "listen", "upstream")
             try await proxy.update(
                 listen: try object.text("listen").map(V1API.listen),
-                upstream: try object.text("upstream").map(LoopbackAddress.completing),
+                upstream: try object.text("upstream").map(SecureAddress.completing),
                 isEnabled: try object.flag("enabled")
             )
         }
