@@ -207,7 +207,7 @@ let package = Package(
         .module(
             "TLSSessions",
             ["EventLoop", "HTTPTransport", "ProxyEngine", "TLSTransport"],
-            with: ["TLS": ["NIOCore", "NIOEmbedded", "NIOSSL", "NIOTLS"]]
+            with: ["TLS": ["Crypto", "NIOCore", "NIOEmbedded", "NIOSSL", "NIOTLS"]]
         ),
         .module(
             "HummingbirdResumableUploads",

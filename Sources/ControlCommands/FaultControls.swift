@@ -33,7 +33,7 @@ struct ApplyControl: AsyncParsableCommand {
         let body: JSONText
         switch ProfileReference(profile, in: "") {
         case .path: body = ProfileWriter.json(of: try ProfileLibrary.profile(profile))
-        case .shipped, .trace: body = .text(profile)
+        case .shipped, .trace, .certificate: body = .text(profile)
         }
         let path = proxy.map { ["v1", "proxies", $0, "profile"] } ?? ["v1", "profile"]
         let response = try await client.failing("Failed to apply \(profile)")

@@ -55,7 +55,7 @@ package enum ServedProfiles {
     ) -> Result<ProfileSource, ResolutionError> {
         switch reference {
         case .shipped: return ProfileLibrary.resolve(reference)
-        case .path(let path), .trace(let path):
+        case .path(let path), .trace(let path), .certificate(let path):
             let isPlain = !path.split(separator: "/").contains("..")
             let folders = [ProfileLibrary.folder, folder].compactMap { $0 }
             if isPlain, folders.contains(where: { path.hasPrefix("\($0)/") }) {

@@ -49,9 +49,9 @@ public struct FaultEvent: Hashable, Sendable {
         case isNoHTTP(UnreadReason)
         /// A new connection isn't accepted.
         case hangs
-        /// A certificate with a flaw was presented.
+        /// A certificate with a flaw, or another one, was presented.
         case presents
-        /// An alert was sent in place of a ServerHello.
+        /// An alert was sent in place of a ServerHello, or behind `offset` bytes.
         case alerts
         /// A protocol or a version was agreed to that might have been another.
         case negotiates

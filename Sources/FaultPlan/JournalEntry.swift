@@ -61,7 +61,7 @@ extension FaultEvent.Effect {
         switch self {
         case .delays: "delays"
         case .limits: "limits"
-        case .cuts(.close): "closes"
+        case .cuts(.close), .cuts(.notify): "closes"
         case .cuts(.reset): "resets"
         case .cuts(.silence): "falls silent"
         case .stalls: "stalls"

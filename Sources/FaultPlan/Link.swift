@@ -17,6 +17,8 @@ public enum Ending: Hashable, Sendable {
     case reset
     /// A cut by a fault, which ends the connection in both directions.
     case cut(Cut.Ending)
+    /// An alert of TLS to the client, and then both directions end in order.
+    case alert(TLSAlertName)
     /// The proxy answers a request in the server's place: its number on the connection, from 1, and the identity of the
     /// fault, see `Plan.fault`.
     case answer(request: Int64, fault: Int)

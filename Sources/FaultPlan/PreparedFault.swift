@@ -35,8 +35,11 @@ final class PreparedFault: Sendable {
         directions = Direction.allCases.filter { planned.reaches($0, from: fault) }
     }
 
-    /// Whether the fault acts on a layer; on `nil` all do.
-    func isOn(_ layer: FaultLayer?) -> Bool { layer.map { $0 == fault.kind.layer } ?? true }
+    /// Whether the fault acts on a layer; on `nil`, a connection without TLS for the client, all do that can.
+    func isOn(_ layer: FaultLayer?) -> Bool {
+        if let layer { return layer == fault.kind.layer }
+        return if case .tls(.alert(_, _?)) = fault.kind { false } else { true }
+    }
 
     func isHit(ordinal: UInt64, _ facts: ConnectionFacts, key: RandomKey) -> Bool {
         if tests.isEmpty { return true }
@@ -57,7 +60,8 @@ final class PreparedFault: Sendable {
     ///
     /// - Returns: whether the fault acts on the links.
     func add(to draft: inout ConnectionDraft, key: RandomKey, clientRate: BucketPair?, turn: Int?) -> Bool {
-        if turn != nil, window.contains(at: draft.opened, age: 0, currentPhase: draft.phase) {
+        let isOnAtStart = turn != nil && window.contains(at: draft.opened, age: 0, currentPhase: draft.phase)
+        if isOnAtStart {
             planned.addDialFaults(to: &draft.dialFaults, in: DialContext(source: self, connectionKey: key))
         }
         draft.noteReading(of: fault, identity)
@@ -73,6 +77,7 @@ final class PreparedFault: Sendable {
                 source: self,
                 direction: direction,
                 turn: turn,
+                isOnAtStart: isOnAtStart,
                 rate: rate?[direction],
                 connectionKey: key
             )

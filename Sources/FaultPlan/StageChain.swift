@@ -186,14 +186,16 @@ struct StageChain: Sendable {
     func stopped() -> (ending: Ending, event: FaultEvent)? {
         guard let stop else { return nil }
         let place = stop.place?.place
+        let offset = stop.hasOffset ? stop.place?.offset ?? stop.offset : nil
         switch stop.ending {
         case .cut(let how):
-            let offset = stop.hasOffset ? stop.place?.offset ?? stop.offset : nil
             return (stop.ending, FaultEvent(fault: stop.fault, offset: offset, place: place, effect: .cuts(how)))
+        case .alert:
+            return (stop.ending, FaultEvent(fault: stop.fault, offset: offset, effect: .alerts))
         case .answer:
             return (stop.ending, FaultEvent(fault: stop.fault, offset: nil, place: place, effect: .answers))
         case .finish, .reset:
-            preconditionFailure("a fault ends a stream by a cut, or in front of an answered request")
+            preconditionFailure("a fault ends a stream by a cut, an alert, or in front of an answered request")
         }
     }
 
@@ -254,7 +256,7 @@ struct StageChain: Sendable {
         if let ended = context.cut, ended.offset < stop?.offset ?? .max {
             stop = Stop(
                 offset: ended.offset,
-                ending: .cut(ended.how),
+                ending: ended.ending,
                 fault: fault,
                 place: context.effectPlace,
                 hasOffset: context.hasOffset

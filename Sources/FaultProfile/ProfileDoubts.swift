@@ -82,7 +82,7 @@ private struct Doubt {
             switch cut.how {
             case .reset: "write “{ \"kind\": \"outage\", \"how\": \"reset\" }” to end them too"
             case .silence: "write “{ \"kind\": \"outage\", \"how\": \"silence\" }” to silence them too"
-            case .close: "write “\"traffic\": \"0 s\"” in place of “at” to end them too, at their next byte"
+            case .close, .notify: "write “\"traffic\": \"0 s\"” in place of “at” to end them too, at their next byte"
             }
         return Doubt(
             path: path,

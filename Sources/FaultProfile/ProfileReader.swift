@@ -54,6 +54,11 @@ public enum ProfileReader {
             case .trace(let path):
                 let what = "a profile can't have the trace \(path.quoted) here"
                 return .failure(ResolutionError(what: what, remedy: "use a “bandwidth” fault"))
+            case .certificate(let path):
+                let what = "a profile can't have the certificate \(path.quoted) here"
+                return .failure(
+                    ResolutionError(what: what, remedy: "use “\"certificate\": \"expired\"” or another flaw")
+                )
             }
         }
     }

@@ -19,7 +19,7 @@ public struct ProfileSource: Hashable, Sendable {
     }
 }
 
-/// A reference to a profile or a trace.
+/// A reference to a profile or to a file of one.
 public enum ProfileReference: Hashable, Sendable {
     /// A shipped profile by name: `"slow-3g"`.
     case shipped(String)
@@ -27,6 +27,8 @@ public enum ProfileReference: Hashable, Sendable {
     case path(String)
     /// A trace: a path as the process can open it, likewise. At most `ProfileLimits.traceBytes` are read.
     case trace(String)
+    /// A certificate with its key: likewise. At most `ProfileLimits.certificateBytes` are read.
+    case certificate(String)
 
     /// Reads the value of `extends` in the file `referrer`: a text with a slash or the ending of a file, `.json` or one of
     /// `YAMLText.endings`, is a path, absolute or relative to the referrer's folder; any other text is the name of a shipped

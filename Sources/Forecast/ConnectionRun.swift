@@ -248,7 +248,7 @@ struct ConnectionRun {
     private mutating func ended(_ end: Ending, at now: Moment) -> Step {
         switch end {
         case .cut(.silence): blackhole(at: now)
-        case .cut(.close), .cut(.reset), .answer, .finish, .reset: .lost(.cut)
+        case .cut(.close), .cut(.notify), .cut(.reset), .alert, .answer, .finish, .reset: .lost(.cut)
         }
     }
 

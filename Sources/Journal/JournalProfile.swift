@@ -3,7 +3,7 @@ import FaultPlan
 import FaultProfile
 
 extension JournalHeader {
-    /// Makes the header of a profile whose trace files are named as in a journal.
+    /// Makes the header of a profile whose files are named as in a journal.
     package init(version: String, profile: Profile, proxies: [ProxyEntry], time: String) {
         self.init(
             version: version,
@@ -51,12 +51,19 @@ extension Profile {
         }
     }
 
-    package func withTraceFiles(_ name: (String) -> String) -> Profile {
+    package func withFiles(_ name: (String) -> String) -> Profile {
         mapFaults { fault in
-            guard case .trace(var trace) = fault.kind else { return fault }
-            trace.file = name(trace.file)
             var fault = fault
-            fault.kind = .trace(trace)
+            switch fault.kind {
+            case .trace(var trace):
+                trace.file = name(trace.file)
+                fault.kind = .trace(trace)
+            case .tls(.identity(var file)):
+                file.file = name(file.file)
+                fault.kind = .tls(.identity(file))
+            default:
+                break
+            }
             return fault
         }
     }

@@ -57,7 +57,8 @@ extension RecordedFaultEvent {
     /// All words of effects.
     public static let words = Set(
         ([
-            .delays, .limits, .cuts(.close), .cuts(.reset), .cuts(.silence), .stalls, .loses, .connectsLate, .silences,
+            .delays, .limits, .cuts(.close), .cuts(.notify), .cuts(.reset), .cuts(.silence), .stalls, .loses,
+            .connectsLate, .silences,
             .resets, .refuses, .corrupts, .truncates, .inserts, .slices, .answers, .drops, .isNoHTTP(.notHTTP), .hangs,
             .closesLate, .discards, .presents, .alerts, .negotiates,
         ] as [FaultEvent.Effect]).map(\.word)

@@ -91,7 +91,7 @@ package struct RecordedJournal {
         do throws(JournalProblem) {
             let header = JournalHeader(
                 version: try node.required("version"),
-                profile: own.withTraceFiles { opened($0) ?? $0 },
+                profile: own.withFiles { opened($0) ?? $0 },
                 digest: try node.required("digest"),
                 proxies: try proxies(node["proxies"]?.elements ?? []),
                 traces: try traces(node["traces"]?.elements ?? []),

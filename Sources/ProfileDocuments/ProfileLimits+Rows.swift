@@ -56,6 +56,7 @@ extension ProfileLimits {
                 ("traceBytes", bytes(traceBytes)),
                 ("traceLines", count(traceLines))
             ),
+            Row("bytes of a file with a certificate", ("ProfileLimits.certificateBytes", bytes(certificateBytes))),
             Row("presets of a file", ("ProfileLimits.presets", count(presets))),
             Row("bases, one through the other", ("ProfileLimits.extendsDepth", count(extendsDepth))),
             Row(
@@ -64,7 +65,7 @@ extension ProfileLimits {
                 ("faultNameLength", count(faultNameLength))
             ),
             Row(
-                "characters of the path of a trace, with the folder of the profile",
+                "characters of the path of a trace or a certificate, with the folder of the profile",
                 ("ProfileLimits.pathLength", count(pathLength))
             ),
             Row("characters of a summary, a source or of `extends`", ("ProfileLimits.textLength", count(textLength))),

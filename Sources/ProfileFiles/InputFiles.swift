@@ -16,7 +16,8 @@ package final class InputFiles {
     ) -> Result<ProfileSource, Problem> {
         switch (reference, source) {
         case (_, .success(let source)): wanted.append(source.file)
-        case (.path(let path), .failure), (.trace(let path), .failure): wanted.append(path)
+        case (.path(let path), .failure), (.trace(let path), .failure), (.certificate(let path), .failure):
+            wanted.append(path)
         case (.shipped, .failure): break
         }
         return noted(source)

@@ -82,13 +82,15 @@ package enum ProfileLibrary {
         }
     }
 
-    /// Resolves an `extends` or trace reference.
+    /// Resolves a reference of a profile.
     package static func resolve(_ reference: ProfileReference) -> Result<ProfileSource, ResolutionError> {
         switch reference {
         case .path(let path):
             return read(path)
         case .trace(let path):
             return read(path, "trace", limit: ProfileLimits.traceBytes)
+        case .certificate(let path):
+            return read(path, "certificate", limit: ProfileLimits.certificateBytes)
         case .shipped(let name):
             guard let folder else {
                 let what = "the folder of the shipped profiles isn't there, so \(name.quoted) can't be found"

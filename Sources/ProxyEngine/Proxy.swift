@@ -219,6 +219,12 @@ public final class Proxy: Sendable {
         if configuration.intercepts {
             precondition(tls.acceptor != nil && tls.connector != nil, "TLS is intercepted on both sides")
         }
+        if let acceptor = tls.acceptor {
+            for fault in configuration.profile.allFaults {
+                guard case .tls(.identity(let file)) = fault.kind else { continue }
+                do throws(TLSSessionFailure) { try acceptor.check(file) } catch { throw .unusable(file, error) }
+            }
+        }
         guard let upstream = configuration.destination.upstream, upstream.usesTLS else { return }
         if tls.connector == nil { throw .withoutTLS(upstream) }
     }

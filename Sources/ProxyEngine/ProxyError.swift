@@ -15,6 +15,8 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     case withoutTLS(Endpoint)
     /// Clients that name their targets, or a Unix-domain socket, can't have TLS.
     case noTLSHere(Endpoint)
+    /// A certificate of the profile can't be presented.
+    case unusable(CertificateFile, TLSSessionFailure)
     /// The profile has no phase of the name, or never reaches it.
     case unknownPhase(String)
     /// The event loops or the proxy have been stopped.
@@ -44,6 +46,8 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(endpoint): TLS isn't spoken here; leave “tls:” out, and it passes through as it is"
         case .noTLSHere(let endpoint):
             "\(endpoint): a forward proxy doesn't listen with TLS; leave “tls:” out"
+        case .unusable(let file, let failure):
+            "the certificate of \(file.file) can't be used: \(failure)"
         case .unknownPhase(let name):
             "the profile doesn't come to a phase “\(name)”; take the name of one of its phases"
         case .stopped:

@@ -25,6 +25,6 @@ extension JournalTraces {
 }
 
 extension Profile {
-    /// The profile with trace files named as in a journal.
-    var inJournal: Profile { withTraceFiles(JournalTraces.written) }
+    /// The profile with its files named as in a journal.
+    var inJournal: Profile { withFiles(JournalTraces.written) }
 }

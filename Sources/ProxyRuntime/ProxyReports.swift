@@ -21,7 +21,8 @@ extension CommandFailure {
     package init(_ error: ProxyError) {
         let code: ExitStatus =
             switch error {
-            case .unresolved, .forwardsToItself, .openToAnybody, .unknownPhase, .withoutTLS, .noTLSHere: .wrongInput
+            case .unresolved, .forwardsToItself, .openToAnybody, .unknownPhase, .withoutTLS, .noTLSHere, .unusable:
+                .wrongInput
             case .cannotListen, .stopped: .failed
             }
         self.init(code: code, message: error.description)

@@ -54,7 +54,7 @@ public struct FaultProxyError: Error, Hashable, Sendable, CustomStringConvertibl
         let code: Code =
             switch error {
             case .unresolved: .unresolved
-            case .cannotListen, .openToAnybody, .withoutTLS, .noTLSHere: .cannotListen
+            case .cannotListen, .openToAnybody, .withoutTLS, .noTLSHere, .unusable: .cannotListen
             case .forwardsToItself: .forwardsToItself
             case .unknownPhase: .unknownPhase
             case .stopped: .stopped

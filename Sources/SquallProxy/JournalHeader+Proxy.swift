@@ -27,7 +27,7 @@ extension JournalHeader {
 
 extension Profile {
     var inJournal: Profile {
-        withTraceFiles { path in
+        withFiles { path in
             let folder = ShippedProfiles.folder
             guard path.hasPrefix(folder) else {
                 return JournalTraces.absolute(path, from: FileManager.default.currentDirectoryPath)

@@ -20,6 +20,8 @@ public struct NetworkFault: Sendable {
         case reset
         /// By FIN.
         case close
+        /// The same, behind a close_notify where the proxy speaks TLS.
+        case notify
         /// No byte passes any more, and nobody is told.
         case silence
     }
@@ -32,6 +34,8 @@ public struct NetworkFault: Sendable {
         case refuse
         /// Its connection is closed at once.
         case close
+        /// The same, behind a close_notify where the proxy speaks TLS.
+        case notify
     }
 
     /// A network that is gone.

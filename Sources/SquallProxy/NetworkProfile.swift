@@ -106,6 +106,7 @@ enum ProfileFiles {
         switch reference {
         case .shipped(let name): ShippedProfiles.source(named: name)
         case .path(let path): ShippedProfiles.source(at: path) ?? read(path, "profile", ProfileLimits.fileBytes)
+        case .certificate(let path): read(path, "certificate", ProfileLimits.certificateBytes)
         case .trace(let path): ShippedProfiles.source(at: path) ?? read(path, "trace", ProfileLimits.traceBytes)
         }
     }

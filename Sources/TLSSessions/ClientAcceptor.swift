@@ -58,29 +58,57 @@
             of loop: ProxyLoop
         ) throws(TLSSessionFailure) -> any TLSSession {
             do {
-                let handler = NIOSSLServerHandler(context: try context(Key(name: greeting.name, terms: terms)))
-                return try NIOSSLSession(handler, on: SessionLoop.of(loop))
+                let sealer = terms.alerts ? AlertSealer() : nil
+                let context = try context(Key(name: greeting.name, terms: terms), sealer)
+                return try NIOSSLSession(
+                    NIOSSLServerHandler(context: context),
+                    on: SessionLoop.of(loop),
+                    sealer: sealer
+                )
             } catch {
                 throw TLSSessionFailure(error)
             }
         }
 
-        private func context(_ key: Key) throws -> NIOSSLContext {
-            try contexts.withLock { contexts in
+        private func context(_ key: Key, _ sealer: AlertSealer?) throws -> NIOSSLContext {
+            // The secrets of one session are for one sealer.
+            if let sealer { return try makeContext(key, sealer) }
+            return try contexts.withLock { contexts in
                 if let context = contexts[key] { return context }
-                var configuration = try identity(key.name, key.terms.flaw).serverConfiguration
-                configuration.applicationProtocols = key.terms.choice.map { [$0] } ?? []
-                switch key.terms.version {
-                case .tls12: configuration.maximumTLSVersion = .tlsv12
-                case .tls13: configuration.minimumTLSVersion = .tlsv13
-                case nil: break
-                }
-                configuration.keyLogCallback = keyLog?.callback
-                let fresh = try NIOSSLContext(configuration: configuration)
+                let fresh = try makeContext(key, nil)
                 if contexts.count == ClientAcceptor.leafLimit { contexts = [:] }
                 contexts[key] = fresh
                 return fresh
             }
+        }
+
+        /// See `TLSAcceptor`.
+        public func check(_ file: CertificateFile) throws(TLSSessionFailure) {
+            do { _ = try ClientAcceptor.identity(of: file) } catch { throw TLSSessionFailure(error) }
+        }
+
+        private static func identity(of file: CertificateFile) throws(TLSSettingsProblem) -> TLSIdentity {
+            try TLSIdentity(PEMIdentity(certificates: file.content, privateKey: file.content))
+        }
+
+        private func makeContext(_ key: Key, _ sealer: AlertSealer?) throws -> NIOSSLContext {
+            let own = try key.terms.identity.map { try ClientAcceptor.identity(of: $0) }
+            var configuration = try (own ?? identity(key.name, key.terms.flaw)).serverConfiguration
+            configuration.applicationProtocols = key.terms.choice.map { [$0] } ?? []
+            switch key.terms.version {
+            case .tls12: configuration.maximumTLSVersion = .tlsv12
+            case .tls13: configuration.minimumTLSVersion = .tlsv13
+            case nil: break
+            }
+            if sealer != nil { configuration.minimumTLSVersion = .tlsv13 }
+            let write = keyLog?.callback
+            if sealer != nil || write != nil {
+                configuration.keyLogCallback = { line in
+                    sealer?.take(line)
+                    write?(line)
+                }
+            }
+            return try NIOSSLContext(configuration: configuration)
         }
     }
 #endif

@@ -15,13 +15,21 @@
         private let home: SessionLoop
         private let recorder = RecordCollector()
         private let receiver = ContentReceiver()
+        private let sealer: AlertSealer?
         private var isCancelled = false
 
         /// Makes a session of the handler.
         ///
-        /// - Parameter peer: the address that a certificate must be for, where it isn't for a name.
-        init(_ handler: NIOSSLHandler, on home: SessionLoop, peer: SocketAddress? = nil) throws {
-            self.home = home
+        /// - Parameters:
+        ///   - peer: the address that a certificate must be for, where it isn't for a name.
+        ///   - sealer: seals an alert.
+        init(
+            _ handler: NIOSSLHandler,
+            on home: SessionLoop,
+            peer: SocketAddress? = nil,
+            sealer: AlertSealer? = nil
+        ) throws {
+            (self.home, self.sealer) = (home, sealer)
             channel = EmbeddedChannel(loop: home.loop)
             channel.allowRemoteHalfClosure = true
             // The library asks for one even where it checks a name.
@@ -57,6 +65,12 @@
             hand(to: output)
         }
 
+        func send(alert: UInt8, _ output: (RawSpan) -> Void) {
+            guard let record = sealer?.record(of: alert) else { return }
+            recorder.isOpen = false
+            output(record.span.bytes)
+        }
+
         func endContent(_ output: (RawSpan) -> Void) {
             channel.pipeline.syncOperations.close(mode: .output, promise: nil)
             hand(to: output)
@@ -73,7 +87,10 @@
         }
 
         private func hand(to output: (RawSpan) -> Void) {
-            for record in recorder.records { output(record.readableBytesSpan) }
+            for record in recorder.records {
+                sealer?.note(record.readableBytesView, isOpen: state != .handshaking)
+                output(record.readableBytesSpan)
+            }
             recorder.records.removeAll(keepingCapacity: true)
         }
     }

@@ -26,6 +26,32 @@ struct TLSTests {
         #expect(!content.faults.terminators.arePossible && content.faults.hold == nil)
     }
 
+    @Test func `ends the content by an alert at its offset, of connections with TLS that it has met from the start`()
+        throws
+    {
+        let alert = try #require(TLSAlertName(number: 42))
+        let fault = Self.fault(.alert(alert, at: ByteCount(5)))
+        var admitter = Admitter.of(.of([fault]))
+        #expect(admitter.accept(at: .zero).downstream.isTransparent)
+        let content = try #require(admitter.accept(at: .zero, ConnectionFacts(), .always).content).plan
+        #expect(faults(of: content) == [.alert(alert, at: ByteCount(5))])
+        #expect(content.upstream.isTransparent)
+        var link = content.downstream
+        link.begin(at: .zero)
+        #expect(link.next(available: 100, canSend: true, now: .zero) == .receive(5))
+        link.bytesArrived(5)
+        #expect(link.next(available: 95, canSend: true, now: .zero) == .send(5))
+        link.bytesDelivered(5)
+        #expect(link.next(available: 95, canSend: true, now: .zero) == .end(.alert(alert)))
+        #expect(link.takeEvents().map(\.offset) == [5])
+        // A live connection has no session that could send one.
+        var later = Admitter.of(.of([]))
+        let live = try #require(later.accept(at: .zero, ConnectionFacts(), .always).content).plan
+        let change = later.apply(.of([fault]))
+        let update = change.update(connection: live.ordinal, opened: .zero, on: .content)
+        #expect(update.isEmpty)
+    }
+
     @Test func `is in the content's plan of a client that may turn out to speak TLS, and no turn is lost`() throws {
         let cut = Fault(
             name: "cut",
@@ -34,7 +60,7 @@ struct TLSTests {
         )
         let delay = Fault(name: "delay", stream: .both, kind: .latency(Latency(delay: .seconds(1))))
         var admitter = Admitter.of(.of([cut, delay, Self.fault(.alpn(nil))]))
-        for offset in [Int64(5), 9, 5] {
+        for offset in [Int64(5), 9] {
             let plan = admitter.accept(at: .zero, ConnectionFacts(), .perhaps)
             let content = try #require(plan.content).plan
             #expect(faults(of: content) == [.alpn(nil)])
@@ -44,11 +70,14 @@ struct TLSTests {
                 link.begin(at: .zero)
                 #expect(link.next(available: 100, canSend: true, now: .zero) == .receive(offset))
                 link.bytesArrived(offset)
-                let step = link.next(available: 0, canSend: true, now: .zero)
+                let step = link.next(available: nil, canSend: true, now: .zero)
                 #expect(step == (isDelayed ? .wait(until: .seconds(1)) : .send(offset)))
             }
         }
-        #expect(admitter.accept(at: .zero, ConnectionFacts(), .perhaps).ordinal == 4)
+        // The list has no third turn.
+        let last = admitter.accept(at: .zero, ConnectionFacts(), .perhaps)
+        #expect(last.ordinal == 3)
+        #expect(try #require(last.content).plan.downstream.isTransparent)
     }
 
     @Test func `acts on connections that its conditions pick, accepted while it is on`() {

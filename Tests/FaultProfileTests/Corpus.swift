@@ -79,6 +79,7 @@ enum Corpus {
             #""kind": "discard""#, #""kind": "discard", "stream": "upstream", "close-after": "1 ns""#,
             #""kind": "tls", "certificate": "expired""#,
             #""kind": "tls", "alert": "unknown_ca", "when": { "chance": "9 %" }"#,
+            #""kind": "tls", "alert": "unknown_ca", "at": "5 KiB""#,
             #""kind": "tls", "reply": "x""#, #""kind": "tls", "reply": { "hex": "15 03 03" }, "stream": "both""#,
             #""kind": "tls", "stall": "server-hello", "for": "1 ns""#,
             #""kind": "tls", "stall": "finished", "for": "5 s""#,
@@ -241,7 +242,8 @@ enum Corpus {
             #""kind": "tls", "alert": 300"#, #""kind": "tls", "reply": """#, #""kind": "tls", "stall": "finished""#,
             #""kind": "tls", "stall": "finished", "for": "0 s""#, #""kind": "tls", "alpn": """#,
             #""kind": "insert", "at": "0 B", "bytes": "x", "of": "body""#, #""kind": "tls", "version": 1.2"#,
-            #""kind": "tls", "record": "0 B""#,
+            #""kind": "tls", "record": "0 B""#, #""kind": "tls", "version": "1.2", "at": "1 B""#,
+            #""kind": "tls", "at": "1 B""#, #""kind": "tls", "alert": "unknown_ca", "at": "-1 B""#,
             #""kind": "tls", "alpn": "h2", "version": "1.2""#,
         ])
         + conditions([

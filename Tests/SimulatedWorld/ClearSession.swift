@@ -1,4 +1,5 @@
 import EventLoop
+import FaultProfile
 import ProxyEngine
 
 /// TLS without cryptography: its records carry content as it is, with a hash that shows whether anything is missing or changed.
@@ -169,6 +170,11 @@ final class ClearSession: TLSSession {
         }
     }
 
+    func send(alert: UInt8, _ output: (RawSpan) -> Void) {
+        emit(Kind.alert, [2, alert], output)
+        manners = Manners(silentAt: 0)
+    }
+
     func endContent(_ output: (RawSpan) -> Void) {
         if !manners.omitsNotice { emit(Kind.alert, ClearSession.closeNotify, output) }
     }
@@ -187,6 +193,8 @@ struct ClearTLS: TLSAcceptor, TLSConnector {
     ) throws(TLSSessionFailure) -> any TLSSession {
         ClearSession(isClient: false, choosing: terms.choice, isFlawed: terms.flaw != nil, manners: manners)
     }
+
+    func check(_ file: CertificateFile) {}
 
     func connect(
         to host: String,
@@ -226,6 +234,8 @@ final class TunnelledSession: TLSSession {
     func takeContent(_ limit: Int, _ body: (RawSpan) -> Void) -> Int { session.takeContent(limit, body) }
 
     func send(_ content: RawSpan, _ output: (RawSpan) -> Void) { session.send(content, output) }
+
+    func send(alert: UInt8, _ output: (RawSpan) -> Void) { session.send(alert: alert, output) }
 
     func endContent(_ output: (RawSpan) -> Void) { session.endContent(output) }
 

@@ -14,6 +14,7 @@ extension Weather {
             endsConnections = true
             kind = dice.pick([
                 #""certificate": "expired""#, #""alert": "handshake_failure""#, #""reply": "HTTP/1.1 400 Bad Request""#,
+                #""alert": "internal_error", "at": "\#(dice.spread(0...20_000)) B""#,
             ])
         case 3, 4:
             let point = dice.pick(["server-hello", "certificate", "finished"])

@@ -255,7 +255,9 @@ import Units
         try await withInterception(connected: wait, Self.cut([5])) { fixture in
             async let received = fixture.received(sending: Self.bytes)
             try await blocking { #expect(reached.wait(timeout: .now() + Double(TestSocket.patience)) == .success) }
-            try await fixture.far.apply(Self.cut([9]))
+            let cut = Cut(position: .at(ByteCount(9)), how: .close)
+            let later = Fault(name: "later", stream: .downstream, kind: .cut(cut))
+            try await fixture.far.apply(Profile(name: "later", faults: [later]))
             goOn.signal()
             #expect(try await received.bytes.count == 9)
         }

@@ -1,6 +1,8 @@
+import DevelopmentCA
 import EventLoop
 import FaultPlan
 import Foundation
+import HTTPTransport
 import TestSockets
 import Testing
 import Units
@@ -67,6 +69,26 @@ import Units
         #expect(words.count == 1)
     }
 
+    @Test func `a file's certificate is presented, and one that can't be keeps the proxy from starting`() async throws {
+        func file(_ identity: PEMIdentity, _ key: [UInt8]) -> CertificateFile {
+            CertificateFile(file: "own.pem", content: identity.certificates + key)
+        }
+        let trusted = try TestAuthority.shared.get().identity(for: "localhost", with: nil)
+        let (bytes, silence, words) = try await outcome(.identity(file(trusted, trusted.privateKey)))
+        #expect(bytes == [7] && silence.isEmpty && words == ["presents"])
+        let foreign = try DevelopmentCA().identity(for: ["localhost"])
+        let (none, told, _) = try await outcome(.identity(file(foreign, foreign.privateKey)))
+        #expect(none.isEmpty)
+        #expect(told.contains { $0.contains("isn't signed by an authority") }, "\(told)")
+        let error = await #expect(throws: ProxyError.self) {
+            try await outcome(.identity(file(foreign, trusted.privateKey)))
+        }
+        #expect(
+            error?.description.hasSuffix("own.pem can't be used: the private key isn't the one of the certificate")
+                == true
+        )
+    }
+
     @Test func `an alert and other bytes come in place of the ServerHello`() async throws {
         let alert = try #require(TLSAlertName(rawValue: "unrecognized_name"))
         let reply = TLSFault.reply(Array("HTTP/1.1 400".utf8))
@@ -76,6 +98,63 @@ import Units
             #expect(words == [fault == .alert(alert) ? "alerts" : "answers"])
             #expect(told.contains { $0.contains(reason) }, "\(told)")
         }
+    }
+
+    @Test(arguments: [0, 1, 40, 16_385, 100_000])
+    func `an alert comes behind exactly so much content`(_ count: Int) async throws {
+        let server = Server.echo()
+        defer { server.stop() }
+        let alert = try #require(TLSAlertName(rawValue: "bad_certificate"))
+        let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
+        let profile = Self.profile([.alert(alert, at: ByteCount(Int64(count)))])
+        try await withSecureProxies(to: server.address, profile) { fixture in
+            let received = try await fixture.received(sending: bytes)
+            #expect(received.bytes == Array(bytes.prefix(count)))
+            let entries = fixture.journal.all
+            #expect(entries.map(\.effect.word) == ["alerts"] && entries.map(\.offset) == [Int64(count)])
+        }
+    }
+
+    @Test func `an alert is sealed behind any number of records`() async throws {
+        try await onLoop { loop in
+            for count in [0, 1, 3, 300] {
+                let client = try TestAuthority.connector().connect(to: "localhost", offering: [], on: loop)
+                var terms = TLSTerms()
+                terms.alerts = true
+                let greeting = TLSGreeting(name: "localhost")
+                let server = try TestAuthority.acceptor().accept(greeting, on: terms, of: loop)
+                defer {
+                    client.cancel()
+                    server.cancel()
+                }
+                try Self.shakeHands(client, server)
+                var records: [UInt8] = []
+                for _ in 0..<count { server.send([1, 2].span.bytes) { records += $0.withUnsafeBytes { Array($0) } } }
+                server.send(alert: 48) { records += $0.withUnsafeBytes { Array($0) } }
+                // Nothing follows.
+                server.endContent { records += $0.withUnsafeBytes { Array($0) } }
+                client.receive(records.span.bytes) { _ in }
+                #expect(client.waitingContent == 2 * count)
+                guard case .failed(let failure) = client.state else {
+                    Issue.record("the client is \(client.state)")
+                    continue
+                }
+                #expect(failure.alert == "unknown_ca")
+            }
+        }
+    }
+
+    private static func shakeHands(_ client: any TLSSession, _ server: any TLSSession) throws {
+        var (sent, flight): ([UInt8], [UInt8]) = ([], [])
+        server.start { _ in }
+        client.start { sent += $0.withUnsafeBytes { Array($0) } }
+        while !sent.isEmpty || !flight.isEmpty {
+            flight = []
+            if !sent.isEmpty { server.receive(sent.span.bytes) { flight += $0.withUnsafeBytes { Array($0) } } }
+            sent = []
+            if !flight.isEmpty { client.receive(flight.span.bytes) { sent += $0.withUnsafeBytes { Array($0) } } }
+        }
+        try #require(client.state == .open(protocol: nil) && server.state == .open(protocol: nil))
     }
 
     @Test func `offsets of the wire lie in the handshake and in records`() async throws {

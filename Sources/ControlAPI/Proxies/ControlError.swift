@@ -28,7 +28,7 @@ struct ControlError: Error, Sendable {
         switch error {
         case .cannotListen(let endpoint, let error): self = .cannotListen(endpoint, error)
         case .unresolved(let endpoint, let error): self = .cannotListen(endpoint, error)
-        case .forwardsToItself, .openToAnybody, .unknownPhase, .withoutTLS, .noTLSHere:
+        case .forwardsToItself, .openToAnybody, .unknownPhase, .withoutTLS, .noTLSHere, .unusable:
             self = .invalid(error.description)
         case .stopped: self = .stopped
         }

@@ -33,7 +33,7 @@ extension ConnectionState {
 
     private mutating func end(_ how: Cut.Ending, by event: FaultEvent?) -> ConnectionActions {
         var actions: ConnectionActions
-        switch (how, phase) {
+        switch (how == .notify ? .close : how, phase) {
         case (.silence, _):
             actions = blackhole()
         case (.close, .flowing) where rules.closesAtOnce:
@@ -44,7 +44,8 @@ extension ConnectionState {
             actions = linger(.client, .closure, after: ConnectionActions(server: .close, client: .endStream))
         case (.close, .accepted), (.close, .negotiating), (.close, .resolving), (.close, .held), (.close, .retrying):
             actions = linger(.client, .closure, after: ConnectionActions(client: .endStream))
-        case (.reset, _), (.close, .unreached), (.close, .lingering), (.close, .blackholed), (.close, .closed):
+        case (.reset, _), (.notify, _), (.close, .unreached), (.close, .lingering), (.close, .blackholed),
+            (.close, .closed):
             actions = close(both: .reset)
         }
         actions.event = event

@@ -189,9 +189,9 @@ public struct ConnectionState: Sendable {
             return isOtherFinished ? ConnectionActions() : ConnectionActions(sink, .endStream)
         case .reset, .cut(.reset):
             return linger(sink, .acknowledgement, after: ConnectionActions(source, .reset))
-        case .cut(.close) where rules.closesAtOnce:
+        case .cut(.close) where rules.closesAtOnce, .cut(.notify) where rules.closesAtOnce:
             return close(both: .close)
-        case .cut(.close):
+        case .cut(.close), .cut(.notify), .alert:
             return linger(sink, .closure, after: ConnectionActions(source, .endStream).adding(sink, .endStream))
         case .cut(.silence):
             return blackhole()

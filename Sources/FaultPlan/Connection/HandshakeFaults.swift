@@ -42,9 +42,16 @@ public struct HandshakeFaults: Sendable {
 extension TLSFault: PlannedFault {
     func addDialFaults(to dial: inout DialFaults, in place: DialContext) { dial.handshake.add(self, by: place.fault) }
 
+    func reaches(_ direction: Direction, from fault: Fault) -> Bool { direction == .downstream }
+
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        guard case .alert(let alert, let offset?) = self, place.isOnAtStart else { return nil }
+        return (.end, .cut(Box(CutStage(alert, at: offset, in: place))))
+    }
+
     fileprivate var effect: FaultEvent.Effect {
         switch self {
-        case .certificate: .presents
+        case .certificate, .identity: .presents
         case .alert: .alerts
         case .reply: .answers
         case .stall: .stalls

@@ -36,14 +36,14 @@ struct CutStage: FaultStage {
     private var targets: TargetList?
     /// The end of the pattern, if found.
     private var found: Int64?
-    private let how: Cut.Ending
+    private let ending: Ending
     private var state = State.off
     /// Where the bytes of a limit are counted from.
     private var start: Int64?
 
     /// Makes the cut for one link; `nil` if the connection has no turn in the list of offsets.
     init?(_ cut: Cut, in place: StagePlace) {
-        how = cut.how
+        ending = .cut(cut.how)
         fault = place.fault
         let rule: MessageAim.Rule
         switch cut.position {
@@ -78,6 +78,11 @@ struct CutStage: FaultStage {
             target = .inMessages
             targets = TargetList(MessageAim(cut.base, rule, .gap, place.filter))
         }
+    }
+
+    /// Makes the end by an alert of TLS.
+    init(_ alert: TLSAlertName, at offset: ByteCount, in place: StagePlace) {
+        (ending, fault, target) = (.alert(alert), place.fault, .at(offset.bytes))
     }
 
     // A byte must be there to be seen.
@@ -206,7 +211,7 @@ struct CutStage: FaultStage {
     }
 
     private func ended(at offset: Int64, _ place: MessageAim.Target?, _ context: inout StageContext) -> StreamProgress {
-        context.cut = (offset, how)
+        context.cut = (offset, ending)
         if case .traffic = target { context.hasOffset = false }
         context.effectPlace = place
         return StreamProgress(position: offset + 1, availableEnd: offset + 1, hasEnded: true)

@@ -56,6 +56,8 @@ struct StagePlace {
     let direction: Direction
     /// The number of connections it has met before; `nil` on a live connection.
     let turn: Int?
+    /// Whether the connection was accepted while the fault was on.
+    let isOnAtStart: Bool
     /// The shared rate of the direction, if the fault is one.
     let rate: SharedBucket?
     let connectionKey: RandomKey

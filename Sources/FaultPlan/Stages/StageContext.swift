@@ -75,7 +75,7 @@ struct StageContext {
     /// Whether the journal has the offset of `cut`.
     var hasOffset = true
     /// Where and how the stage ended the stream.
-    var cut: (offset: Int64, how: Cut.Ending)? { didSet { hasActed = true } }
+    var cut: (offset: Int64, ending: Ending)? { didSet { hasActed = true } }
     /// The request that the proxy answers, before which the stage ended the stream.
     var answer: (position: Int64, number: Int64)? { didSet { hasActed = true } }
 

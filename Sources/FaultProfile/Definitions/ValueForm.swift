@@ -348,6 +348,12 @@ extension ValueForm {
         "\"traces/12mbit.trace\"",
         .string(limit: ProfileLimits.pathLength, least: 1)
     )
+    static let certificatePath = ValueForm(
+        "certificatePath",
+        "path, from the folder of the file that says it",
+        "\"certificates/own.pem\"",
+        .string(limit: ProfileLimits.pathLength, least: 1)
+    )
     static let burstLength =
         ValueForm("burstLength", "whole number, 1 to 1,000", "5", .integer(1...UInt64(ProfileLimits.burstLength)))
     static let bit = ValueForm("bit", "0, the lowest, to 7", "3", .integer(0...7))

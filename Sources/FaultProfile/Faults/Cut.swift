@@ -36,6 +36,8 @@ public struct Cut: Hashable, Sendable {
     public enum Ending: String, Hashable, Sendable, CaseIterable {
         /// The receiver sees an orderly end (FIN).
         case close
+        /// The same; where Squall speaks TLS with it, behind a close_notify (RFC 8446, section 6.1).
+        case notify
         /// The receiver sees a reset (RST), after everything before the cut has reached it.
         case reset
         /// Blackholes both directions, without an end or a reset, until the peers give up.
@@ -66,8 +68,8 @@ extension Cut: FaultDefinition {
             limit: after this many bytes since the fault began on the connection, which is its start if the fault was on \
             then; `"0 B"` is when the first byte or the end comes
             traffic: this time after the first byte or the end comes; it and all after it are held until then
-            how: an orderly end (FIN), a reset (RST) once everything before the cut has arrived, or silence in both \
-            directions
+            how: an orderly end (FIN), the same behind a close_notify of [TLS](../https.md), a reset (RST) once everything \
+            before the cut has arrived, or silence in both directions
             of: [what offsets count](#http-messages)
             """,
         oneOf: (positions, #""at": "64 KiB""#),

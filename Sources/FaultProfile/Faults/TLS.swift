@@ -4,8 +4,11 @@ import Units
 public enum TLSFault: Hashable, Sendable {
     /// The certificate has a flaw.
     case certificate(CertificateFlaw)
-    /// A fatal alert comes in place of the ServerHello (RFC 8446, section 6), and the connection ends.
-    case alert(TLSAlertName)
+    /// The certificate and the key of a file are presented.
+    case identity(CertificateFile)
+    /// A fatal alert comes (RFC 8446, section 6), and the connection ends: in place of the ServerHello, or behind this many
+    /// bytes of content for the client, which then needs TLS 1.3.
+    case alert(TLSAlertName, at: ByteCount? = nil)
     /// These bytes come in place of the ServerHello, and the connection ends.
     case reply([UInt8])
     /// The handshake stands still, for a time above zero.
@@ -108,7 +111,9 @@ extension TLSFault: FaultDefinition {
         TLSFault.alpn(nil),
         texts: """
             certificate: what is wrong with the certificate; see the table
-            alert: this fatal alert in place of the ServerHello, and then the end
+            identity: a file in PEM format with a certificate, its chain and its private key, which are presented
+            alert: this fatal alert, and then the end
+            at: with `alert`: after this many bytes of content for the client, in place of the ServerHello
             reply: these bytes in place of the ServerHello, and then the end
             stall: where the handshake stands still
             for: required with `stall`, and only then: for how long
@@ -122,7 +127,17 @@ extension TLSFault: FaultDefinition {
             .one("certificate", \.self, .choice, TLSFault.certificate) {
                 if case .certificate(let flaw) = $0 { flaw } else { nil }
             },
-            .one("alert", \.self, .choice, TLSFault.alert) { if case .alert(let alert) = $0 { alert } else { nil } },
+            .one("identity", \.self, identityFile, TLSFault.identity) {
+                if case .identity(let file) = $0 { file } else { nil }
+            },
+            .one("alert", \.self, .choice, { TLSFault.alert($0) }) {
+                if case .alert(let alert, _) = $0 { alert } else { nil }
+            },
+            .part("at", .size) {
+                if case .alert(_, let offset) = $0 { offset } else { nil }
+            } set: {
+                if case .alert(let alert, _) = $0 { $0 = .alert(alert, at: $1) }
+            },
             .one("reply", \.self, .bytes(replyBytes, limit: largestReply, of: "a reply"), TLSFault.reply) {
                 if case .reply(let bytes) = $0 { bytes } else { nil }
             },
@@ -146,7 +161,7 @@ extension TLSFault: FaultDefinition {
         ]
     )
 
-    private static let choices = ["certificate", "alert", "reply", "stall", "alpn", "version", "record"]
+    private static let choices = ["certificate", "identity", "alert", "reply", "stall", "alpn", "version", "record"]
     private static let noProtocol = "none"
     private static let replyBytes = ValueForm.bytes("replyBytes", limit: largestReply, "HTTP/1.1 400 Bad Request")
 
@@ -165,6 +180,15 @@ extension TLSFault: FaultDefinition {
         write: { .text($0) }
     )
 
+    private static let identityFile = Form<CertificateFile>(
+        .certificatePath,
+        read: { node, key, decoder in
+            guard let file = decoder.text(node, key: key, limit: ProfileLimits.pathLength) else { return nil }
+            return decoder.certificateFile(file, at: node.place)
+        },
+        write: { .text($0.file) }
+    )
+
     private static let recordSize = Form.positiveSize.only(
         where: { $0 <= largestRecord },
         else: { _, size in
@@ -181,7 +205,10 @@ extension TLSFault: FaultDefinition {
         let text =
             switch self {
             case .certificate(let flaw): "certificate \(flaw.rawValue)"
-            case .alert(let alert): "alert \(alert.rawValue)"
+            case .identity(let file):
+                "certificate of \(file.file.split(separator: "/").last.map(String.init) ?? file.file)"
+            case .alert(let alert, nil): "alert \(alert.rawValue)"
+            case .alert(let alert, let offset?): "alert \(alert.rawValue) at \(offset.text)"
             case .reply(let bytes): "reply of \(bytes.count) B"
             case .stall(let point, let time): "stall of \(time.text) at \(point.rawValue)"
             case .alpn(let name): "ALPN \(name ?? TLSFault.noProtocol)"
@@ -190,7 +217,18 @@ extension TLSFault: FaultDefinition {
             }
         return FaultFigures(text: "tls \(text)", isAtPosition: true)
     }
-    var reasonAgainstMessages: String? { "no message has come during a handshake" }
+    var reasonAgainstMessages: String? {
+        if case .alert(_, _?) = self {
+            "its offset counts all content"
+        } else {
+            "no message has come during a handshake"
+        }
+    }
+    var isReplayedByPosition: Bool { if case .alert(_, _?) = self { true } else { false } }
+
+    func replayed(at event: ReplayedPosition) -> FaultKind? {
+        if case .alert(let alert, _?) = self { .tls(.alert(alert, at: event.at)) } else { nil }
+    }
 
     func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
         context.checkBothStreams("a tls fault acts on the handshake as a whole", &decoder)
@@ -205,6 +243,12 @@ extension TLSFault: FaultDefinition {
             }
         } else if object["for"] != nil {
             decoder.report("“for” is for a handshake that stalls", remedy: "delete it", at: object.place(of: "for"))
+        }
+        if object["at"] != nil {
+            if case .alert = self {
+            } else {
+                decoder.report("“at” is for an alert", remedy: "delete it", at: object.place(of: "at"))
+            }
         }
         if condition.ageFrom > .zero || condition.ageUntil != nil {
             decoder.report(

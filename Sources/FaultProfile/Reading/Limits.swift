@@ -25,6 +25,8 @@ public enum ProfileLimits {
     public static let traceBytes = 8 << 20
     /// Lines of a trace.
     public static let traceLines = 1_000_000
+    /// Bytes of a file with a certificate and its key: 1 MiB.
+    public static let certificateBytes = 1 << 20
     /// The mean length of a burst of losses, in packets.
     public static let burstLength = 1_000
     /// A round trip: a day, more than it takes to Pluto and back.

@@ -200,7 +200,10 @@ final class Connection: LoopHandler {
         var next: ConnectionActions? = actions
         while let actions = next {
             next = nil
-            if let event = actions.event { record(event, nil, loop.now) }
+            if let event = actions.event {
+                record(event, nil, loop.now)
+                if event.effect == .cuts(.notify) { noteCut(.cut(.notify)) }
+            }
             perform(actions.server, on: server)
             perform(actions.client, on: client)
             if actions.client != .none { preamble?.client?.end(.ended(reset: actions.client == .reset)) }
@@ -375,7 +378,7 @@ final class Connection: LoopHandler {
             queueTurn()
             return true
         case .ended(let ending):
-            if ending == .finish { noteNotice(of: direction) }
+            if ending == .finish { noteNotice(of: direction) } else { noteCut(ending) }
             let isOtherFinished = direction == .upstream ? down.link.isFinished : up.link.isFinished
             perform(state.linkEnded(direction, ending, isOtherFinished: isOtherFinished, of: shard.plan))
             return state.isFlowing

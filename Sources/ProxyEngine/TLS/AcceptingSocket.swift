@@ -107,6 +107,12 @@ final class AcceptingSocket: SecureSocket {
         super.transmit(records.extracting(place...))
     }
 
+    /// Sends an alert behind the content.
+    func send(_ alert: UInt8) {
+        guard isEstablished, error == nil else { return }
+        session?.send(alert: alert) { transmit($0) }
+    }
+
     /// Sends an alert in place of a ServerHello. The caller closes.
     func refuse(_ alert: UInt8) { transmit(text: TLSAlert.record(alert)) }
 

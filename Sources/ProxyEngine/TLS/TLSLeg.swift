@@ -164,7 +164,9 @@ extension Connection {
             return value
         }
         terms.flaw = take { if case .certificate(let flaw) = $0 { flaw } else { nil } }
+        terms.identity = take { if case .identity(let file) = $0 { file } else { nil } }
         if let name = take({ if case .alpn(let name) = $0 { .some(name) } else { nil } }) { terms.choice = name }
+        terms.alerts = faults.first { if case .alert(_, _?) = $0 { true } else { nil } } != nil
         terms.version = take { if case .version(let version) = $0 { version } else { nil } }
         if let size = take({ if case .record(let size) = $0 { Int(size.bytes) } else { nil } }) {
             tls?.accepting?.pieceLimit = size
@@ -194,6 +196,20 @@ extension Connection {
         }
     }
 
+    /// Has TLS end as a fault wants.
+    func noteCut(_ ending: Ending) {
+        guard let tls else { return }
+        switch ending {
+        case .cut(.notify):
+            tls.accepting?.endsWithNotice = true
+            tls.dialing?.endsWithNotice = true
+        case .alert(let alert):
+            tls.accepting?.send(alert.number)
+        case .finish, .reset, .cut, .answer:
+            break
+        }
+    }
+
     /// Reports what happens to the handshake of the client.
     func tell(_ event: TLSEvent) { shard.context.tell(.tls(connection: ordinal, event)) }
 }
@@ -202,9 +218,9 @@ extension TLSFault {
     /// The bytes in place of a ServerHello.
     fileprivate var answer: [UInt8]? {
         switch self {
-        case .alert(let alert): TLSAlert.record(alert.number)
+        case .alert(let alert, nil): TLSAlert.record(alert.number)
         case .reply(let bytes): bytes
-        case .certificate, .stall, .alpn, .version, .record: nil
+        case .alert, .certificate, .identity, .stall, .alpn, .version, .record: nil
         }
     }
 }

@@ -38,6 +38,14 @@ public protocol TLSSession: AnyObject {
     ///   - output: takes the records for the peer.
     func send(_ content: RawSpan, _ output: (RawSpan) -> Void)
 
+    /// Ends this side's content by an alert that the library doesn't send by itself (RFC 8446, section 6). Nothing is sent
+    /// afterwards. Only for a session whose terms have `alerts`.
+    ///
+    /// - Parameters:
+    ///   - alert: its number.
+    ///   - output: takes the record for the peer.
+    func send(alert: UInt8, _ output: (RawSpan) -> Void)
+
     /// Ends this side's content by close_notify (RFC 8446, section 6.1).
     ///
     /// - Parameter output: takes the record for the peer.
@@ -99,6 +107,11 @@ public protocol TLSAcceptor: Sendable {
         on terms: TLSTerms,
         of loop: EventLoop
     ) throws(TLSSessionFailure) -> any TLSSession
+
+    /// Checks that clients can be shown the certificate of a file.
+    ///
+    /// - Throws: `TLSSessionFailure` if it can't be parsed, or if the key is another one's.
+    func check(_ file: CertificateFile) throws(TLSSessionFailure)
 }
 
 /// What the proxy agrees to in the handshake with a client.
@@ -107,8 +120,12 @@ public struct TLSTerms: Hashable, Sendable {
     public var choice: String?
     /// What is wrong with the certificate; `nil` for a good one.
     public var flaw: CertificateFlaw?
+    /// The certificate in place of the acceptor's own; `nil` for that.
+    public var identity: CertificateFile?
     /// The only version; `nil` for any.
     public var version: TLSVersion?
+    /// Whether an alert of the proxy's own may follow; the version is 1.3 then.
+    public var alerts = false
 
     /// Makes terms of their parts.
     public init(choice: String? = nil, flaw: CertificateFlaw? = nil, version: TLSVersion? = nil) {

@@ -32,6 +32,31 @@ def alert(name):
     return [tls(alert=name), "/sized", [name.replace("_", "[ _]")] * 5]
 
 
+def late(name):
+    """All of them name an alert behind content."""
+    return [tls(alert=name, at="5000 B"), "/sized", [name.replace("_", "[ _]")] * 5]
+
+
+def own(name):
+    """A certificate of `made`."""
+    return tls(identity=f"{name}.pem")
+
+
+def made(work):
+    """Makes an authority, `own.crt`, with certificates that clients disagree on."""
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=work, check=True, capture_output=True)
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "own.key", "-out", "own.crt", "-days", "2", "-subj", "/CN=own authority")
+    san = ["-addext", "subjectAltName=DNS:localhost"]
+    for name, size, digest, names in [("sha1", 2048, "sha1", san), ("short", 1024, "sha256", san), ("nameless", 2048, "sha256", []), ("long", 2048, "sha256", san)]:
+        openssl("req", "-newkey", f"rsa:{size}", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", "/CN=localhost", *names)
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "own.crt", "-CAkey", "own.key", "-CAcreateserial", "-days", "2", f"-{digest}",
+                "-copy_extensions", "copy", "-out", f"{name}.crt")
+        with open(f"{work}/{name}.pem", "w") as file:
+            for part in [f"{name}.crt", *["own.crt"] * (299 if name == "long" else 0), f"{name}.key"]:
+                file.write(open(f"{work}/{part}").read())
+
+
 # The fault, the path, and what curl, Python, Node, Java and Go say.
 TABLE = {
     "expired": [tls(certificate="expired"), "/sized",
@@ -78,6 +103,16 @@ TABLE = {
     "no close_notify, a length": [{"kind": "cut", "stream": "downstream", "at": "5000 B", "how": "close"}, "/sized",
                                   ["exit (18|56)", "IncompleteRead|EOF", "aborted|ECONNRESET", "EOF|closed|terminated", "unexpected EOF"]],
     "no close_notify, no length": [{"kind": "cut", "stream": "downstream", "at": "5000 B", "how": "close"}, "/unsized", ["a part"] * 5],
+    "close_notify, a length": [{"kind": "cut", "stream": "downstream", "at": "5000 B", "how": "notify"}, "/sized",
+                               ["exit 18", "IncompleteRead", "aborted|ECONNRESET|terminated", "EOF|closed|terminated|fixed content-length", "unexpected EOF"]],
+    "close_notify, no length": [{"kind": "cut", "stream": "downstream", "at": "5000 B", "how": "notify"}, "/unsized", ["a part"] * 5],
+    "alert 80 behind content": late("internal_error"),
+    "alert 42 behind content": late("bad_certificate"),
+    "alert 90 behind content": [tls(alert="user_canceled", at="5000 B"), "/unsized", ["a part", "a part", "a part", "a part", "user canceled"]],
+    "own, SHA-1": [own("sha1"), "/sized", ["exit 60", "CA md too weak|verify failed", "CA_MD_TOO_WEAK|too weak", "whole", "SHA1|insecure algorithm"]],
+    "own, RSA 1024": [own("short"), "/sized", ["exit 60", "key too (small|weak)|verify failed", "whole", "whole", "whole"]],
+    "own, no SAN": [own("nameless"), "/sized", ["whole", "Hostname mismatch", "whole", "whole", "legacy Common Name|not valid for"]],
+    "own, 300 certificates": [own("long"), "/sized", ["exit (35|60|56)", "EXCESSIVE_MESSAGE_SIZE|too", "EXCESSIVE|too", "maximum allowed size|chain", "too (large|many)|record"]],
     "no ALPN": [tls(alpn="none"), "/sized", WHOLE],
     "only 1.2": [tls(version="1.2"), "/sized", WHOLE],
     "only 1.3": [tls(version="1.3"), "/sized", WHOLE],
@@ -133,6 +168,8 @@ def row(name, upstream, work):
             if not line:
                 raise SystemExit(f"{name}: squall run has ended")
             authority = (re.match(r"trust: (\S+)", line) or [None, None])[1]
+        if "identity" in fault:
+            authority = f"{work}/own.crt"
         return [said(client, f"https://localhost:{port}{path}", authority, work) for client in clients.NAMES]
     finally:
         programs.end(squall)
@@ -148,13 +185,14 @@ def main():
     if unknown := [name for name in names if name not in TABLE]:
         parser.error(f"no row {unknown[0]!r}: {', '.join(TABLE)}")
     programs.need_squall()
-    for tool in ("curl", "node", "javac", "keytool", "go"):
+    for tool in ("curl", "node", "javac", "keytool", "go", "openssl"):
         if not shutil.which(tool):
             raise SystemExit(f"{tool} is missing (scripts/install.sh trust)")
     failures = []
     with tempfile.TemporaryDirectory() as work, Server(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         clients.compiled(work)
+        made(work)
         upstream = f"127.0.0.1:{server.server_address[1]}"
         rounds = []
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
