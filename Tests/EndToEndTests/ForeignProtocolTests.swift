@@ -23,7 +23,7 @@ import Units
                 switch reference {
                 case .shipped(let name):
                     try? shipped(name)
-                case .path(let path):
+                case .path(let path), .certificate(let path):
                     try? source(path)
                 case .trace(let path):
                     // A rate doesn't affect parsing.

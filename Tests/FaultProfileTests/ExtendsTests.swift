@@ -11,7 +11,7 @@ import Units
             let file =
                 switch reference {
                 case .shipped(let name): "\(name).json"
-                case .path(let path), .trace(let path): path
+                case .path(let path), .trace(let path), .certificate(let path): path
                 }
             guard let source = sources.first(where: { $0.file == file }) else {
                 return .failure(ResolutionError(what: "there is no “\(file)”", remedy: "write another"))

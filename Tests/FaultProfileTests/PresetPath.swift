@@ -64,7 +64,7 @@ func presetFiles(_ reference: ProfileReference) -> Result<ProfileSource, Resolut
         if let source = try? Repository.preset(base) { return .success(source) }
     case .trace(let path):
         if let bytes = try? Repository.bytes(of: path) { return .success(ProfileSource(file: path, bytes: bytes)) }
-    case .path:
+    case .path, .certificate:
         break
     }
     return .failure(ResolutionError(what: "there is no such preset", remedy: "extend another"))
