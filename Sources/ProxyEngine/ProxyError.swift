@@ -1,4 +1,5 @@
 import EventLoop
+import FaultProfile
 import OperatingSystem
 
 /// An error of starting or changing a proxy.
