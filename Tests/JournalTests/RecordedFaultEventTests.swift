@@ -9,7 +9,8 @@ struct RecordedFaultEventTests {
         switch effect {
         case .delays: .limits
         case .limits: .cuts(.close)
-        case .cuts(.close): .cuts(.reset)
+        case .cuts(.close): .cuts(.notify)
+        case .cuts(.notify): .cuts(.reset)
         case .cuts(.reset): .cuts(.silence)
         case .cuts(.silence): .stalls
         case .stalls: .loses
