@@ -107,16 +107,15 @@
             }
         }
 
-        /// HKDF-Expand-Label without a context (RFC 8446, section 7.1).
+        /// HKDF-Expand-Label without a context, of a length that one hash has (RFC 8446, section 7.1; RFC 5869, section 2.3).
         private static func expand(_ secret: [UInt8], _ label: String, _ count: Int, _ suite: Suite) -> [UInt8] {
             let name = Array("tls13 \(label)".utf8)
-            let info = [UInt8(count >> 8), UInt8(count & 255), UInt8(name.count)] + name + [0]
+            let info = [UInt8(count >> 8), UInt8(count & 255), UInt8(name.count)] + name + [0, 1]
             let key = SymmetricKey(data: secret)
-            let output =
-                suite == .aes256
-                ? HKDF<SHA384>.expand(pseudoRandomKey: key, info: info, outputByteCount: count)
-                : HKDF<SHA256>.expand(pseudoRandomKey: key, info: info, outputByteCount: count)
-            return output.withUnsafeBytes { Array($0) }
+            switch suite {
+            case .aes256: return Array(HMAC<SHA384>.authenticationCode(for: info, using: key).prefix(count))
+            case .aes128, .chaCha20: return Array(HMAC<SHA256>.authenticationCode(for: info, using: key).prefix(count))
+            }
         }
     }
 #endif

@@ -68,7 +68,7 @@
         func send(alert: UInt8, _ output: (RawSpan) -> Void) {
             guard let record = sealer?.record(of: alert) else { return }
             recorder.isOpen = false
-            output(record.span.bytes)
+            output(ByteBuffer(bytes: record).readableBytesSpan)
         }
 
         func endContent(_ output: (RawSpan) -> Void) {
