@@ -183,7 +183,7 @@ struct ConnectionRun {
         if let (event, how) = terminators.event(at: now, lastPassed: passed.moment) {
             connectionEvents.append(event)
             switch how {
-            case .close: return .lost(.cut)
+            case .close, .notify: return .lost(.cut)
             case .reset: return .lost(.reset)
             case .silence: return blackhole(at: now)
             }
