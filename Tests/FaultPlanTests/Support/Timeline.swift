@@ -75,7 +75,7 @@ enum Marbles {
         switch end {
         case .finish: "|"
         case .reset: "!"
-        case .cut(.close): "x"
+        case .cut(.close), .cut(.notify), .alert: "x"
         case .cut(.reset): "X"
         case .answer: "A"
         case .cut(.silence): "s"
