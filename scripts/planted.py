@@ -53,7 +53,7 @@ BUGS = [
      "timer.set(to: loop.now + SecureSocket.handshakeLimit, for: self, tag: Tag.timer, on: loop)", ""),
     ("records aren't given back when their socket is closed", "SecureSocket.forget()", "unread.removeAll(of: loop)", ""),
     ("what a stalled handshake holds is lost", "AcceptingSocket.transmit(_:)", "super.transmit(records.extracting(place...))", ""),
-    ("faults of the content act on the wire as well", "PreparedFault.isOn(_:)", "$0 == fault.kind.layer", "$0 == $0"),
+    ("faults of the content act on the wire as well", "PreparedFault.isOn(_:)", "layer == fault.kind.layer", "true"),
 ]
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\w+|[^\w\s]', re.DOTALL)

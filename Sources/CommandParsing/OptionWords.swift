@@ -92,8 +92,8 @@ enum OptionWords {
         ),
         Entry(
             "serve",
-            "--tls --https --ssl --tls-cert --cert",
-            "delete it: the API is HTTP, and TLS passes through its proxies as it is"
+            "--tls --https --ssl --cert",
+            "delete it: the API is HTTP; a proxy speaks TLS with tls: in front of its address"
         ),
         Entry("run replay shrink test", "--max-connections --connections", "write --connection-limit COUNT"),
         Entry("run replay shrink test", "--memory --buffer --buffer-size", "write --link-memory SIZE"),

@@ -90,7 +90,7 @@ import Units
         let named = try PresetTable.all.flatMap { try expected($0).map(\.name) } + means + PresetTable.others
         #expect(Set(named).count == named.count)
         #expect(Set(named) == Set(Repository.presets))
-        #expect(named.count == 134)
+        #expect(named.count == 135)
     }
 
     @Test(arguments: Repository.presets)

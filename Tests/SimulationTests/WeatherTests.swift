@@ -19,7 +19,7 @@ import Testing
         "loss": ["burst", "link", "queue", "receiveWindow", "sender"],
         "outage": ["recovery", "rtt"],
         "slice": ["spread"],
-        "tls": ["stream"],
+        "tls": ["stream", "identity"],
         "slow-reader": ["window"],
     ]
 

@@ -129,7 +129,8 @@ import Units
                 }
                 try Self.shakeHands(client, server)
                 var records: [UInt8] = []
-                for _ in 0..<count { server.send([1, 2].span.bytes) { records += $0.withUnsafeBytes { Array($0) } } }
+                let piece: [UInt8] = [1, 2]
+                for _ in 0..<count { server.send(piece.span.bytes) { records += $0.withUnsafeBytes { Array($0) } } }
                 server.send(alert: 48) { records += $0.withUnsafeBytes { Array($0) } }
                 // Nothing follows.
                 server.endContent { records += $0.withUnsafeBytes { Array($0) } }
