@@ -122,7 +122,11 @@ extension TLSFault: FaultDefinition {
             record: the most content of each record
             """,
         oneOf: (choices, #""certificate": "expired""#),
-        rules: [("if", .requires("stall")), ("then", .requires("for"))],
+        rules: [
+            ("if", .requires("stall")), ("then", .requires("for")),
+            // No “at” without “alert”.
+            ("not", .object([("required", .array([.text("at")])), ("not", .requires("alert"))])),
+        ],
         [
             .one("certificate", \.self, .choice, TLSFault.certificate) {
                 if case .certificate(let flaw) = $0 { flaw } else { nil }
