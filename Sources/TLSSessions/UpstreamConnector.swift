@@ -11,6 +11,8 @@
     public final class UpstreamConnector: TLSConnector {
         /// The most contexts that are kept, one for each list of protocols: 64.
         private static let contextLimit = 64
+        /// The groups that are offered, one with its key: another one costs a tenth of a handshake.
+        private static let groups: [NIOTLSCurve] = [.x25519, .secp256r1, .secp384r1]
 
         private let settings: TLSClientSettings
         private let keyLog: KeyLog?
@@ -52,6 +54,7 @@
                 do throws(TLSSettingsProblem) {
                     var configuration = settings.configuration
                     configuration.applicationProtocols = protocols
+                    configuration.curves = UpstreamConnector.groups
                     configuration.keyLogCallback = keyLog?.callback
                     let fresh = try TLSClientSettings.context(configuration)
                     if contexts.count == UpstreamConnector.contextLimit { contexts = [:] }
