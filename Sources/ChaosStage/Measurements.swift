@@ -20,6 +20,8 @@ package struct Measurements: Sendable {
         package var unreadStreams: [UnreadReason] = []
         /// Why no connection reached the upstream, with its address; `nil` if one did, or none came.
         package var upstreamFailure: String?
+        /// Why TLS with a client failed without a fault, as a clause; `nil` if it didn't.
+        package var clientFailure: String?
 
         /// A proxy that has seen nothing.
         package init(name: String) {

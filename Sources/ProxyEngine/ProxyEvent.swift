@@ -67,6 +67,9 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
             "the system answers clients of a listening socket by itself: one will find itself connected, and hear nothing"
         case .cannotListenAgain(let error):
             "can't listen again after the outage: \(error); trying again every 100 ms"
+        case .streamUnread(.tls):
+            UnreadReason.tls.sentence
+                + "; Squall reads it where it speaks TLS itself: tls: in front of the addresses, or --intercept with the host"
         case .streamUnread(let reason):
             reason.sentence
         case .clientsWithoutTLS(let faults):

@@ -13,9 +13,14 @@
                 self.init(alert: nil, description: "\(error)")
                 return
             }
+            if failure.reason == "UNSUPPORTED_PROTOCOL" {
+                self.init(alert: nil, description: "both sides have no version of TLS in common")
+                return
+            }
             let prefix = Self.alertPrefixes.first { failure.reason.hasPrefix($0) }
             let alert = prefix.map { failure.reason.dropFirst($0.count).lowercased() }
-            self.init(alert: alert, description: failure.description)
+            let remedy = failure.kind == .untrusted ? "; --ca-file FILE trusts its authority" : ""
+            self.init(alert: alert, description: failure.description + remedy)
         }
     }
 #endif

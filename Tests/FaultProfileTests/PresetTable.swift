@@ -228,7 +228,8 @@ struct PresetTable {
     /// Failures of TLS: a fault each.
     static let tls: Set<String> = [
         "tls-expired", "tls-not-yet-valid", "tls-wrong-host", "tls-self-signed", "tls-untrusted", "tls-no-intermediate",
-        "tls-long-chain", "tls-handshake-failure", "tls-late-alert", "tls-plain-http", "tls-stalled-handshake", "tls-no-alpn",
+        "tls-long-chain", "tls-handshake-failure", "tls-late-alert", "tls-plain-http", "tls-stalled-handshake",
+        "tls-no-alpn",
         "tls-old-version", "tls-small-records",
     ]
 

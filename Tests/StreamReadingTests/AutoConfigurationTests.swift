@@ -30,6 +30,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("http://10.9.9.9:8888/authority.pem", "10.9.9.9", true), ("http://10.9.9.9:8888/proxy.pac", "10.9.9.9", true),
+        ("HTTP://localhost:8888/authority.pem", "127.0.0.1", true), ("http://[::1]:8888/authority.pem", "::1", true),
+        ("http://10.9.9.8:8888/authority.pem", "10.9.9.9", false), ("http://10.9.9.9/authority.pem", "10.9.9.9", false),
+        ("http://localhost:8888/authority.pem", "10.9.9.9", false), ("http://10.9.9.9:8888/other", "10.9.9.9", false),
+    ])
+    func `a client that goes through the proxy gets its pages too, at its address alone`(
+        url: String,
+        host: String,
+        isOwn: Bool
+    ) throws {
+        let own = try #require(ProxyTarget(host: host, port: 8_888))
+        var handshake = ProxyHandshake(authority: "PEM")
+        let outcome = handshake.read(Array("GET \(url) HTTP/1.1\r\nHost: a:1\r\n\r\n".utf8).span, reached: { own })
+        #expect((outcome == .failed) == isOwn)
+        #expect(String(decoding: handshake.takeReply(), as: UTF8.self).hasPrefix("HTTP/1.1 200 OK\r\n") == isOwn)
+    }
+
     @Test func `HEAD has the length and no content`() {
         let response = response(to: "HEAD /proxy.pac HTTP/1.1\r\nHost: a:1\r\n\r\n")
         #expect(response.contains("Content-Length: 62\r\n") && response.hasSuffix("\r\n\r\n"))

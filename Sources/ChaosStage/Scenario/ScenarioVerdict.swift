@@ -28,7 +28,7 @@ extension Scenario {
             if requiresPhases { reasons += coverage.compactMap { $0.failure } }
         }
         // A dead upstream is no failure by itself: the command may be about one. It comes first as the cause of others.
-        return reasons.isEmpty ? [] : deadUpstreams(of: measurements) + reasons
+        return reasons.isEmpty ? [] : deadUpstreams(of: measurements) + refusedClients(of: measurements) + reasons
     }
 
     private func exitFailure(_ ending: RunReport.Ending, _ measurements: Measurements) -> String? {
@@ -44,6 +44,11 @@ extension Scenario {
         }
     }
 
+    /// A sentence for each proxy with a client that TLS has failed with.
+    private func refusedClients(of measurements: Measurements) -> [String] {
+        measurements.proxies.compactMap { proxy in proxy.clientFailure.map { "the proxy “\(proxy.name)”: \($0)" } }
+    }
+
     /// Why a run shows nothing; `nil` if a connection reached its upstream and a fault acted.
     ///
     /// - Parameter time: how long the proxies were there.
@@ -51,7 +56,9 @@ extension Scenario {
         .Emptiness?
     {
         guard measurements.connections > 0 else {
-            let names = proxies.map { "{\($0.name)}" }.joined(separator: ", ")
+            let names = proxies.map { $0.listening == .tls ? "{\($0.name).url}" : "{\($0.name)}" }.joined(
+                separator: ", "
+            )
             let reason = "no connection came, so the run shows nothing: does the command use \(names)?"
             return RunReport.Emptiness(reason: reason, isFailure: !allowsVacuous)
         }
@@ -63,13 +70,15 @@ extension Scenario {
             return RunReport.Emptiness(reason: reason, isFailure: !allowsVacuous)
         }
         guard measurements.faults == 0 else { return nil }
+        let refused = measurements.exit == 0 ? refusedClients(of: measurements) : []
         let misses = zip(stageCase.profiles, measurements.proxies).compactMap { profile, figures in
             NearestMiss(profile, seed: stageCase.seed, figures: figures, time: time).text.map { miss in
                 proxies.count > 1 ? "\(figures.name): \(miss)" : miss
             }
         }
         let reason = "no fault of the profile acted, so the run shows nothing"
-        return RunReport.Emptiness(reason: misses.first.map { "\(reason): \($0)" } ?? reason, isFailure: false)
+        let why = refused.first ?? (measurements.proxies.contains { $0.clientFailure != nil } ? nil : misses.first)
+        return RunReport.Emptiness(reason: why.map { "\(reason): \($0)" } ?? reason, isFailure: false)
     }
 
     /// Has the runs of each profile fail if all of them show nothing. Runs of an interrupted stage are left as they are.

@@ -281,7 +281,7 @@ public enum TLSEvent: Hashable, Sendable {
             switch failure.alert {
             case "unknown_ca", "certificate_unknown", "bad_certificate":
                 "the client rejects the certificate (alert \(failure.alert ?? "")): it doesn't trust Squall's authority; "
-                    + "give it the file that the line “trust:” names, or in a command's environment SSL_CERT_FILE"
+                    + "give it the file that the line “trust:” names, in commands of exec and test the variable SSL_CERT_FILE"
             case let alert?: "the client ends TLS with the alert \(alert)"
             case nil: "TLS with the client has failed: \(failure)"
             }

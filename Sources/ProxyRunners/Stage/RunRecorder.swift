@@ -19,6 +19,7 @@ final class RunRecorder: Sendable {
         /// Why streams weren't HTTP, and the first failure to reach the upstream, in the order of the proxies.
         var unread: [[UnreadReason]]
         var unreachable: [(endpoint: Endpoint, error: SystemError)?]
+        var refused: [String?]
         var last: (upstream: Int64, downstream: Int64) = (0, 0)
         var output: [UInt8] = []
         var written: Int64 = 0
@@ -40,7 +41,8 @@ final class RunRecorder: Sendable {
             State(
                 resumptions: names.map { _ in 0 },
                 unread: names.map { _ in [] },
-                unreachable: names.map { _ in nil }
+                unreachable: names.map { _ in nil },
+                refused: names.map { _ in nil }
             )
         )
     }
@@ -72,9 +74,13 @@ final class RunRecorder: Sendable {
                 state.unread[index].append(reason)
             case .upstreamUnreachable(let endpoint, let error), .upstreamUnresolved(let endpoint, let error):
                 if state.unreachable[index] == nil { state.unreachable[index] = (endpoint, error) }
+            case .tls(_, .clientFailed(.fault)):
+                break
+            case .tls(_, let event):
+                if state.refused[index] == nil { state.refused[index] = event.sentence }
             case .targetUnreachable, .targetForbidden, .clientNotAllowed, .cannotAccept, .connectionLimitReached,
                 .connectionFromItself, .upstreamLeadsBack, .unacknowledgedAtReset, .answersByItself, .cannotListenAgain,
-                .clientsWithoutTLS, .tls, .late:
+                .clientsWithoutTLS, .late:
                 break
             }
         }
@@ -89,6 +95,9 @@ final class RunRecorder: Sendable {
         guard let (endpoint, error) = state.withLock({ $0.unreachable[index] }) else { return nil }
         return hasFaults && error.code == SystemError.timedOut ? nil : "\(endpoint): \(error)"
     }
+
+    /// The first failure of TLS with a client of a proxy, if it wasn't by a fault.
+    func clientFailure(ofProxyAt index: Int) -> String? { state.withLock { $0.refused[index] } }
 
     /// The names of the faults of a proxy that acted.
     func actedFaults(of name: String) -> Set<String> { state.withLock { $0.acted[name] ?? [] } }

@@ -273,6 +273,7 @@ struct StageRun {
             figure.resumptions = resumptions
             for (kind, count) in statistics.faultEvents { figure.faults[kind.rawValue] = Int64(clamping: count) }
             figure.unreadStreams = recorder.unreadStreams(ofProxyAt: index)
+            figure.clientFailure = recorder.clientFailure(ofProxyAt: index)
             if statistics.failed == statistics.accepted {
                 figure.upstreamFailure = recorder.upstreamFailure(ofProxyAt: index, hasFaults: figure.faultCount > 0)
             }

@@ -77,7 +77,7 @@ public struct ProxyHandshake: Sendable {
     /// Reads the next bytes of the client, at most `room`.
     ///
     /// - Parameter reached: the address of the proxy by which the client has reached it, if known; called only for a request
-    ///   that doesn't name it.
+    ///   that doesn't name it, or for a page of the proxy.
     public mutating func read(_ next: Span<UInt8>, reached: () -> ProxyTarget? = { nil }) -> Outcome {
         precondition(next.count <= room, "a handshake is longer than its limit")
         total += next.count
@@ -147,6 +147,8 @@ public struct ProxyHandshake: Sendable {
         }
     }
 
+    private static let authorityPath = "/authority.pem"
+
     private static let hint =
         "this port is an HTTP and SOCKS5 proxy, and these bytes are neither CONNECT host:port, nor a request for "
         + "http://host/, nor SOCKS5"
@@ -194,7 +196,12 @@ public struct ProxyHandshake: Sendable {
         }
         let first = head[line.target.lowerBound]
         let isTunnel = span.extracting(line.method).equals("CONNECT")
-        if !isTunnel, first == Byte.slash || first == UInt8(ascii: "*") { return ownPage(span, line, fields, reached) }
+        if !isTunnel {
+            let target = span.text(line.target)
+            if first == Byte.slash || first == UInt8(ascii: "*") { return ownPage(target, span, line, fields, reached) }
+            // A client that the proxy is set in already.
+            if let path = ownPath(of: target, reached) { return ownPage(path, span, line, fields, reached) }
+        }
         guard isAllowed(span, fields) else {
             return fail(.passwordNeeded, "this proxy asks for a password; any user name goes with it")
         }
@@ -226,8 +233,24 @@ public struct ProxyHandshake: Sendable {
         return isRight
     }
 
-    /// The response to a request in origin form, which is for the proxy itself.
+    /// The path of a URL, if it is a page of the proxy, at the address by which the client has reached it.
+    private func ownPath(of url: String, _ reached: () -> ProxyTarget?) -> String? {
+        let scheme = "http://"
+        guard url.lowercased().hasPrefix(scheme) else { return nil }
+        let rest = url.dropFirst(scheme.count)
+        guard let slash = rest.firstIndex(of: "/") else { return nil }
+        let (authority, path) = (Array(rest[..<slash].utf8), String(rest[slash...]))
+        let isPage = path == ProxyHandshake.authorityPath || ProxyAutoConfiguration.isPath(path)
+        guard isPage, let own = reached(), let named = ProxyTarget(authority: authority.span, defaultPort: 80) else {
+            return nil
+        }
+        let isLocal = named.host == "localhost" && ["127.0.0.1", "::1"].contains(own.host)
+        return named.port == own.port && (named.host == own.host || isLocal) ? path : nil
+    }
+
+    /// The response to a request for the proxy itself.
     private mutating func ownPage(
+        _ path: String,
         _ head: Span<UInt8>,
         _ line: StartLine,
         _ fields: HandshakeFields,
@@ -240,8 +263,7 @@ public struct ProxyHandshake: Sendable {
                 "the proxy itself only answers GET; a client that uses it sends the whole URL"
             )
         }
-        let path = head.text(line.target)
-        if path == "/authority.pem", let authority {
+        if path == ProxyHandshake.authorityPath, let authority {
             // By this type, iOS offers to install it.
             let fields = "Content-Type: application/x-x509-ca-cert\r\n"
             reply += AnswerText.last(200, fields, authority, toHead: method.equals("HEAD"))
@@ -249,9 +271,12 @@ public struct ProxyHandshake: Sendable {
             return .failed
         }
         guard ProxyAutoConfiguration.isPath(path) else {
+            let pages = authority == nil ? "its only page is /proxy.pac" : "its pages are /proxy.pac and /authority.pem"
             return fail(
                 .noSuchPage,
-                "this is a proxy, and its only page is /proxy.pac: set it as the HTTP or SOCKS5 proxy of a client"
+                path == ProxyHandshake.authorityPath
+                    ? "this proxy speaks no TLS with its clients, and has no authority"
+                    : "this is a proxy, and \(pages): set it as the HTTP or SOCKS5 proxy of a client"
             )
         }
         let host = fields.value(of: "host", in: head)
