@@ -123,7 +123,7 @@ struct CoverageTests {
         let profile = Profile(name: "x", faults: [Self.fault("near", Self.cut(at: 65_536))])
         #expect(try emptiness(profile) { $0.faults = ["cut": 1] } == nil)
         let refused = try emptiness(profile) { $0.clientFailure = "the client rejects the certificate" }
-        #expect(refused == "\(Self.nothing): the proxy “proxy”: the client rejects the certificate")
+        #expect(refused == "\(Self.nothing): the proxy “app”: the client rejects the certificate")
         let dead = try emptiness(profile) { ($0.faults, $0.upstreamFailure) = (["cut": 1], "127.0.0.1:9: refused") }
         #expect(
             dead == "no connection reached a server, so the run shows nothing: "
