@@ -1,5 +1,6 @@
 import ControlAPI
 import FaultProfile
+import FoundationEssentials
 import ProfileFiles
 
 /// The profiles that the control server can give to proxies by name.
@@ -48,6 +49,12 @@ package enum ServedProfiles {
         }
     }
 
+    /// The absolute path without what makes two of one: `./served/` and `served` are the same folder.
+    private static func absolute(_ path: String) -> String {
+        let whole = path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+        return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+
     /// A shipped profile, or a file in its folder or the watched one. Other files stay closed to clients.
     private static func resolve(
         _ reference: ProfileReference,
@@ -56,13 +63,14 @@ package enum ServedProfiles {
         switch reference {
         case .shipped: return ProfileLibrary.resolve(reference)
         case .path(let path), .trace(let path), .certificate(let path):
-            let isPlain = !path.split(separator: "/").contains("..")
+            let isPlain = !path.split(separator: "/").contains("..") && !path.contains("\0")
             let folders = [ProfileLibrary.folder, folder].compactMap { $0 }
-            if isPlain, folders.contains(where: { path.hasPrefix("\($0)/") }) {
+            if isPlain, folders.contains(where: { absolute(path).hasPrefix("\(absolute($0))/") }) {
                 return ProfileLibrary.resolve(reference)
             }
             let what = "a profile that comes by HTTP can't name the file \(path.quoted)"
-            return .failure(ResolutionError(what: what, remedy: "name a shipped profile, or copy what it needs"))
+            let remedy = "name a shipped profile, copy what it needs, or name a file with the path of the served folder"
+            return .failure(ResolutionError(what: what, remedy: remedy))
         }
     }
 }

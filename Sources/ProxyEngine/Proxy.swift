@@ -109,6 +109,7 @@ public final class Proxy: Sendable {
     /// - Throws: `ProxyError.stopped` if the proxy has stopped; nothing has changed then.
     @discardableResult
     public func apply(_ profile: Profile, globalBuckets: GlobalBuckets? = nil) async throws(ProxyError) -> PlanChange {
+        try check(profile)
         let listener = listener
         let change: PlanChange? = await withCheckedContinuation { continuation in
             let isPosted = listener.loop.post {
@@ -121,6 +122,19 @@ public final class Proxy: Sendable {
         let added = Set(change.added)
         tellOfTLS(change.plan.faults.filter { added.contains($0.name) })
         return change
+    }
+
+    /// Checks that a profile can be applied.
+    ///
+    /// - Throws: `ProxyError.unusable` for a certificate that can't be presented.
+    public func check(_ profile: Profile) throws(ProxyError) { try Proxy.check(profile, configuration.tls) }
+
+    private static func check(_ profile: Profile, _ tls: ProxyTLS) throws(ProxyError) {
+        guard let acceptor = tls.acceptor else { return }
+        for fault in profile.allFaults {
+            guard case .tls(.identity(let file)) = fault.kind else { continue }
+            do throws(TLSSessionFailure) { try acceptor.check(file) } catch { throw .unusable(file, error) }
+        }
     }
 
     /// Reports those of `faults` that want clients with TLS where they have none.
@@ -219,12 +233,7 @@ public final class Proxy: Sendable {
         if configuration.intercepts {
             precondition(tls.acceptor != nil && tls.connector != nil, "TLS is intercepted on both sides")
         }
-        if let acceptor = tls.acceptor {
-            for fault in configuration.profile.allFaults {
-                guard case .tls(.identity(let file)) = fault.kind else { continue }
-                do throws(TLSSessionFailure) { try acceptor.check(file) } catch { throw .unusable(file, error) }
-            }
-        }
+        try check(configuration.profile, tls)
         guard let upstream = configuration.destination.upstream, upstream.usesTLS else { return }
         if tls.connector == nil { throw .withoutTLS(upstream) }
     }

@@ -132,6 +132,7 @@ package actor ProfileReloader {
 
     /// Rejects changes that running proxies don't support.
     private func check(_ next: Profile, _ proxies: [Proxy]) throws(CommandFailure) {
+        do throws(ProxyError) { for proxy in proxies { try proxy.check(next) } } catch { throw CommandFailure(error) }
         let running = proxies.map { proxy in
             let configuration = proxy.configuration
             return ProxyAddresses.Proxy(

@@ -18,7 +18,8 @@ package struct TrustFile: Sendable {
     ///   - owner: What the authority belongs to, for the line “trust:”.
     package init(_ certificate: String, of owner: String) throws(CommandFailure) {
         let parent = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-        folder = "\(parent)/squall-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16))"
+        let start = parent.hasPrefix("/") ? "" : FileManager.default.currentDirectoryPath + "/"
+        folder = "\(start)\(parent)/squall-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16))"
         path = "\(folder)/authority.pem"
         (self.certificate, self.owner) = (certificate, owner)
         do {
@@ -75,6 +76,8 @@ extension TrustFile {
         "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
         "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "GIT_SSL_CAINFO",
     ]
+    private static let begin = "-----BEGIN CERTIFICATE-----"
+    private static let end = "-----END CERTIFICATE-----"
     private static let javaVariable = "JAVA_TOOL_OPTIONS"
     private static let javaOption = "-Djavax.net.ssl.trustStore="
     /// The most bytes of a bundle: 16 MiB.
@@ -100,7 +103,7 @@ extension TrustFile {
             guard let text = FileManager.default.contents(atPath: path), text.count <= TrustFile.bundleLimit else {
                 throw .wrongInput("can't read “\(path)”, which \(name) names: name a PEM file, or unset the variable")
             }
-            bundle += String(decoding: text, as: UTF8.self) + "\n"
+            bundle += TrustFile.certificates(of: String(decoding: text, as: UTF8.self))
         }
         bundle += certificate
         let path = "\(folder)/bundle.pem"
@@ -110,10 +113,20 @@ extension TrustFile {
         if !java.contains(TrustFile.javaOption) {
             let store = "\(folder)/authorities.jks"
             try TrustFile.write(JavaTrustStore.bytes(ofCertificates: bundle), to: store)
-            let option = TrustFile.javaOption + store
+            // In quotes, of which Java takes either.
+            let option = TrustFile.javaOption + (store.contains(" ") ? "'\(store)'" : store)
             variables[TrustFile.javaVariable] = java.isEmpty ? option : "\(java) \(option)"
         }
         return variables
+    }
+}
+
+extension TrustFile {
+    /// The certificates of a text in PEM format, without what else it has: a private key stays where it is.
+    static func certificates(of text: String) -> String {
+        text.split(separator: begin).dropFirst(text.hasPrefix(begin) ? 0 : 1).compactMap { part in
+            part.firstRange(of: end).map { begin + part[..<$0.lowerBound] + end + "\n" }
+        }.joined()
     }
 }
 

@@ -49,6 +49,7 @@ extension FaultProxy {
     }
 
     private func apply(_ next: Profile, _ description: String) async throws {
+        try await changing { () throws(ProxyError) in try proxy.check(next) }
         let generation = following.withLock { following in
             following.generation += 1
             following.profile = description

@@ -46,12 +46,32 @@ import Testing
         }
     }
 
-    @Test func `authorities that the environment names are trusted on`() async throws {
-        let script = "grep -q mine $SSL_CERT_FILE && case $JAVA_TOOL_OPTIONS in \"-Xmx1g -D\"*) ;; *) exit 1; esac"
+    /// Of nobody, until 2126.
+    private static let ownAuthority = """
+        -----BEGIN CERTIFICATE-----
+        MIIBkTCCATegAwIBAgIUQe3eR8HVwx/sdQYo4nWr4blB8BAwCgYIKoZIzj0EAwIw
+        HTEbMBkGA1UEAwwSb3duIHRlc3QgYXV0aG9yaXR5MCAXDTI2MTEyNzIzNTAyM1oY
+        DzIxMjYxMTAzMjM1MDIzWjAdMRswGQYDVQQDDBJvd24gdGVzdCBhdXRob3JpdHkw
+        WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATzBjIIddhYKDfQ3HrsZpfm/scOizpx
+        8MGHON9d54gpftwMrx+nl4KsLKjh0cjytlrI9ig0PMBVOuOECbxRjuJAo1MwUTAd
+        BgNVHQ4EFgQU1FDa88woBSLQWIqEm1KSMiwnXdwwHwYDVR0jBBgwFoAU1FDa88wo
+        BSLQWIqEm1KSMiwnXdwwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBF
+        AiEA96QMiyILHGgEtWIt0oa/zU22nIcO6HoGd8fsBVLbaQUCIGlyxF9A3BjL3CCn
+        M+D9+0vV5AkAMdwgvBWvfeIAG6uR
+        -----END CERTIFICATE-----
+        """
+
+    @Test func `authorities that the environment names are trusted on, and no key is copied`() async throws {
+        let word = try #require(Self.ownAuthority.split(separator: "\n").dropFirst().first)
+        let script = """
+            grep -q \(word) $SSL_CERT_FILE && ! grep -q PRIVATE $SSL_CERT_FILE &&
+                case $JAVA_TOOL_OPTIONS in "-Xmx1g -D"*) ;; *) exit 1; esac
+            """
         let fetch = "curl -sSf -o /dev/null $0/file.bin && "
         try await withFolder { folder in
             let path = folder.appendingPathComponent("own.pem").path
-            try Data("mine\n".utf8).write(to: URL(fileURLWithPath: path))
+            let key = "-----BEGIN PRIVATE KEY-----\nMA==\n-----END PRIVATE KEY-----\n"
+            try Data("# mine\n\(key)\(Self.ownAuthority)\n".utf8).write(to: URL(fileURLWithPath: path))
             let (outcome, _) = try await staged(
                 ["sh", "-c", fetch + script, "{proxy.url}"],
                 environment: ["REQUESTS_CA_BUNDLE": path, "JAVA_TOOL_OPTIONS": "-Xmx1g"]

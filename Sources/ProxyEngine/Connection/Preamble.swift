@@ -63,6 +63,8 @@ final class Preamble {
 
     /// Whether the first bytes are a ClientHello of TLS.
     var isClientHello: Bool { name.isClientHello }
+    /// Whether all of it is there.
+    var isWholeClientHello: Bool { name.isWholeClientHello }
 
     var firstBytes: [UInt8] { name.bytes.isEmpty ? handshake.firstBytes : name.bytes }
 

@@ -11,6 +11,8 @@ final class AcceptingSocket: SecureSocket {
     /// The ClientHello of the client.
     private(set) var greeting: TLSGreeting?
     private var reader = GreetingReader()
+    /// The alert that follows the handshake.
+    private var waitingAlert: UInt8?
     private unowned let connection: Connection
     /// The fault that holds up the handshake, until it has.
     private var stall: (entry: HandshakeFaults.Entry, value: (point: HandshakePoint, time: Duration))?
@@ -107,10 +109,14 @@ final class AcceptingSocket: SecureSocket {
         super.transmit(records.extracting(place...))
     }
 
-    /// Sends an alert behind the content.
+    /// Sends an alert behind the content, and not before the handshake is complete.
     func send(_ alert: UInt8) {
-        guard isEstablished, error == nil else { return }
-        session?.send(alert: alert) { transmit($0) }
+        guard error == nil else { return }
+        if isEstablished { session?.send(alert: alert) { transmit($0) } } else { waitingAlert = alert }
+    }
+
+    override func opened() {
+        if let alert = waitingAlert.take() { send(alert) }
     }
 
     /// Sends an alert in place of a ServerHello. The caller closes.

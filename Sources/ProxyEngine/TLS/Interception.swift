@@ -28,8 +28,8 @@ extension Connection {
         guard let leg = tls, leg.layer == nil, let content = leg.contentPlan, let host else { return }
         leg.contentPlan = nil
         let named = HostName(name ?? host.host, port: host.port)
-        // A server that speaks first speaks no TLS.
-        guard preamble.isClientHello, down.link.taken == 0, server.isOpen,
+        // A server that speaks first speaks no TLS. A hello that is too slow may still have a name.
+        guard preamble.isClientHello, name != nil || preamble.isWholeClientHello, down.link.taken == 0, server.isOpen,
             shard.context.configuration.tls.intercepts(named)
         else {
             tls = nil

@@ -40,6 +40,8 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     private(set) final var isHeld = false
     /// The most content that is encrypted at once.
     final var pieceLimit = SecureSocket.pieceLimit
+    /// Whether the content ends as soon as the handshake is complete.
+    private var endsWhenOpen = false
     /// Whether this side sends close_notify at the end of its content.
     var endsWithNotice = false
     /// Whether the socket below has ended.
@@ -123,9 +125,14 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
         if isEstablished, !told {
             told = true
             timer.cancel()
+            opened()
+            if endsWhenOpen { shutdownWrite() }
         }
         tell()
     }
+
+    /// The handshake is complete.
+    func opened() {}
 
     /// What happens to the connection when the session has failed.
     func failed(_ failure: TLSSessionFailure) {}
@@ -324,6 +331,9 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     // MARK: Ending
 
     override func shutdownWrite() {
+        // No content is no handshake that stops.
+        endsWhenOpen = session != nil && !isEstablished && error == nil
+        if endsWhenOpen { return }
         endContent()
         ending = .finish
         flush()

@@ -271,7 +271,7 @@ public enum TLSEvent: Hashable, Sendable {
         case .clientFailed(.plainHTTP):
             "the client speaks HTTP without TLS to a port with it; use https:// in its address"
         case .clientFailed(.noTLS):
-            "what the client sends is no TLS; a port without it is --listen without “tls:”"
+            "what the client sends is no ClientHello of TLS of at most 16 KiB; a port without TLS is --listen without “tls:”"
         case .clientFailed(.certificate(let failure)):
             "no certificate for the client: \(failure)"
         case .clientFailed(.fault(let failure)):

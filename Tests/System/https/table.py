@@ -107,6 +107,7 @@ TABLE = {
                                ["exit 18", "IncompleteRead", "aborted|ECONNRESET|terminated", "EOF|closed|terminated|fixed content-length", "unexpected EOF"]],
     "close_notify, no length": [{"kind": "cut", "stream": "downstream", "at": "5000 B", "how": "notify"}, "/unsized", ["a part"] * 5],
     "alert 80 behind content": late("internal_error"),
+    "alert 80 before content": [tls(alert="internal_error", at="0 B"), "/sized", ["internal[ _]error"] * 5],
     "alert 42 behind content": late("bad_certificate"),
     "alert 90 behind content": [tls(alert="user_canceled", at="5000 B"), "/unsized", ["a part", "a part", "a part", "a part", "user canceled"]],
     "own, SHA-1": [own("sha1"), "/sized", ["exit 60", "CA md too weak|verify failed", "CA_MD_TOO_WEAK|too weak", "whole", "SHA1|insecure algorithm"]],
