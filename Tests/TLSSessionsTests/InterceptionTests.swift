@@ -263,6 +263,17 @@ import Units
         }
     }
 
+    @Test func `an end in front of all content waits for the handshake`() async throws {
+        try await withInterception(Self.cut([0])) { fixture in
+            let received = try await fixture.received(sending: [7])
+            #expect(received.bytes.isEmpty)
+            #expect(await fixture.becomesIdle())
+            #expect(fixture.journal.all.map(\.effect.word) == ["closes"])
+            let told = fixture.events.all.map { "\($0)" }
+            #expect(!told.contains { $0.contains("handshake") }, "\(told)")
+        }
+    }
+
     @Test func `an origin that isn't trusted gives the client alert 80, and a line`() async throws {
         try await withInterception(trusts: false) { fixture in
             let bytes = try await fixture.received(sending: [7]).bytes

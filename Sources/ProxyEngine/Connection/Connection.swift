@@ -334,6 +334,9 @@ final class Connection: LoopHandler {
         if let preamble {
             advanceFirstBytes(preamble, at: now)
             guard state.isFlowing else { return }
+            if awaitsHello {
+                return setTimer(to: min(self.preamble?.wake ?? .distantFuture, state.nextTermination(after: now)))
+            }
         }
         guard let up = move(.upstream, at: now) else { return }
         if isAnswerDue { answer() }

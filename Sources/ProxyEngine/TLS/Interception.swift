@@ -40,6 +40,10 @@ extension Connection {
         openContent(content, with: server.moved(), named: named.host)
     }
 
+    /// Whether neither side has said anything yet that tells whether TLS is intercepted. No fault of the content ends the
+    /// connection before.
+    var awaitsHello: Bool { preamble != nil && tls?.contentPlan != nil && layer == nil && !server.isReadable }
+
     /// The server for a report, if it is the proxy's only one, or intercepted.
     var upstream: Endpoint? {
         if let only = shard.context.configuration.destination.upstream { return only }
