@@ -322,7 +322,7 @@ final class Connection: LoopHandler {
         down.link.begin(at: now)
         if isTerminated(at: now) { return }
         // A cut in front of the first byte acts before a byte goes the other way.
-        guard move(.downstream, at: now) != nil else { return }
+        guard awaitsHello || move(.downstream, at: now) != nil else { return }
         beginFirstBytes(at: now)
         run()
     }

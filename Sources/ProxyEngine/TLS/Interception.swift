@@ -42,7 +42,10 @@ extension Connection {
 
     /// Whether neither side has said anything yet that tells whether TLS is intercepted. No fault of the content ends the
     /// connection before.
-    var awaitsHello: Bool { preamble != nil && tls?.contentPlan != nil && layer == nil && !server.isReadable }
+    var awaitsHello: Bool {
+        guard let preamble, tls?.contentPlan != nil, layer == nil else { return false }
+        return preamble.handshake.boundary == nil && !server.isReadable
+    }
 
     /// The server for a report, if it is the proxy's only one, or intercepted.
     var upstream: Endpoint? {
