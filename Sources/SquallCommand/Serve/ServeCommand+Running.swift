@@ -44,8 +44,9 @@ extension ServeCommand {
             isStrict: strictCompat,
             forwardPolicy: policy,
             tls: { served.tls(isNeeded: $0) },
-            journal: journal
-        ) { _, event in warnings.report(event) }
+            journal: journal,
+            report: { _, event in warnings.report(event) }
+        )
         let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: strictCompat)
         let store = ServedProfiles.store(folder: profiles) { journal.notices.noteChange() }
         let listing = try queue.map { name throws(CommandFailure) in (name, try QueueListing(named: name)) }
