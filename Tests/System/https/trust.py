@@ -5,8 +5,9 @@
     SQUALL=.build/debug/squall python3 Tests/System/https/trust.py curl node
 
 Each program fetches a file, a git repository or a gRPC status from `squall origin --tls-self-signed`. It holds where it succeeds as the
-command of `squall test`, and fails where it has the same URL without the variables that `squall test` sets. Exits 1 if something doesn't hold,
-or if a program is missing.
+command of `squall test`, and fails where it has the same URL without the variables that `squall test` sets. Five of them then ask for two
+names at that address: one that the authority is for, and `other.test`, which they have to refuse although its certificate is signed.
+Exits 1 if something doesn't hold, or if a program is missing.
 """
 import argparse, contextlib, os, re, shutil, subprocess, sys, tempfile
 
@@ -40,15 +41,28 @@ COMMANDS = {
     "git": ["git", "clone", "-q", "--bare", "{base}/repository.git", "{work}/clone"],
 }
 NEEDS = {"java": "javac", "go": "go"}
+NAMED_PYTHON = ("import socket, ssl, sys\nhost, port = sys.argv[1].split(':')\n"
+                "ssl.create_default_context().wrap_socket(socket.create_connection((host, port)), server_hostname=sys.argv[2])")
+NAMED_NODE = ("const [host, port] = process.argv[1].split(':'); require('tls').connect({ host, port, servername: process.argv[2] }, "
+              "() => process.exit(0)).on('error', e => { console.error(e.message); process.exit(1) })")
+# Handshakes at an address for a name.
+NAMED = {
+    "curl": ["sh", "-c", "exec curl -sS -o /dev/null --connect-to \"$1:443:$0\" \"https://$1/\"", "{proxy}", "{name}"],
+    "urllib": [PYTHON3, "-c", NAMED_PYTHON, "{proxy}", "{name}"],
+    "node": ["node", "-e", NAMED_NODE, "{proxy}", "{name}"],
+    "java": ["java", "-cp", "{work}", "Named", "{proxy}", "{name}"],
+    "go": ["{work}/named", "{proxy}", "{name}"],
+}
 
 
 def prepared(name, work, folder):
     """Makes what a program needs."""
     run = lambda *command, **options: subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **options)
     if name == "java":
-        run("javac", "-d", work, f"{HERE}/Fetch.java")
+        run("javac", "-d", work, f"{HERE}/Fetch.java", f"{HERE}/Named.java")
     elif name == "go":
-        run("go", "build", "-o", f"{work}/fetch", f"{HERE}/fetch.go", env=os.environ | {"CGO_ENABLED": "0", "GO111MODULE": "off"})
+        for program in ("fetch", "named"):
+            run("go", "build", "-o", f"{work}/{program}", f"{HERE}/{program}.go", env=os.environ | {"CGO_ENABLED": "0", "GO111MODULE": "off"})
     elif name == "git":
         run("git", "init", "-q", f"{work}/tree")
         run("git", "-C", f"{work}/tree", "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q", "--allow-empty", "-m", "one")
@@ -118,7 +132,14 @@ def checked(name, work, authority, upstream, environment):
     shutil.rmtree(f"{work}/clone", ignore_errors=True)
     without = ["sh", "-c", "unset " + " ".join(VARIABLES) + "; exec \"$@\"", "sh"]
     done = subprocess.run(stage + without + filled("{proxy.url}", "{proxy}"), env=environment, capture_output=True, text=True, timeout=120)
-    return None if done.returncode == 1 else "it trusts the authority without the variables"
+    if done.returncode != 1:
+        return "it trusts the authority without the variables"
+    for host, is_ours in (("localhost", True), ("other.test", False)) if name in NAMED else ():
+        command = [part.replace("{name}", host).replace("{work}", work) for part in NAMED[name]]
+        done = subprocess.run(stage + command, env=environment, capture_output=True, text=True, timeout=120)
+        if (done.returncode == 0) != is_ours:
+            return f"it {'refuses' if is_ours else 'takes'} the name {host}: {(done.stdout + done.stderr).strip()[-600:]}"
+    return None
 
 
 if __name__ == "__main__":
