@@ -63,8 +63,8 @@ final class Preamble {
 
     /// Whether the first bytes are a ClientHello of TLS.
     var isClientHello: Bool { name.isClientHello }
-    /// Whether all of it is there.
-    var isWholeClientHello: Bool { name.isWholeClientHello }
+    /// Whether they have no name, rather than none in time.
+    private(set) var isNameless = false
 
     var firstBytes: [UInt8] { name.bytes.isEmpty ? handshake.firstBytes : name.bytes }
 
@@ -94,7 +94,9 @@ final class Preamble {
         wake = .distantFuture
         switch name.read(next) {
         case .name(let text): return .name(text)
-        case .none: return .pass
+        case .none:
+            isNameless = true
+            return .pass
         case .incomplete:
             wake = min(began + Preamble.nameLimit, now + Preamble.silenceLimit)
             return .more

@@ -29,7 +29,7 @@ extension Connection {
         leg.contentPlan = nil
         let named = HostName(name ?? host.host, port: host.port)
         // A server that speaks first speaks no TLS. A hello that is too slow may still have a name.
-        guard preamble.isClientHello, name != nil || preamble.isWholeClientHello, down.link.taken == 0, server.isOpen,
+        guard preamble.isClientHello, name != nil || preamble.isNameless, down.link.taken == 0, server.isOpen,
             shard.context.configuration.tls.intercepts(named)
         else {
             tls = nil

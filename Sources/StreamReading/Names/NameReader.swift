@@ -39,11 +39,6 @@ public struct NameReader: Sendable {
     /// Whether the bytes are a ClientHello, as far as they have come.
     public var isClientHello: Bool { if case .hello(let hello) = part { !hello.isForeign } else { false } }
 
-    /// Whether all of a ClientHello has come.
-    public var isWholeClientHello: Bool {
-        if case .hello(let hello) = part { !hello.isForeign && hello.isComplete } else { false }
-    }
-
     /// The most bytes that may be read next, at least 1 while the outcome is `incomplete`.
     public var room: Int { NameReader.sizeLimit - bytes.count }
 

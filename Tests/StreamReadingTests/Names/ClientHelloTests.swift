@@ -32,15 +32,6 @@ import Testing
         #expect(reader.isClientHello == isHello)
     }
 
-    @Test func `a hello is whole with its last byte`() {
-        let bytes = HelloText("a.example").bytes
-        var reader = NameReader()
-        _ = reader.read(bytes.span.extracting(first: bytes.count - 1))
-        #expect(reader.isClientHello && !reader.isWholeClientHello)
-        _ = reader.read(bytes.span.extracting(last: 1))
-        #expect(reader.isWholeClientHello)
-    }
-
     @Test(arguments: [1, 2, 4, 5, 37, 100, 1_400]) func `a hello may be split over records`(fragment: Int) {
         var hello = HelloText("a.example")
         hello.fragment = fragment
