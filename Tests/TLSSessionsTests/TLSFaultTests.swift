@@ -236,6 +236,17 @@ import Units
         }
     }
 
+    @Test(arguments: HandshakePoint.allCases) func `a place is within what there is, of half a record too`(
+        point: HandshakePoint
+    ) {
+        for type in UInt8(20)...23 {
+            for count in 0..<12 {
+                let records = Array([type, 3, 3, 0, 9, 2, 0, 0, 5, 1, 1, 1].prefix(count))
+                if let place = Self.place(of: point, in: records) { #expect((0...count).contains(place)) }
+            }
+        }
+    }
+
     @Test func `records have the size of the fault`() async throws {
         let server = Server.echo()
         defer { server.stop() }

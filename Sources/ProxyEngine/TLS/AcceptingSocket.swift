@@ -152,7 +152,8 @@ extension HandshakePoint {
             case (.finished, .handshake?):
                 if start == 0, records.byte(at: TLSRecord.headSize) == TLSRecord.serverHello { isFirstFlight = true }
             case (.finished, .applicationData?):
-                found = end - 1
+                // A session may stop in a record.
+                found = min(end, records.byteCount) - 1
             case (.finished, .changeOfKeys?):
                 // In TLS 1.2 its record follows that of the change of keys, in the second flight.
                 if !isFirstFlight { found = records.byteCount - 1 }
