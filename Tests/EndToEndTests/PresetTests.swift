@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `every preset is fine, by its name and with its file`() async throws {
-        #expect(Repository.presets.count == 134)
+        #expect(Repository.presets.count == 135)
         let paths = Repository.presetFiles.map { Repository.root.appendingPathComponent($0).path }
         for references in [Repository.presets, paths] {
             let outcome = try await withChild(Programs.squall, ["check"] + references) { await $0.finish() }
