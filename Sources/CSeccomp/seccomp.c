@@ -41,9 +41,6 @@ struct thread_info {
     uint32_t thread, process, others[10];
 };
 #define THREAD_INFO _IOWR(0xFF, 11, struct thread_info)
-// Of Linux 6.6 and later: the caller and the supervisor wake each other on the processor that they are on.
-#define SET_FLAGS _IOW(SECCOMP_IOC_MAGIC, 4, uint64_t)
-#define SYNCHRONOUS_WAKE_UP 1ULL
 #define TCP_LEVEL 6
 #define FASTOPEN_CONNECT 30
 
@@ -108,10 +105,7 @@ int squall_supervise_connects(void) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
     struct sock_fprog program = {sizeof filter / sizeof filter[0], (struct sock_filter *)filter};
     int supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-    if (supervisor < 0) return -errno;
-    // One of both always waits for the other, so an idle processor needs no wake-up. Older kernels go on without.
-    ioctl(supervisor, SET_FLAGS, SYNCHRONOUS_WAKE_UP);
-    return supervisor;
+    return supervisor < 0 ? -errno : supervisor;
 }
 
 // Reads the arguments of socketcall(2), `count` of 32 bits, from the caller's memory.
