@@ -115,7 +115,7 @@ struct CreateControl: AsyncParsableCommand {
     func run() async throws {
         let body = JSONText.object([
             ("name", .text(proxy)), ("listen", .text(SecureAddress.completing(listen))),
-            ("upstream", .text(LoopbackAddress.completing(upstream))), ("enabled", .flag(true)),
+            ("upstream", .text(SecureAddress.completing(upstream))), ("enabled", .flag(true)),
         ])
         let response = try await control.client().failing("Failed to create proxy: create")
             .send("POST", ["proxies"], body: Array(body.compact.utf8))

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `an upstream that exec doesn't trust is told, and a command that doesn't trust it`() async throws {
+    @Test func `exec reports an upstream that it distrusts, and a command that distrusts it`() async throws {
         try await withOrigin { origin in
             let exec = ["exec", "--latency", "1ms", "--intercept", "localhost"]
             let untrusted = try await origin.squall(exec + ["--", "curl", "-sS", origin.url])

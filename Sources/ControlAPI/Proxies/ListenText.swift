@@ -6,8 +6,8 @@ import Units
 
 /// Addresses to listen on as Toxiproxy's clients write them.
 enum ListenText {
-    /// The endpoint of `text`: `host:port`, with `tls:` in front for TLS, or `unix:path`. Without a host it is every interface of IPv6 and IPv4, and so it
-    /// is with `*` or `0.0.0.0`, as in Go; without a text as well, at a free port.
+    /// The endpoint of `text`: `host:port`, with `tls:` in front for TLS, or `unix:path`. Without a host it is every interface
+    /// of IPv6 and IPv4, and so it is with `*` or `0.0.0.0`, as in Go. An empty text is every interface at a free port.
     static func endpoint(_ text: String) throws(ControlError) -> Endpoint {
         if text.isEmpty { return Endpoint(host: "::", port: 0) }
         let text = try translated(text) { .malformedListen("listen tcp: \($0)") }
@@ -57,8 +57,8 @@ enum ListenText {
         return endpoint
     }
 
-    /// The address of a URL with TLS, or the text; why another URL, or an address for datagrams, is none is told in the
-    /// command's words.
+    /// Translates a URL of HTTPS to an address with TLS, and returns any other address as it is. Throws for other URLs and
+    /// for addresses of datagrams, with the remedy of the command.
     private static func translated(
         _ text: String,
         orThrow problem: (String) -> ControlError
