@@ -84,9 +84,10 @@ let modules: KeyValuePairs<String, [String]> = [
         "ChaosStage", "CommandParsing", "Digests", "Forecast", "Journal", "QRCode", "Supervisor",
     ],
     "ControlService": proxies + [
-        "CommandParsing", "ControlAPI", "Demonstration", "DurableFiles", "NIOCore", "NIOHTTP1", "NIOPosix",
+        "CommandParsing", "ControlAPI", "Demonstration", "DurableFiles", "HTTPTransport", "NIOCore", "NIOHTTP1",
+        "NIOPosix",
     ],
-    "ControlCommands": proxies + ["ArgumentParser", "CommandParsing", "ControlService"],
+    "ControlCommands": proxies + ["ArgumentParser", "CommandParsing", "ControlService", "HTTPTransport"],
     "QueueService": transfers + [
         "ArgumentParser", "CommandParsing", "Digests", "EventLoop", "FaultProfile", "NIOCore", "NIOPosix",
         "OriginServer", "ProfileFiles", "ProxyEngine", "ProxyRuntime", "SystemPackage", "TerminalDisplay",

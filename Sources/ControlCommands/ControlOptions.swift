@@ -22,6 +22,14 @@ struct ControlOptions: ParsableArguments {
     )
     var tokenFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Trust the certificate authorities of this PEM file in place of the system's, for a server of https.",
+            valueName: "file"
+        )
+    )
+    var caFile: String?
+
     @Flag(help: "Print the server's JSON.")
     var json = false
 
@@ -29,7 +37,11 @@ struct ControlOptions: ParsableArguments {
     func client() throws(CommandFailure) -> ControlClient {
         let variable = ProcessInfo.processInfo.environment["TOXIPROXY_URL"] ?? ""
         let url = try ControlURL(host ?? (variable.isEmpty ? ControlURL.usual : variable))
-        return ControlClient(url: url, token: try BearerToken.read(from: tokenFile))
+        guard url.isSecure || caFile == nil else {
+            throw .wrongInput("--ca-file is for a server of https: write --host https://HOST:PORT")
+        }
+        let tls = url.isSecure ? try CtlCommand.tls.withLock({ $0 }).flatMap { try $0(caFile) } : nil
+        return ControlClient(url: url, token: try BearerToken.read(from: tokenFile), tls: tls)
     }
 
     /// Prints the JSON of a response with `--json`, else a sentence.

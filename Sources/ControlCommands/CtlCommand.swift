@@ -1,6 +1,8 @@
 import ArgumentParser
 import ControlService
 import FaultProfile
+import HTTPTransport
+import Synchronization
 import TerminalDisplay
 
 /// `squall ctl`: changes a running control server.
@@ -24,6 +26,10 @@ package struct CtlCommand: ParsableCommand {
         // `-h` is the host, as in toxiproxy-cli.
         helpNames: .long
     )
+
+    /// Makes the client side of TLS, which trusts the authorities of a file, or those of the system without one; it is `nil`
+    /// in a build without TLS. Set once, before the command runs.
+    package static let tls = Mutex<(@Sendable (String?) throws(CommandFailure) -> (any ClientTLS)?)?>(nil)
 
     package init() {}
 }

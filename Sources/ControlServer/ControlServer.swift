@@ -16,7 +16,12 @@
         /// The time without a request after which a connection is closed: 60 s.
         private static let idleTimeout = TimeAmount.seconds(60)
 
-        package init() {}
+        private let tls: (any ServerTLS)?
+
+        /// Makes a server, with `tls` one of HTTPS.
+        ///
+        /// - Parameter tls: The server side of TLS, which doesn't offer HTTP/2; `nil` for none.
+        package init(tls: (any ServerTLS)?) { self.tls = tls }
 
         /// See `ControlServing`.
         package func run(
@@ -31,26 +36,27 @@
             var logger = Logger(label: "squall") { _ in SwiftLogNoOpLogHandler() }
             logger.logLevel = .critical
             let responder = Responder(handler: handler)
-            let server = Server(
-                childChannelSetup: HTTP1Channel(
-                    responder: { request, writer, channel in
-                        let response = try await responder.respond(to: request, on: channel)
-                        do {
-                            try await writer.write(response: response.head, body: response.body)
-                        } catch is HTTPParserError {
-                            // The next request can't be read. The server would answer 400 in the midst of this response.
-                            throw ChannelError.eof
+            let plain = HTTP1Channel(
+                responder: { request, writer, channel in
+                    let response = try await responder.respond(to: request, on: channel)
+                    do {
+                        try await writer.write(response: response.head, body: response.body)
+                    } catch is HTTPParserError {
+                        // The next request can't be read. The server would answer 400 in the midst of this response.
+                        throw ChannelError.eof
+                    }
+                },
+                configuration: .init(
+                    additionalChannelHandlers: [
+                        RequestHeadHandler(dropTime: TimeAmount(ControlServer.bodyTimeout)) { head in
+                            handler.refusal(of: APIRequest(head)) != nil
                         }
-                    },
-                    configuration: .init(
-                        additionalChannelHandlers: [
-                            RequestHeadHandler(dropTime: TimeAmount(ControlServer.bodyTimeout)) { head in
-                                handler.refusal(of: APIRequest(head)) != nil
-                            }
-                        ],
-                        idleTimeout: ControlServer.idleTimeout
-                    )
-                ),
+                    ],
+                    idleTimeout: ControlServer.idleTimeout
+                )
+            )
+            let child: any ServerChildChannel = if let tls { SecureChannel(base: plain, tls: tls) } else { plain }
+            let server = child.server(
                 configuration: ServerConfiguration(
                     address: .hostname(host, port: port),
                     availableConnectionsDelegate: MaximumAvailableConnections(connectionLimit, logger: logger)

@@ -1,6 +1,7 @@
 import CommandParsing
 import FaultProfile
 import FoundationEssentials
+import HTTPTransport
 import TerminalDisplay
 import Units
 
@@ -44,9 +45,14 @@ package struct ControlClient {
 
     private let url: ControlURL
     private let token: String?
+    private let tls: (any ClientTLS)?
 
     /// A client of the server at `url`, which may ask for `token`.
-    package init(url: ControlURL, token: String?) { (self.url, self.token) = (url, token) }
+    ///
+    /// - Parameter tls: The client side of TLS for an `https` URL.
+    package init(url: ControlURL, token: String?, tls: (any ClientTLS)? = nil) {
+        (self.url, self.token, self.tls) = (url, token, tls)
+    }
 
     /// Sends a request and collects its response.
     ///
@@ -89,14 +95,14 @@ package struct ControlClient {
         _ path: [String],
         _ query: [(name: String, value: String)],
         _ body: [UInt8]
-    ) -> PlainHTTPClient.Request {
+    ) -> HTTP1Client.Request {
         var target = url.path + path.map { "/" + ControlClient.encoded($0) }.joined()
         if !query.isEmpty {
             target += "?" + query.map { "\($0.name)=\(ControlClient.encoded($0.value))" }.joined(separator: "&")
         }
         var fields = [("User-Agent", "squall/\(Version.current)"), ("Content-Type", "application/json")]
         if let token { fields.append(("Authorization", "Bearer \(token)")) }
-        return PlainHTTPClient.Request(
+        return HTTP1Client.Request(
             method,
             target,
             fields: fields.map { (name: $0.0, value: $0.1) },
@@ -105,16 +111,16 @@ package struct ControlClient {
     }
 
     private func perform(
-        _ request: PlainHTTPClient.Request,
+        _ request: HTTP1Client.Request,
         within timeout: Duration?,
         _ receive: (Int, [UInt8]) throws -> Void
     ) async throws(Failure) -> Int {
         do {
-            return try await PlainHTTPClient(host: url.host, port: url.port)
+            return try await HTTP1Client(host: url.host, port: url.port, tls: tls)
                 .send(request, within: timeout, receive)
         } catch let error as Failure {
             throw error
-        } catch let error as PlainHTTPClient.Failure {
+        } catch let error as HTTP1Client.Failure {
             let reason =
                 switch error {
                 case .unreachable(let reason): "can't connect to \(url.authority): \(reason)"

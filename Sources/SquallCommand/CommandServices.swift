@@ -11,14 +11,11 @@ import TerminalDisplay
 package struct CommandServices: Sendable {
     /// TLS; `nil` for a command without it.
     package var tls: (any CommandTLS)?
-    /// The HTTP server of the control API; `nil` for a command without it.
-    package var controlServer: (any ControlServing)?
+    /// Makes the HTTP server of the control API, with TLS or without; `nil` for a command without it.
+    package var controlServer: (@Sendable ((any ServerTLS)?) -> any ControlServing)?
 
-    /// Makes services; by default none.
-    package init(tls: (any CommandTLS)? = nil, controlServer: (any ControlServing)? = nil) {
-        self.tls = tls
-        self.controlServer = controlServer
-    }
+    /// Makes empty services.
+    package init() {}
 
     /// Those of the running command.
     @TaskLocal static var current = CommandServices()
@@ -28,30 +25,41 @@ package struct CommandServices: Sendable {
     /// - Parameter arguments: The name of the program and its arguments.
     @MainActor package func run(_ arguments: [String]) async {
         DemoCommand.pageMaker.withLock { maker in
-            maker = { DemoPage(profile: $0, seed: $1, loops: $2, server: CommandServices.server) }
+            maker = {
+                DemoPage(profile: $0, seed: $1, loops: $2) { () throws(CommandFailure) in try CommandServices.server() }
+            }
         }
         DemoCommand.queueRunner.withLock { runner in
             runner = { try await QueueDemo.run($0, seed: $1, largest: $2, $3, $4, until: $5) }
         }
         QueueCommand.tls.withLock { $0 = { TransferTLS().client } }
+        CtlCommand.tls.withLock { maker in
+            maker = { caFile throws(CommandFailure) in
+                var options = TLSOptions()
+                options.caFile = caFile
+                return try options.settings().client
+            }
+        }
         await CommandServices.$current.withValue(self) { await Squall.run(arguments) }
     }
 
     /// The HTTP server of the control API.
-    static func server() throws(CommandFailure) -> any ControlServing {
-        guard let server = current.controlServer else {
+    ///
+    /// - Parameter tls: The server side of TLS; `nil` for a server without it.
+    static func server(tls: (any ServerTLS)? = nil) throws(CommandFailure) -> any ControlServing {
+        guard let make = current.controlServer else {
             throw .wrongInput(
                 "this build has no control server: build it with the trait Control, as `swift build` does by default"
             )
         }
-        return server
+        return make(tls)
     }
 }
 
 /// TLS for the command's servers.
 package protocol CommandTLS: Sendable {
     /// The server side with a certificate.
-    func server(_ identity: PEMIdentity) throws(TLSSettingsProblem) -> any ServerTLS
+    func server(_ identity: PEMIdentity, offersHTTP2: Bool) throws(TLSSettingsProblem) -> any ServerTLS
 
     /// The server side with a certificate for `names` of a new authority, and the authority's certificate in PEM format.
     func authority(for names: [String]) throws -> (server: any ServerTLS, certificate: String)

@@ -8,13 +8,13 @@
 
     /// TLS by the library that this program links.
     struct LinkedTLS: CommandTLS {
-        func server(_ identity: PEMIdentity) throws(TLSSettingsProblem) -> any ServerTLS {
-            try TLSServer(TLSIdentity(identity))
+        func server(_ identity: PEMIdentity, offersHTTP2: Bool) throws(TLSSettingsProblem) -> any ServerTLS {
+            try TLSServer(TLSIdentity(identity), offersHTTP2: offersHTTP2)
         }
 
         func authority(for names: [String]) throws -> (server: any ServerTLS, certificate: String) {
             let authority = try DevelopmentCA()
-            return (try server(authority.identity(for: names)), authority.certificate)
+            return (try server(authority.identity(for: names), offersHTTP2: true), authority.certificate)
         }
 
         func lastingAuthority(for names: [String], days: Int) throws -> (text: String, certificate: String) {

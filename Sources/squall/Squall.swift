@@ -13,7 +13,7 @@ enum Squall {
             services.tls = LinkedTLS()
         #endif
         #if Control
-            services.controlServer = ControlServer()
+            services.controlServer = { ControlServer(tls: $0) }
         #endif
         await services.run(CommandLine.arguments)
     }

@@ -34,6 +34,7 @@ import Units
     @Test(arguments: [
         ("http://localhost:8474", "localhost:8474", ""), ("db.example:80", "db.example:80", ""),
         ("HTTP://[::1]:1/", "[::1]:1", ""), ("http://h/a/b/", "h:80", "/a/b"),
+        ("https://h", "h:443", ""), ("HTTPS://h:1", "h:1", ""),
     ])
     func `the URL of a server needs no scheme, and may have a path`(text: String, authority: String, path: String)
         throws
@@ -43,7 +44,7 @@ import Units
         #expect(url.path == path)
     }
 
-    @Test(arguments: ["", "http://", "https://h:1", "ftp://h", "h:0", "h:99999", "http://u@h", "h?x", "h:x"])
+    @Test(arguments: ["", "http://", "https://", "ftp://h", "h:0", "h:99999", "http://u@h", "h?x", "h:x"])
     func `what isn't the URL of a server is wrong input`(text: String) {
         let failure = #expect(throws: CommandFailure.self) { try ControlURL(text) }
         #expect(failure?.code == .wrongInput)

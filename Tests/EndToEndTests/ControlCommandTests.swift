@@ -74,6 +74,48 @@ import Testing
         }
     }
 
+    @Test func `with a certificate the API speaks https, which ctl and curl verify`() async throws {
+        try await withFolder { folder in
+            let (key, certificate) = try await ownCertificate(for: "localhost", in: folder)
+            let arguments = ["serve", "--port", "0", "--api-cert", certificate, "--api-key", key]
+            try await withChild(Programs.squall, arguments) { server in
+                let line = try await server.line(with: "ready: ")
+                let url = String(try #require(line.firstMatch(of: /https:[^ ]*/)).output)
+                let trust = "--ca-file \(certificate)"
+                #expect(
+                    try await output(url, "create -l 127.0.0.1:0 -u 127.0.0.1:9 \(trust) db")
+                        == "Created new proxy db\n"
+                )
+                #expect(try await output(url, "list \(trust)").hasPrefix("db\t"))
+                let page = try await run("curl", ["-sS", "--cacert", certificate, "\(url)/", url + "/proxies"])
+                #expect(
+                    page.output.contains("<!doctype html>") && page.output.contains(#""name":"db""#),
+                    "\(page.errors)"
+                )
+                // Neither a client that doesn't trust it, nor one of http, gets anything, and the server goes on.
+                for (url, arguments, words) in [
+                    (url, "list", "the server's certificate isn't signed by an authority that is trusted here"),
+                    (url.replacing("localhost", with: "127.0.0.1"), "list \(trust)", "certificate is for another name"),
+                    (url.replacing("https:", with: "http:"), "list", "localhost:"),
+                ] {
+                    let outcome = try await ctl(url, arguments)
+                    #expect(outcome.status == 1 && outcome.errors.contains(words), "\(url): \(outcome.errors)")
+                    #expect(outcome.output.isEmpty)
+                }
+                #expect(try await output(url, "list \(trust)").hasPrefix("db\t"))
+            }
+        }
+    }
+
+    @Test func `ctl says when a server of https speaks http, and when a file isn't needed`() async throws {
+        try await withServer { url in
+            let secure = try await ctl(url.replacing("http:", with: "https:"), "list")
+            #expect(secure.status == 1 && secure.errors.contains("what came isn't TLS"), "\(secure.errors)")
+            let plain = try await ctl(url, "list --ca-file x.pem")
+            #expect(plain.status == 2 && plain.errors.contains("--ca-file is for a server of https"))
+        }
+    }
+
     @Test func `a list makes what --config makes of it, and goes on with what there is`() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("proxies.json")

@@ -208,15 +208,7 @@ import Testing
 
     @Test func `the certificate of --tls-cert is presented, and the key log is private`() async throws {
         try await withFolder { folder in
-            let (key, certificate) = (folder.path + "/own.key", folder.path + "/own.pem")
-            let made = try await run(
-                "openssl",
-                [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                    "-keyout", key, "-out", certificate, "-subj", "/CN=own", "-addext", "subjectAltName=DNS:own.test",
-                ]
-            )
-            #expect(made.status == 0, "\(made.errors)")
+            let (key, certificate) = try await ownCertificate(for: "own.test", in: folder)
             let log = folder.path + "/keys.log"
             let arguments = [
                 "run", "flaky-api", "--listen", "tls:127.0.0.1:0", "--upstream", "127.0.0.1:9", "--tls-cert",

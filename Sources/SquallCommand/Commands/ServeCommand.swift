@@ -13,6 +13,8 @@ struct ServeCommand: AsyncParsableCommand {
             --forward-proxy makes a proxy called “forward”, whose clients name the hosts: the page and the API change its \
             network while a browser or a phone uses it.
 
+            --api-cert and --api-key have the API speak https, for programs on other machines; squall ctl takes such a URL.
+
             A proxy whose address begins with tls: speaks TLS on that side. Its certificate is for localhost, 127.0.0.1 and \
             ::1, by an authority that is made with the first such proxy, or of --authority. --intercept is for the clients of \
             --forward-proxy.
@@ -94,12 +96,26 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var tokenFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Serve the API and the page by https, with the certificate of this PEM file, and its chain.",
+            valueName: "file"
+        )
+    )
+    var apiCert: String?
+
+    @Option(help: ArgumentHelp("A PEM file with the private key of --api-cert.", valueName: "file"))
+    var apiKey: String?
+
     @Option(help: "Event loops of the proxies, a thread each; 0 is one for each processor.")
     var threads = 0
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535") }
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
+        guard (apiCert == nil) == (apiKey == nil) else {
+            throw ValidationError("--api-cert and --api-key are given together")
+        }
         try captures.limits.check(isForward: forward.forwardProxy != nil)
         if !interception.intercept.isEmpty, forward.forwardProxy == nil {
             throw ValidationError("--intercept is for clients that name their hosts: write --forward-proxy PORT")

@@ -2,6 +2,7 @@ import ControlAPI
 import ControlService
 import EventLoop
 import FaultProfile
+import HTTPTransport
 import OperatingSystem
 import ProfileFiles
 import ProxyEngine
@@ -14,7 +15,11 @@ import Units
 extension ServeCommand {
     /// Runs the control server and its proxies until a signal.
     func serve() async throws {
-        let server = try CommandServices.server()
+        var secure: (any ServerTLS)?
+        if let apiCert, let apiKey {
+            secure = try PEMFiles.server(apiCert, "--api-cert", apiKey, "--api-key", offersHTTP2: false)
+        }
+        let server = try CommandServices.server(tls: secure)
         // The control server has a part of the descriptors that no proxy takes.
         let connections = min(controlConnectionLimit, ProcessLimits.raiseOpenFiles() / 4)
         ProcessLimits.reserveOpenFiles(connections)
@@ -72,7 +77,9 @@ extension ServeCommand {
                 warnings.report(.cannotAccept(SystemError(call: "accept", code: code)))
             } ready: { port in
                 let shown = host.contains(":") ? "[\(host)]" : host
-                Console.print("ready: http://\(shown):\(port) (Toxiproxy's API, seed \(seed))")
+                Console.print(
+                    "ready: \(apiCert == nil ? "http" : "https")://\(shown):\(port) (Toxiproxy's API, seed \(seed))"
+                )
                 for line in invitation { Console.print(line) }
                 DetachedProgram.tellReady()
             } until: {

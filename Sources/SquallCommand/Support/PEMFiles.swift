@@ -9,12 +9,13 @@ enum PEMFiles {
         _ certificate: String,
         _ certificateOption: String,
         _ key: String,
-        _ keyOption: String
+        _ keyOption: String,
+        offersHTTP2: Bool = true
     ) throws(CommandFailure) -> any ServerTLS {
         let identity = try identity(certificate, certificateOption, key, keyOption)
         do throws(TLSSettingsProblem) {
             guard let tls = CommandServices.current.tls else { throw .unavailable }
-            return try tls.server(identity)
+            return try tls.server(identity, offersHTTP2: offersHTTP2)
         } catch {
             throw failure(error, certificate, certificateOption, key, keyOption)
         }

@@ -32,6 +32,21 @@ func run(_ name: String, _ arguments: [String]) async throws -> Outcome {
     try await withChild(Programs.find(name), arguments) { await $0.finish() }
 }
 
+/// A key and a certificate for `name` that it signs itself, in files of `folder`.
+func ownCertificate(for name: String, in folder: URL) async throws -> (key: String, certificate: String) {
+    let (key, certificate) = (folder.path + "/own.key", folder.path + "/own.pem")
+    let made = try await run(
+        "openssl",
+        [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-keyout",
+            key,
+            "-out", certificate, "-subj", "/CN=own", "-addext", "subjectAltName=DNS:\(name)",
+        ]
+    )
+    #expect(made.status == 0, "\(made.errors)")
+    return (key, certificate)
+}
+
 /// Runs `squall run` with `profile` (a name, a path, or JSON) during `body`, which gets the child and its listen
 /// address.
 func withProxy<Result>(

@@ -1,11 +1,12 @@
 import Glibc
+import HTTPTransport
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A client of one server over HTTP/1.1 without TLS: a connection for each request, no redirection, no retry.
-struct PlainHTTPClient: Sendable {
+/// A client of one server over HTTP/1.1: a connection for each request, no redirection, no retry.
+struct HTTP1Client: Sendable {
     /// A request.
     struct Request: Sendable {
         /// The method, such as `GET`.
@@ -45,16 +46,19 @@ struct PlainHTTPClient: Sendable {
 
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
-    /// The time for a connection: 10 s.
+    /// The time for a connection, and for its TLS handshake: 10 s each.
     private static let connectTimeout = TimeAmount.seconds(10)
 
     private let host: String
     private let port: Int
+    private let tls: (any ClientTLS)?
 
-    /// A client of the server at `host`, a name or an address without brackets, and `port`.
-    init(host: String, port: Int) {
+    /// A client of the server at `host`, a name or an address without brackets, and `port`; with `tls` its certificate is
+    /// verified for `host`.
+    init(host: String, port: Int, tls: (any ClientTLS)? = nil) {
         self.host = host
         self.port = port
+        self.tls = tls
     }
 
     /// Sends `request` and hands each part of the response's content to `receive` with the status, as it arrives.
@@ -67,7 +71,7 @@ struct PlainHTTPClient: Sendable {
         within timeout: Duration?,
         _ receive: (Int, [UInt8]) throws -> Void
     ) async throws -> Int {
-        let connection = try await connect()
+        let (connection, handshake) = try await connect()
         let channel = connection.channel
         let isLate = Atomic(false)
         let timer = timeout.map { timeout in
@@ -79,6 +83,7 @@ struct PlainHTTPClient: Sendable {
         defer { timer?.cancel() }
         do {
             return try await connection.executeThenClose { inbound, outbound in
+                if let handshake { try await HTTP1Client.end(of: handshake, on: channel) }
                 var parts: [HTTPClientRequestPart] = [.head(head(of: request))]
                 if !request.body.isEmpty { parts.append(.body(.byteBuffer(ByteBuffer(bytes: request.body)))) }
                 parts.append(.end(nil))
@@ -98,9 +103,10 @@ struct PlainHTTPClient: Sendable {
         } catch {
             if isLate.load(ordering: .relaxed) { throw Failure.timedOut }
             switch error {
+            case let error as TLSFailure: throw Failure.unreachable("\(error)")
             case is ChannelError: throw Failure.cutOff
             case let error as HTTPParserError: throw Failure.broken("\(error)")
-            case let error as IOError: throw Failure.broken(PlainHTTPClient.reason(error))
+            case let error as IOError: throw Failure.broken(HTTP1Client.reason(error))
             default: throw error
             }
         }
@@ -121,23 +127,35 @@ struct PlainHTTPClient: Sendable {
         )
     }
 
-    private func connect() async throws(Failure) -> Connection {
+    private static func end(of handshake: EventLoopFuture<HTTPProtocol>, on channel: any Channel) async throws {
+        let timer = channel.eventLoop.scheduleTask(in: connectTimeout) { channel.close(promise: nil) }
+        defer { timer.cancel() }
+        do {
+            _ = try await handshake.get()
+        } catch is ChannelError {
+            throw Failure.unreachable("the connection ended before the TLS handshake did")
+        }
+    }
+
+    private func connect() async throws(Failure) -> (Connection, handshake: EventLoopFuture<HTTPProtocol>?) {
         do {
             return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .connectTimeout(PlainHTTPClient.connectTimeout)
+                .connectTimeout(HTTP1Client.connectTimeout)
                 .connect(host: host, port: port) { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                        return try Connection(wrappingChannelSynchronously: channel)
+                        // In front of the others.
+                        let handshake = try tls?.start(on: channel, to: host, offersHTTP2: false)
+                        return (try Connection(wrappingChannelSynchronously: channel), handshake)
                     }
                 }
         } catch let error as NIOConnectionError {
             if let failure = error.connectionErrors.last?.error {
-                throw .unreachable((failure as? IOError).map(PlainHTTPClient.reason) ?? "it took too long")
+                throw .unreachable((failure as? IOError).map(HTTP1Client.reason) ?? "it took too long")
             }
             throw .unreachable("the name can't be resolved")
         } catch let error as IOError {
-            throw .unreachable(PlainHTTPClient.reason(error))
+            throw .unreachable(HTTP1Client.reason(error))
         } catch {
             throw .unreachable("\(error)")
         }

@@ -1,0 +1,20 @@
+#if Control
+    import HTTPTransport
+    import HummingbirdCore
+    import Logging
+    import NIOCore
+
+    /// A connection of the control server with TLS below it.
+    struct SecureChannel<Base: ServerChildChannel>: ServerChildChannel {
+        let base: Base
+        let tls: any ServerTLS
+
+        func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+            // What the server reads waits for the handshake, and a failed one closes the connection.
+            channel.eventLoop.makeCompletedFuture { _ = try tls.start(on: channel) }
+                .flatMap { base.setup(channel: channel, logger: logger) }
+        }
+
+        func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+    }
+#endif
