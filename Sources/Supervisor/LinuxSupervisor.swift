@@ -16,7 +16,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 
     private let supervisor: Int32
     private let rendezvous: Rendezvous
-    private let proxy: Proxy
+    /// The proxy of new connections.
+    var proxy: Proxy
     private let loop: EventLoop
     private let rules: SupervisionRules
     private lazy var core = makeCore()
@@ -264,7 +265,9 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     ) -> Result<UInt64, SystemFailure> {
         lastDial += 1
         let process = processes.number(of: call.thread)
-        let isAsked = rules.record != nil || proxy.asksForProgram
+        // Another proxy may have another loop than this.
+        let isHere = proxy.admissionLoop.isCurrent
+        let isAsked = rules.record != nil || !isHere || proxy.asksForProgram
         let (number, me) = (lastDial, LoopBound(self, on: loop))
         let client = LocalClient(
             at: local,
@@ -278,6 +281,11 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         )
         rendezvous.note(target, of: local)
         dials[number] = Dial(client: client, process: process, blocks: blocks)
+        guard isHere else {
+            let proxy = proxy
+            if !proxy.admissionLoop.postBeyondLimit({ proxy.admit(client) }) { client.refuse() }
+            return .success(number)
+        }
         isDialing = true
         proxy.admit(client)
         isDialing = false

@@ -44,6 +44,9 @@ package final class SupervisedCommand: Sendable {
         return try result.get()
     }
 
+    /// Has new connections go through another proxy, which takes the place of the one before.
+    package func redirect(to proxy: Proxy) { supervision.redirect(to: proxy) }
+
     /// Sends a signal to the command; returns whether it runs.
     package func send(_ signal: Int32) -> Bool {
         command.withLock { command in

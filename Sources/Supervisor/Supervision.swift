@@ -98,6 +98,12 @@ package final class Supervision: Sendable {
         loop.postBeyondLimit { _ = supervisor.value }
     }
 
+    /// Redirects new connections to another proxy, from any thread; those that there are stay.
+    func redirect(to proxy: Proxy) {
+        guard let supervisor = state.withLock({ $0.supervisor }) else { return }
+        supervisor.loop.postBeyondLimit { supervisor.value.proxy = proxy }
+    }
+
     /// Redirects no more; connects that are made later fail with ENOSYS.
     package func end() async {
         guard let supervisor = state.withLock({ $0.supervisor.take() }) else { return }

@@ -101,6 +101,78 @@ import Testing
         }
     }
 
+    /// Connects to the port of the first argument until there is a file called like the second, and prints each change.
+    private static let watcher = """
+        import errno, os, socket, sys, time
+        last = None
+        while not os.path.exists(sys.argv[2]):
+            made = socket.socket()
+            made.settimeout(10)
+            code = made.connect_ex(("127.0.0.1", int(sys.argv[1])))
+            made.close()
+            if code != last:
+                last = code
+                print(errno.errorcode.get(code, "connected"), flush=True)
+            time.sleep(0.01)
+        sys.exit(7)
+        """
+
+    @Test func `with a page the network changes while the command runs`() async throws {
+        try await withOrigin(size: 10) { origin in
+            try await withFolder { folder in
+                let (end, journal) = (folder.path + "/end", folder.path + "/journal.jsonl")
+                let words = ["exec", "--page", "--port", "0", "--journal", journal, "--", "python3", "-c"]
+                let arguments = [ExecTests.watcher, String(origin.split(separator: ":")[1]), end]
+                try await withChild(Programs.squall, words + arguments) { child in
+                    let line = try await child.errorLine(with: "page: ")
+                    let url = String(try #require(line.firstMatch(of: /http:[^ ]*[0-9]/)).output)
+                    let exec = url + "/v1/proxies/exec"
+                    func request(_ method: String, _ place: String, _ body: String = "") async throws -> String {
+                        let content = body.isEmpty ? [] : ["-d", body]
+                        return try await run("curl", ["-s", "-w", "%{http_code}", "-X", method, place] + content).output
+                    }
+                    _ = try await child.line(with: "connected")
+                    #expect(try await request("GET", url + "/").contains("<!doctype html>"))
+                    let outage = #"{"kind":"outage","how":"refuse"}"#
+                    #expect(try await request("PUT", exec + "/faults/off", outage).hasSuffix("200"))
+                    _ = try await child.line(with: "ECONNREFUSED")
+                    #expect(try await request("DELETE", exec + "/faults/off").hasSuffix("200"))
+                    _ = try await child.line(with: "connected")
+                    // A proxy that is enabled again has other loops.
+                    for (enabled, word) in [("false", "ECONNREFUSED"), ("true", "connected")] {
+                        #expect(try await request("PATCH", exec, "{\"enabled\":\(enabled)}").hasSuffix("200"))
+                        _ = try await child.line(with: word)
+                    }
+                    // It has no address, and stays.
+                    #expect(try await request("DELETE", exec).hasSuffix("409"))
+                    #expect(try await request("PATCH", exec, #"{"listen":"127.0.0.1:0"}"#).hasSuffix("409"))
+                    #expect(!(try await request("GET", url + "/v1/snapshot")).contains("squall exec"))
+                    #expect(
+                        try await request("PUT", url + "/v1/snapshot", #"{"proxies":[],"profiles":{}}"#).hasSuffix(
+                            "200"
+                        )
+                    )
+                    #expect(try await request("GET", exec).contains(#""listen":"squall exec""#))
+                    try Data().write(to: URL(fileURLWithPath: end))
+                    #expect(await child.finish().status == 7)
+                }
+                let lines = try String(contentsOfFile: journal, encoding: .utf8)
+                #expect(lines.contains("\"fault\":\"off\"") && lines.contains("\"outcome\":\"ECONNREFUSED\""))
+            }
+        }
+    }
+
+    @Test func `a page whose port is taken is exit 1, and the command isn't run`() async throws {
+        let taken = try await withOrigin(size: 1) { origin in
+            let port = String(origin.split(separator: ":")[1])
+            return try await exec("--page", "--port", port, "--", "echo", "ran")
+        }
+        #expect(taken.status == 1 && taken.errors.contains("the port is taken"), "\(taken.errors)")
+        #expect(taken.output.isEmpty)
+        let alone = try await exec("--latency", "1ms", "--port", "1", "--", "true")
+        #expect(alone.status == 2 && alone.errors.contains("give --page as well"), "\(alone.errors)")
+    }
+
     @Test(arguments: [
         ("refuse", 7, 0.0), ("close", 52, 0.0), ("hang", 28, 0.9), ("delay\", \"for\": \"300 ms", 0, 0.3),
     ])

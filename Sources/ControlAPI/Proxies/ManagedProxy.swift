@@ -44,7 +44,20 @@ final class ManagedProxy: Sendable {
         var until: Moment?
     }
 
+    /// The connections of a command, which have no address to listen on.
+    struct Supervised: Sendable {
+        /// How the proxy is to be, but for its profile.
+        let configuration: ProxyConfiguration
+        /// Called with each proxy that serves them, which takes the place of the one before.
+        let begun: @Sendable (Proxy) -> Void
+        /// What stands where others have their address.
+        static let place = "squall exec"
+    }
+
     let name: String
+    /// The connections that the proxy serves in place of those of an address; `nil` for any other proxy. No request moves it
+    /// or removes it.
+    let supervised: Supervised?
     private let context: ControlContext
     private let current: Mutex<State>
     private let changes = AsyncLock()
@@ -52,8 +65,9 @@ final class ManagedProxy: Sendable {
     let expiry = Mutex<Task<Void, Never>?>(nil)
 
     /// A proxy that doesn't run yet.
-    init(_ name: String, _ state: State, _ context: ControlContext) {
+    init(_ name: String, _ state: State, _ context: ControlContext, supervised: Supervised? = nil) {
         self.name = name
+        self.supervised = supervised
         self.context = context
         var state = state
         state.isEnabled = false
@@ -70,10 +84,14 @@ final class ManagedProxy: Sendable {
         try await changing { new throws(ControlError) in
             let old = new
             new.isEnabled = isEnabled ?? old.isEnabled
-            if let listen, await !ListenText.areSame(listen, old.listen) { new.listen = listen }
-            new.upstream = upstream ?? old.upstream
-            _ = try ListenText.endpoint(new.listen)
-            _ = try ListenText.destination(new.upstream, context.forwardPolicy)
+            if supervised == nil {
+                if let listen, await !ListenText.areSame(listen, old.listen) { new.listen = listen }
+                new.upstream = upstream ?? old.upstream
+                _ = try ListenText.endpoint(new.listen)
+                _ = try ListenText.destination(new.upstream, context.forwardPolicy)
+            } else if (listen ?? old.listen, upstream ?? old.upstream) != (old.listen, old.upstream) {
+                throw .conflict("the proxy “\(name)” has the connections of a command, and no address to change")
+            }
             let isMoved = new.listen != old.listen || new.upstream != old.upstream
             if new.isEnabled, old.running == nil || isMoved {
                 try await restart(from: old, to: &new)
@@ -132,6 +150,14 @@ final class ManagedProxy: Sendable {
     }
 
     private func start(_ state: inout State) async throws(ControlError) {
+        if var configuration = supervised?.configuration {
+            configuration.profile = state.profile(of: name)
+            configuration.captureSwitch = context.captures.connections
+            let proxy = try await start(configuration)
+            (state.running, state.isEnabled) = (proxy, true)
+            supervised?.begun(proxy)
+            return
+        }
         var configuration = ProxyConfiguration(
             name: name,
             listen: try ListenText.endpoint(state.listen),
@@ -154,8 +180,14 @@ final class ManagedProxy: Sendable {
             endpoint == listen
                 ? try await ListenText.addresses(endpoint) : try await Resolver.resolve(endpoint)
         }
+        let proxy = try await start(configuration)
+        let prefix = listen.usesTLS ? Endpoint.tlsPrefix : ""
+        (state.running, state.listen, state.isEnabled) = (proxy, "\(prefix)\(proxy.address)", true)
+    }
+
+    private func start(_ configuration: ProxyConfiguration) async throws(ControlError) -> Proxy {
         let (hub, report, name) = (context.journal, context.report, name)
-        let proxy = try await ControlError.running { () throws(ProxyError) in
+        return try await ControlError.running { () throws(ProxyError) in
             try await Proxy.start(
                 configuration,
                 on: context.loops,
@@ -163,8 +195,6 @@ final class ManagedProxy: Sendable {
                 report: { event in report(name, event) }
             )
         }
-        let prefix = listen.usesTLS ? Endpoint.tlsPrefix : ""
-        (state.running, state.listen, state.isEnabled) = (proxy, "\(prefix)\(proxy.address)", true)
     }
 
     private func stop(_ proxy: Proxy, _ state: inout State, isReplaced: Bool = false) async {

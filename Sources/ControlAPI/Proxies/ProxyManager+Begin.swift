@@ -59,6 +59,29 @@ extension ProxyManager {
         }
     }
 
+    /// Makes the proxy of a command's connections. No request moves it or removes it; one may disable it, and the command's
+    /// connections are refused then.
+    ///
+    /// - Parameters:
+    ///   - configuration: how it is to be, with its profile at the start.
+    ///   - begun: called with the proxy, and with each that takes its place.
+    package func beginSupervised(
+        _ configuration: ProxyConfiguration,
+        begun: @escaping @Sendable (Proxy) -> Void
+    ) async -> Result<Proxy, BeginError> {
+        do throws(ControlError) {
+            var state = ManagedProxy.State(upstream: ListenText.anyHost, seed: configuration.seed)
+            (state.listen, state.base) = (ManagedProxy.Supervised.place, configuration.profile)
+            state.baseReference = configuration.profile.name
+            let supervised = ManagedProxy.Supervised(configuration: configuration, begun: begun)
+            let proxy = try await create(Definition(name: configuration.name, state: state), supervised: supervised)
+            guard let running = proxy.state.running else { throw .stopped }
+            return .success(running)
+        } catch {
+            return .failure(BeginError(description: error.text))
+        }
+    }
+
     /// The phase in which a proxy is; `nil` if there is none.
     package func phase(of name: String) -> String? { (try? proxy(name))?.state.running?.clock.phase }
 }

@@ -34,7 +34,10 @@ private struct Replacement {
     ) async throws(ControlError) {
         self.manager = manager
         let names = Dictionary(present.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        // Not part of a snapshot.
+        for proxy in present where proxy.supervised != nil { next[proxy.name] = proxy }
         for definition in definitions {
+            guard next[definition.name] == nil else { throw .proxyExists }
             try definition.check(manager.context.forwardPolicy)
             guard let same = names[definition.name], await same.isAt(definition.state) else { continue }
             kept.append((same, definition))

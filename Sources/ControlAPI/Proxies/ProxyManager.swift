@@ -109,10 +109,13 @@ package final class ProxyManager: Sendable {
 
     /// Makes a proxy, and starts it if it is enabled. If it can't listen, nothing is stored.
     @discardableResult
-    func create(_ definition: Definition) async throws(ControlError) -> ManagedProxy {
+    func create(
+        _ definition: Definition,
+        supervised: ManagedProxy.Supervised? = nil
+    ) async throws(ControlError) -> ManagedProxy {
         guard !definition.name.isEmpty else { throw .invalid("missing required field: name") }
         guard !definition.state.upstream.isEmpty else { throw .invalid("missing required field: upstream") }
-        let proxy = ManagedProxy(definition.name, definition.state, context)
+        let proxy = ManagedProxy(definition.name, definition.state, context, supervised: supervised)
         // Takes the name, so that of two requests at a time one fails.
         try proxies.withLock { proxies throws(ControlError) in
             guard proxies[proxy.name] == nil else { throw .proxyExists }
@@ -135,7 +138,12 @@ package final class ProxyManager: Sendable {
 
     /// Stops and forgets a proxy.
     func remove(_ name: String) async throws(ControlError) {
-        let removed = proxies.withLock { $0.removeValue(forKey: name) }
+        let removed = try proxies.withLock { proxies throws(ControlError) in
+            if proxies[name]?.supervised != nil {
+                throw .conflict("the proxy “\(name)” has the connections of a command, and stays until that ends")
+            }
+            return proxies.removeValue(forKey: name)
+        }
         guard let removed else { throw .proxyNotFound }
         await removed.end()
         context.journal.notices.noteChange()

@@ -72,6 +72,9 @@ package final class LocalClient: Sendable {
 
     func connect() -> DetachedSocket? { makeSocket() }
 
+    /// Ends it as one that the proxy refuses.
+    package func refuse() { end(.ended(reset: true)) }
+
     /// Tells the outcome, if there is none yet.
     func end(_ outcome: Outcome) {
         connection.withLock { $0 = nil }

@@ -1,4 +1,5 @@
 import EventLoop
+import FaultPlan
 import FaultProfile
 import FoundationEssentials
 import Glibc
@@ -10,6 +11,27 @@ import ProxyRuntime
 import Supervisor
 import TerminalDisplay
 import Units
+
+/// A page on which the network of a command can be changed.
+package protocol ExecPage: Sendable {
+    /// Starts the proxy and the page's server.
+    ///
+    /// - Parameters:
+    ///   - record: called for every event of a fault, on any loop.
+    ///   - report: called for every other problem, on any loop.
+    ///   - begun: called with the proxy, and with each that takes its place, on any thread.
+    /// - Returns: the proxy, and the port of the page.
+    func start(
+        _ configuration: ProxyConfiguration,
+        on loops: EventLoopGroup,
+        record: @escaping @Sendable (JournalEntry) -> Void,
+        report: @escaping @Sendable (ProxyEvent) -> Void,
+        begun: @escaping @Sendable (Proxy) -> Void
+    ) async throws(CommandFailure) -> (proxy: Proxy, port: UInt16)
+
+    /// Stops the server and the proxy.
+    func stop() async
+}
 
 /// Runs a command behind a profile on every connection that it opens.
 package struct ExecRunner {
@@ -27,6 +49,8 @@ package struct ExecRunner {
     package var capture: CaptureFile?
     /// Whether a terminal has a status line below the command's output.
     package var showsStatus = false
+    /// Shows the network, and changes it, if set.
+    package var page: (any ExecPage)?
     /// The authority that the command is to trust. It is removed at the end of `run`.
     package var trust: TrustFile?
     /// Sets what else the options say of the proxy.
@@ -83,21 +107,33 @@ package struct ExecRunner {
             JournalWriter($0, header: JournalHeader(of: [configuration], recorded: recorded, at: MonotonicClock.now))
         }
         let warnings = Warnings()
+        let record: @Sendable (JournalEntry) -> Void = { journal?.record($0) }
+        let report: @Sendable (ProxyEvent) -> Void = { event in
+            if !ExecRunner.isCommandsOwn(event) { warnings.report(event) }
+        }
         let proxy: Proxy
-        do throws(ProxyError) {
-            proxy = try await Proxy.start(
-                configuration,
-                on: loops,
-                journal: { journal?.record($0) },
-                report: { event in if !ExecRunner.isCommandsOwn(event) { warnings.report(event) } }
-            )
-        } catch {
-            throw CommandFailure(error)
+        var pagePort: UInt16?
+        if let page {
+            (proxy, pagePort) = try await page.start(configuration, on: loops, record: record, report: report) {
+                supervised.redirect(to: $0)
+            }
+        } else {
+            do throws(ProxyError) {
+                proxy = try await Proxy.start(configuration, on: loops, journal: record, report: report)
+            } catch {
+                throw CommandFailure(error)
+            }
         }
         output?.release()
         capture?.capture.begin()
-        let result = await withStatus(of: proxy) { await supervise(supervised, command, environment, proxy, journal) }
-        await proxy.stop()
+        let rules = SupervisionRules(
+            targets,
+            allowsUnproxied: allowsUnproxied,
+            journal: journal,
+            pagePort: pagePort
+        )
+        let result = await withStatus(of: proxy) { await supervise(supervised, command, environment, proxy, rules) }
+        if let page { await page.stop() } else { await proxy.stop() }
         _ = try? await loops.loops[0].run { for source in signals.value { source.cancel() } }
         await loops.stop()
         warnings.finish()
@@ -125,9 +161,8 @@ package struct ExecRunner {
         _ command: [String],
         _ environment: [String: String]?,
         _ proxy: Proxy,
-        _ journal: JournalWriter?
+        _ rules: SupervisionRules
     ) async -> Result<ChildProcess.End, CommandFailure> {
-        let rules = SupervisionRules(targets, allowsUnproxied: allowsUnproxied, journal: journal)
         do throws(SupervisionProblem) {
             let words = ["guard", "--"] + command
             let end = try await supervised.run(guardedBy: words, in: environment, through: proxy, rules)

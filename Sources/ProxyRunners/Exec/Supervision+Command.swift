@@ -35,13 +35,19 @@ extension ProxyConfiguration {
 }
 
 extension SupervisionRules {
-    /// Redirects connections to `targets`, tells `journal` of their connects, and warns of what isn't redirected.
-    init(_ targets: TargetSelection, allowsUnproxied: Bool, journal: JournalWriter? = nil) {
+    /// Redirects connections to `targets`, but for those to `pagePort` of this machine, tells `journal` of their connects,
+    /// and warns of what isn't redirected.
+    init(
+        _ targets: TargetSelection,
+        allowsUnproxied: Bool,
+        journal: JournalWriter? = nil,
+        pagePort: UInt16? = nil
+    ) {
         var record: (@Sendable (ConnectRecord) -> Void)?
         if let journal { record = { journal.note($0) } }
         self.init(
             allowsUnproxied: allowsUnproxied,
-            isWanted: { targets.contains($0) },
+            isWanted: { targets.contains($0) && !($0.isLoopback && $0.port == pagePort) },
             record: record,
             note: { Console.warn(SupervisionRules.line(about: $0, isAllowed: allowsUnproxied)) }
         )

@@ -16,6 +16,7 @@ struct ExecCommand: AsyncParsableCommand {
             squall exec <profile> -- <command> ...
             squall exec --latency 200ms --loss 1% -- <command> ...
             squall exec <profile> --only db.example.com:5432 -- <command> ...
+            squall exec --page -- <command> ...
             """,
         discussion: """
             The command and everything that it starts connect as always, by names, addresses and ports of their own: static \
@@ -29,6 +30,8 @@ struct ExecCommand: AsyncParsableCommand {
             --only and --except say which targets meet the profile, by host, host:port, :port, or a block of addresses; names \
             are looked up once, at the start.
 
+            With --page the network changes while the command runs: a button takes it away.
+
             With --intercept HOST Squall speaks TLS with that host and with the command, whose environment has it trust an \
             authority of this run; faults then reach requests and responses. Other hosts' TLS passes untouched.
 
@@ -37,6 +40,7 @@ struct ExecCommand: AsyncParsableCommand {
 
             Example: squall exec wifi-roam -- npm test
             Example: squall exec --latency 200ms --only :5432 -- psql -h db.example.com
+            Example: squall exec --page -- npm start
             Example: squall exec flaky-api --intercept api.example.com -- pytest
             """
     )
@@ -82,12 +86,26 @@ struct ExecCommand: AsyncParsableCommand {
     @Flag(help: "Show open connections, rates and faults in a line of the terminal, for a command that prints little.")
     var status = false
 
+    @Flag(
+        help: """
+            Show the command's network on a page of http://localhost:8474/, where it can be changed, as by the API of \
+            squall serve and by squall ctl. Connections to that port meet no fault.
+            """
+    )
+    var page = false
+
+    @Option(help: "The port of the page; 0 takes a free one. (default: 8474)")
+    var port: Int?
+
     @Option(help: "Event loops, a thread each; 0 is one for each processor.")
     var threads = 0
 
     func validate() throws {
+        guard page || port == nil else { throw ValidationError("--port is the port of the page: give --page as well") }
+        guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port is from 0 to 65535") }
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
-        try faults.check(profile)
+        // On a page faults can come later.
+        if !page { try faults.check(profile) }
         guard faults.printProfile || !command.isEmpty else {
             throw ValidationError("the command is missing: put it behind --")
         }
@@ -101,7 +119,8 @@ struct ExecCommand: AsyncParsableCommand {
 
     func run() async throws {
         let inputs = InputFiles()
-        let read = try faults.chosen(profile).read(noting: inputs)
+        let hasFaults = profile != nil || !faults.faults.isEmpty
+        let read = hasFaults ? try faults.chosen(profile).read(noting: inputs) : Profile(name: "none")
         if faults.printProfile { return faults.write(read, seed: seed) }
         var runner = ExecRunner(
             read,
@@ -114,6 +133,7 @@ struct ExecCommand: AsyncParsableCommand {
         )
         runner.capture = try captures.opened(noting: inputs)
         runner.showsStatus = status
+        if page { runner.page = try CommandPage(port: port ?? 8474) }
         try tls.apply(to: &runner, intercepting: interception.intercept, capturing: runner.capture?.capture)
         let end = try await runner.run(command)
         if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }

@@ -18,11 +18,11 @@ extension V1API {
     private static let snapshotKeys = ["proxies", "profiles"]
 
     /// Proxies with their profiles, faults and toxics, and the stored profiles. Faults with a time aren't part of it, nor are
-    /// connections and counters.
+    /// connections, counters and the proxy of a command.
     var snapshot: JSONText {
         let stored = profiles.stored.sorted { $0.key < $1.key }
         return .object([
-            ("proxies", .array(proxies.all.map { $0.state.snapshot(of: $0.name) })),
+            ("proxies", .array(proxies.all.filter { $0.supervised == nil }.map { $0.state.snapshot(of: $0.name) })),
             ("profiles", .object(stored.map { ($0.key, ProfileWriter.json(of: $0.value)) })),
         ])
     }
