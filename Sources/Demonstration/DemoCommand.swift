@@ -23,7 +23,11 @@ package struct DemoCommand: AsyncParsableCommand {
             begun, or in 20 s without phases; at most in 30 s, and at most 64 MiB. On a terminal, one that the \
             network doesn't slow down takes 8 s.
 
+            With a command behind -- that runs in place of the transfers, unchanged, as by squall exec: the page shows its \
+            network, and changes it.
+
             Example: squall demo elevator --size 16MiB
+            Example: squall demo wifi-roam -- npm start
             """
     )
 
@@ -35,6 +39,12 @@ package struct DemoCommand: AsyncParsableCommand {
         completion: ProfileCompletion.kind
     )
     var profile: String?
+
+    @Argument(
+        parsing: .postTerminator,
+        help: "A command and its arguments, behind --, to run in place of the transfers."
+    )
+    var command: [String] = []
 
     @OptionGroup var faults: FaultOptions
 
@@ -83,8 +93,15 @@ package struct DemoCommand: AsyncParsableCommand {
     package init() {}
 
     package func validate() throws {
-        guard page || port == nil else { throw ValidationError("--port is the port of the page: give --page as well") }
+        guard page || !command.isEmpty || port == nil else {
+            throw ValidationError("--port is the port of the page: give --page as well")
+        }
         guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port is from 0 to 65535") }
+        if !command.isEmpty, queue || keep != nil || direction != .both || size != nil || events != .text {
+            throw ValidationError(
+                "--queue, --keep, --direction, --size and --events are for transfers, not for a command"
+            )
+        }
         if queue, page || keep != nil || direction != .both {
             throw ValidationError("--queue goes without --page, --keep and --direction")
         }
@@ -100,6 +117,7 @@ package struct DemoCommand: AsyncParsableCommand {
         if faults.printProfile { return faults.write(whole, seed: seed) }
         let profile = whole.narrowed(to: "demo")
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
+        if !command.isEmpty { return try await DemoCommand.commandDemo()(profile, seed, port ?? 8474, command) }
         if queue {
             let run = try DemoCommand.queueDemo()
             return try await withRuntime { try await run(profile, seed, size, events, $0, $1) }
@@ -157,6 +175,21 @@ package struct DemoCommand: AsyncParsableCommand {
         guard let run = queueRunner.withLock({ $0 }) else {
             throw .wrongInput(
                 "--queue needs the whole command: run “make build”, then “.build/release/squall demo --queue”"
+            )
+        }
+        return run
+    }
+
+    /// Runs a command with a page at a port, and ends like it.
+    package typealias CommandRunner = @Sendable (Profile, UInt64, Int, [String]) async throws -> Void
+
+    /// That of a program that supervises commands, which sets it before the command runs; `nil` in others.
+    package static let commandRunner = Mutex<CommandRunner?>(nil)
+
+    private static func commandDemo() throws(CommandFailure) -> CommandRunner {
+        guard let run = commandRunner.withLock({ $0 }) else {
+            throw .wrongInput(
+                "a command needs the whole program: run “make build”, then “.build/release/squall demo -- COMMAND”"
             )
         }
         return run

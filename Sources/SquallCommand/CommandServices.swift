@@ -32,12 +32,16 @@ package struct CommandServices: Sendable {
         DemoCommand.queueRunner.withLock { runner in
             runner = { try await QueueDemo.run($0, seed: $1, largest: $2, $3, $4, until: $5) }
         }
+        DemoCommand.commandRunner.withLock { $0 = ExecCommand.showing }
         QueueCommand.tls.withLock { $0 = { TransferTLS().client } }
         CtlCommand.tls.withLock { maker in
             maker = { caFile throws(CommandFailure) in
-                var options = TLSOptions()
-                options.caFile = caFile
-                return try options.settings().client
+                let authorities: [UInt8]? = if let caFile { try PEMFiles.text(of: caFile, "--ca-file") } else { nil }
+                do throws(TLSSettingsProblem) {
+                    return try TransferTLS(authorities: authorities).client
+                } catch {
+                    throw .wrongInput("“\(caFile ?? "")” (--ca-file): \(error)")
+                }
             }
         }
         await CommandServices.$current.withValue(self) { await Squall.run(arguments) }

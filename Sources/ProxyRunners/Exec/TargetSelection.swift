@@ -22,6 +22,9 @@ package struct TargetSelection: Sendable {
     private let only: [Entry]
     private let except: [Entry]
 
+    /// Every address.
+    package init() { (only, except) = ([], []) }
+
     /// Looks up the names of the patterns, once.
     package init(_ options: TargetOptions) async throws(CommandFailure) {
         only = try await TargetSelection.entries("--only", options.only)
