@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlService
 import FoundationEssentials
+import HTTPTransport
 import TerminalDisplay
 
 /// The options of every `squall ctl` command.
@@ -40,7 +41,8 @@ struct ControlOptions: ParsableArguments {
         guard url.isSecure || caFile == nil else {
             throw .wrongInput("--ca-file is for a server of https: write --host https://HOST:PORT")
         }
-        let tls = url.isSecure ? try CtlCommand.tls.withLock({ $0 }).flatMap { try $0(caFile) } : nil
+        var tls: (any ClientTLS)?
+        if url.isSecure, let make = CtlCommand.tls.withLock({ $0 }) { tls = try make(caFile) }
         return ControlClient(url: url, token: try BearerToken.read(from: tokenFile), tls: tls)
     }
 
