@@ -1,4 +1,5 @@
 import ControlAPI
+import ControlCommands
 import ControlService
 import Demonstration
 import HTTPTransport
