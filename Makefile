@@ -59,10 +59,13 @@ planted: #: put bugs into the engine, one after the other: does a simulation fin
 	@scripts/install.sh build
 	@python3 scripts/planted.py
 
+# In release mode, with these tests alone: else the runs take hours.
+crashes: export SQUALL_SUITES := TransferClientTests,ResumableUploadsTests
 crashes: #: stop 100,000 downloads and uploads between any two calls to a simulated disk (about 40 minutes)
 	@scripts/install.sh build test
-	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
-	@SQUALL_DOWNLOAD_RUNS=100000 SQUALL_UPLOAD_RUNS=100000 swift test --skip-build $(CHECKED) \
+	@$(call timed,test build,$(BUILD) -c release --product squallPackageTests -Xswiftc -enable-testing --scratch-path .build-crashes)
+	@SQUALL_DOWNLOAD_RUNS=$(or $(RUNS),100000) SQUALL_UPLOAD_RUNS=$(or $(RUNS),100000) \
+		swift test -c release --skip-build -Xswiftc -enable-testing --scratch-path .build-crashes \
 		--filter 'Tests[.](Upload)?CrashTests' | grep -E '^(downloads|client uploads|uploads):|✘|↳|Test run with'
 
 kills: #: kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)

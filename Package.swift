@@ -7,6 +7,9 @@ let stopsAtWarnings = Context.environment["SQUALL_STRICT"] == "1"
 /// Whether the documentation is to be made (`make docs`), which takes a plugin that nothing else needs.
 let makesDocumentation = Context.environment["SQUALL_DOCS"] == "1"
 
+/// The tests that are built, separated by commas (`make crashes`); all of them without it.
+let builtSuites = Context.environment["SQUALL_SUITES"]?.split(separator: ",").map(String.init)
+
 /// The products that targets use, by package.
 let products = [
     "hummingbird": ["Hummingbird", "HummingbirdCore"],
@@ -252,12 +255,13 @@ let package = Package(
             ],
             "SimulatedDisk": ["DurableFiles", "SystemPackage", "Units"],
         ])
-        + [
+        + ([
             "Digests", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol", "Demonstration",
             "TransferReports", "ProfileFiles", "ControlCommands", "SquallCommand",
         ].map { Target.suite("\($0)Tests", []) }
         + ["FaultPlan", "Forecast", "Journal"].map { Target.suite("\($0)Tests", ["SimulatedLink"]) }
-        + suites.map { Target.suite($0, $1) },
+        + suites.map { Target.suite($0, $1) })
+        .filter { builtSuites?.contains($0.name) ?? true },
     swiftLanguageModes: [.v6]
 )
 

@@ -88,7 +88,8 @@ package enum CommandTranslation {
     private static let controlValues = [
         "host": "--host", "h": "--host", "listen": "--listen", "l": "--listen", "type": "--type", "t": "--type",
         "toxicName": "--toxicName", "n": "--toxicName", "toxicity": "--toxicity", "tox": "--toxicity",
-        "attribute": "--attribute", "a": "--attribute", "token-file": "--token-file", "for": "--for",
+        "attribute": "--attribute", "a": "--attribute", "token-file": "--token-file",
+        "ca-file": "--ca-file", "for": "--for",
         "timeout": "--timeout", "proxy": "--proxy", "fault": "--fault", "baseline": "--baseline",
     ]
     /// The options without a value, by each of their spellings.

@@ -24,7 +24,7 @@ import Testing
         ] + tls,
         "exec": everyday + [
             "--only", "--except", "--unproxied", "--seed", "--journal", "--status", "--threads", "--pcap",
-            "--pcap-limit", "--pcap-snap", "--pcap-connections", "--intercept",
+            "--pcap-limit", "--pcap-snap", "--pcap-connections", "--intercept", "--page", "--port",
         ] + tls,
         "plan": everyday + [
             "--journal", "--pcap", "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client",
@@ -45,7 +45,7 @@ import Testing
             "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat",
             "--allow-host", "--token-file", "--threads", "--forward-proxy", "--allow-client", "--proxy-password-file",
             "--allow-local-targets", "--detach", "--pcap", "--pcap-limit", "--pcap-snap", "--pcap-connections",
-            "--queue", "--intercept",
+            "--queue", "--intercept", "--api-cert", "--api-key",
         ] + tls,
         "test": [
             "--profile", "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
@@ -124,7 +124,7 @@ import Testing
     @Test(arguments: [
         ["bogus"], ["help", "bogus"], ["run"], ["demo", "--size", "64"], ["demo", "--size", "0B"],
         ["demo", "--size", "17GiB"], ["demo", "--queue", "--page"], ["demo", "--queue", "--size", "65MiB"],
-        ["demo", "--seed", "-1"], ["demo", "--direction", "down"], ["get"],
+        ["demo", "--seed", "-1"], ["demo", "--size", "1MiB", "--", "true"], ["demo", "--direction", "down"], ["get"],
         ["get", "http://127.0.0.1/x", "--attempts", "0"],
         ["get", "http://127.0.0.1/x", "--sha256", "+f"], ["get", "http://127.0.0.1/x", "--limit-rate", "0 B/s"],
         ["put", "x"], ["put", "x", "http://127.0.0.1/x", "--dialect", "7"],

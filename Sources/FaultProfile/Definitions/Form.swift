@@ -1,6 +1,9 @@
 import Units
 
 /// Reads and writes a value of a profile.
+///
+/// Its functions, and those of `Field` and `ObjectTable`, aren't specialized for each of some 80 types: that took the compiler
+/// half of its time for this module, and a profile is read once.
 package struct Form<Value: Sendable>: Sendable {
     /// Reads the value of a key; `nil` where it can't be read, which is reported.
     typealias Read = @Sendable (_ node: JSONNode, _ key: String, inout ProfileDecoder) -> Value?
@@ -10,6 +13,7 @@ package struct Form<Value: Sendable>: Sendable {
     let read: Read
     let write: @Sendable (Value) -> JSONText
 
+    @_semantics("optimize.sil.specialize.generic.never")
     init(_ shape: ValueForm, read: @escaping Read, write: @escaping @Sendable (Value) -> JSONText) {
         self.shape = shape
         self.read = read
@@ -17,6 +21,7 @@ package struct Form<Value: Sendable>: Sendable {
     }
 
     /// The form with another description for the pages.
+    @_semantics("optimize.sil.specialize.generic.never")
     func described(_ words: String) -> Form {
         var form = self
         form.shape.words = words
@@ -24,6 +29,7 @@ package struct Form<Value: Sendable>: Sendable {
     }
 
     /// The form with a check; a problem is reported and the value is kept.
+    @_semantics("optimize.sil.specialize.generic.never")
     func checked(_ problem: @escaping @Sendable (Value) -> (what: String, remedy: String)?) -> Form {
         Form(
             shape,
@@ -39,6 +45,7 @@ package struct Form<Value: Sendable>: Sendable {
     }
 
     /// The form restricted by `condition`; other values are reported and count as unread.
+    @_semantics("optimize.sil.specialize.generic.never")
     func only(
         _ shape: ValueForm? = nil,
         where condition: @escaping @Sendable (Value) -> Bool,
@@ -57,6 +64,7 @@ package struct Form<Value: Sendable>: Sendable {
         )
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     static func measure(
         _ shape: ValueForm,
         _ example: String,
@@ -199,6 +207,7 @@ extension Form<Bool> {
 }
 
 extension Form<String> {
+    @_semantics("optimize.sil.specialize.generic.never")
     static func text(_ shape: ValueForm = .text, limit: Int = ProfileLimits.textLength) -> Form {
         Form(shape, read: { $2.text($0, key: $1, limit: limit) }, write: { .text($0) })
     }
@@ -220,6 +229,7 @@ extension Form<BytePattern> {
 }
 
 extension Form<Int> {
+    @_semantics("optimize.sil.specialize.generic.never")
     static func wholeNumber(_ shape: ValueForm, in range: ClosedRange<Int>) -> Form {
         let bounds = UInt64(range.lowerBound)...UInt64(range.upperBound)
         return Form(
@@ -233,12 +243,16 @@ extension Form<Int> {
 extension Form where Value: RawRepresentable<String> & CaseIterable & SendableMetatype {
     /// One of the words of an enumeration.
     static var choice: Form {
-        Form(.choice(Value.allCases.map(\.rawValue)), read: { $2.choice($0, $1) }, write: { .text($0.rawValue) })
+        @_semantics("optimize.sil.specialize.generic.never")
+        get {
+            Form(.choice(Value.allCases.map(\.rawValue)), read: { $2.choice($0, $1) }, write: { .text($0.rawValue) })
+        }
     }
 }
 
 extension Form {
     /// An object with keys of its own; `check` reports conflicts between them.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func object(
         _ shape: ValueForm,
         _ table: ObjectTable<Value>,
@@ -254,6 +268,7 @@ extension Form {
 
 extension Form {
     /// A text that `parse` reads; `what` it is, with its article.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func parsed(
         _ shape: ValueForm,
         _ what: String,
@@ -273,6 +288,7 @@ extension Form {
     }
 
     /// One value, described by `words`, or a list of 1 to `limit` of them; `what` they are, as a plural.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func oneOrMore<Element: Sendable>(
         _ name: String,
         _ words: String,

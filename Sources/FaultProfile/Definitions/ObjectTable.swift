@@ -11,6 +11,7 @@ struct Field<Root: Sendable>: Sendable {
     /// A key with a getter and a setter; `get` returns `nil` to omit the key.
     ///
     /// - Parameter fallback: the default, for the pages.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func part<Value: Sendable>(
         _ name: String,
         _ form: Form<Value>,
@@ -31,12 +32,14 @@ struct Field<Root: Sendable>: Sendable {
     }
 
     /// The key with its meaning, a clause.
+    @_semantics("optimize.sil.specialize.generic.never")
     func explained(_ text: String) -> Field {
         var shape = shape
         shape.text = text
         return Field(shape: shape, read: read, write: write)
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     static func required<Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value> & Sendable,
@@ -46,6 +49,7 @@ struct Field<Root: Sendable>: Sendable {
     }
 
     /// A key with a default, omitted when it has that value.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func optional<Value: Equatable & Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value> & Sendable,
@@ -63,6 +67,7 @@ struct Field<Root: Sendable>: Sendable {
     }
 
     /// A key with a default that is always written.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func written<Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value> & Sendable,
@@ -73,6 +78,7 @@ struct Field<Root: Sendable>: Sendable {
     }
 
     /// An optional key without a default.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func optional<Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value?> & Sendable,
@@ -83,6 +89,7 @@ struct Field<Root: Sendable>: Sendable {
     }
 
     /// One of several keys for the cases of an enumeration.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func one<Case, Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Case> & Sendable,
@@ -96,6 +103,7 @@ struct Field<Root: Sendable>: Sendable {
 
 extension Form {
     /// A value for the pages: “`"0 s"`”, “`reset`”, “empty”.
+    @_semantics("optimize.sil.specialize.generic.never")
     fileprivate func marked(_ value: Value) -> String {
         switch write(value) {
         case .text(""): "empty"
@@ -124,6 +132,7 @@ struct ObjectTable<Root: Sendable>: Sendable {
     ///   - texts: the meanings of the keys, a line "key: meaning" for each that has none.
     ///   - oneOf: keys of which exactly one must be given, with an example.
     ///   - rules: further rules of the schema.
+    @_semantics("optimize.sil.specialize.generic.never")
     init(
         _ blank: Root,
         title: String = "",
@@ -149,6 +158,7 @@ struct ObjectTable<Root: Sendable>: Sendable {
 
     /// Reads an object whose keys have been checked; `nil` if a required key is missing, which has been reported. Keys with
     /// unreadable values are added to `unread`.
+    @_semantics("optimize.sil.specialize.generic.never")
     func read(
         _ object: CheckedObject,
         title: String,
@@ -177,6 +187,7 @@ struct ObjectTable<Root: Sendable>: Sendable {
     }
 
     /// The keys of a value, in JSON.
+    @_semantics("optimize.sil.specialize.generic.never")
     func written(_ root: Root) -> [(key: String, value: JSONText)] {
         let members = fields.compactMap { field in field.write(root).map { (key: field.shape.name, value: $0) } }
         guard !writtenFirst.isEmpty else { return members }
@@ -185,6 +196,7 @@ struct ObjectTable<Root: Sendable>: Sendable {
     }
 
     /// Reads a node that must be an object with these keys.
+    @_semantics("optimize.sil.specialize.generic.never")
     func read(
         _ node: JSONNode,
         _ decoder: inout ProfileDecoder,

@@ -2,6 +2,7 @@ import Units
 
 extension ProfileDecoder {
     /// The value of a key in a form; `nil` where the object doesn't have the key, or has a value that can't be read.
+    @_semantics("optimize.sil.specialize.generic.never")
     package mutating func read<Value>(_ form: Form<Value>, _ object: CheckedObject, _ key: String) -> Value? {
         object[key].flatMap { form.read($0, key, &self) }
     }
@@ -74,6 +75,7 @@ extension ProfileDecoder {
     }
 
     /// A value with a unit. A bare number is reported with the units that it may have meant.
+    @_semantics("optimize.sil.specialize.generic.never")
     mutating func measure<Value>(
         _ node: JSONNode,
         key: String,
@@ -93,6 +95,7 @@ extension ProfileDecoder {
     }
 
     /// What `parse` makes of a text; `nil` where it throws, which is reported.
+    @_semantics("optimize.sil.specialize.generic.never")
     package mutating func parsed<Value>(
         _ text: String,
         at place: SourcePlace,

@@ -116,6 +116,7 @@ package struct ProfileDecoder {
     }
 
     /// One of the cases of an enumeration by its word.
+    @_semantics("optimize.sil.specialize.generic.never")
     mutating func choice<Choice>(_ node: JSONNode, _ key: String) -> Choice?
     where Choice: RawRepresentable<String> & CaseIterable {
         let words = Choice.allCases.map(\.rawValue)

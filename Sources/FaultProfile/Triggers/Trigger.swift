@@ -51,6 +51,7 @@ package struct Trigger: Sendable {
 
     /// Makes a trigger by a list of values, of which one must hold for the facts about a connection; empty for every connection.
     /// Its sentence is `words` and the `name`s of the values.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func list<Value: Hashable & Sendable>(
         _ key: String,
         _ path: WritableKeyPath<Condition, [Value]> & Sendable,
