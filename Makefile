@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table https clusters origins page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench https-bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
+.PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table https clusters origins page action-check simulate planted crashes mutations example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench https-bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -59,14 +59,22 @@ planted: #: put bugs into the engine, one after the other: does a simulation fin
 	@scripts/install.sh build
 	@python3 scripts/planted.py
 
-# In release mode, with these tests alone: else the runs take hours.
-crashes: export SQUALL_SUITES := TransferClientTests,ResumableUploadsTests
+# Long runs of drawn cases: in release mode, with their tests alone, else they take hours.
+DRAWN := SQUALL_SUITES=ResumableUploadsTests,TLSSessionsTests,TransferClientTests SWIFT_DETERMINISTIC_HASHING=1
+DRAWN_BUILD := -c release -Xswiftc -enable-testing --scratch-path .build-drawn
+
 crashes: #: stop 100,000 downloads and uploads between any two calls to a simulated disk (about 40 minutes)
 	@scripts/install.sh build test
-	@$(call timed,test build,$(BUILD) -c release --product squallPackageTests -Xswiftc -enable-testing --scratch-path .build-crashes)
-	@SQUALL_DOWNLOAD_RUNS=$(or $(RUNS),100000) SQUALL_UPLOAD_RUNS=$(or $(RUNS),100000) \
-		swift test -c release --skip-build -Xswiftc -enable-testing --scratch-path .build-crashes \
-		--filter 'Tests[.](Upload)?CrashTests' | grep -E '^(downloads|client uploads|uploads):|✘|↳|Test run with'
+	@$(call timed,test build,$(DRAWN) swift build $(DRAWN_BUILD) --product squallPackageTests)
+	@$(DRAWN) SQUALL_DOWNLOAD_RUNS=$(or $(RUNS),100000) SQUALL_UPLOAD_RUNS=$(or $(RUNS),100000) \
+		swift test --skip-build $(DRAWN_BUILD) --filter 'Tests[.](Upload)?CrashTests' \
+		| grep -E '^(downloads|client uploads|uploads):|✘|↳|Test run with'
+
+mutations: #: put a million changed hellos, flights, records and alerts to sessions of TLS (about 10 minutes)
+	@scripts/install.sh build test
+	@$(call timed,test build,$(DRAWN) swift build $(DRAWN_BUILD) --product squallPackageTests)
+	@$(DRAWN) SQUALL_TLS_MUTATIONS=$(or $(RUNS),1000000) \
+		swift test --skip-build $(DRAWN_BUILD) --filter MutationTests | grep -E '✘|↳|Test run with'
 
 kills: #: kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)
 	@scripts/install.sh build test
