@@ -29,6 +29,10 @@ struct SecureChain {
     /// What each client says that talks to `main` without a session, and its end.
     let strangers: [[UInt8]]
     /// The port for them.
+    /// The least descriptors with which every proxy can go on: listeners, two for each stranger in the middle, and one more
+    /// connection through all.
+    static let descriptors = 3 + 2 * 3 + 2 * 3
+
     var strangersPort: UInt16 { SecureChain.mainPort }
 
     init(_ dice: inout Dice, isIntercepted: Bool) {

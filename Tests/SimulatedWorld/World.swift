@@ -86,7 +86,10 @@ public final class World {
         if secure?.isFrontFaulty == false { weather.addTLS(&secureDice) }
         // Only bytes in bulk go through pipes.
         isBulk = dice.once(in: 4)
-        disturbances = Disturbances.draw(&dice, isBulk: isBulk)
+        var disturbances = Disturbances.draw(&dice, isBulk: isBulk)
+        // Three proxies share the descriptors: with fewer, one that holds connections keeps the next from accepting them.
+        if secure != nil { disturbances.descriptorLimit = max(disturbances.descriptorLimit, SecureChain.descriptors) }
+        self.disturbances = disturbances
         let loopCount = dice.number(1...2)
         network = SimulatedNetwork(seed: seed ^ 0x5EED, disturbances: disturbances, loops: loopCount)
         network.trace = trace
