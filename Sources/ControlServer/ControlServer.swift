@@ -13,6 +13,8 @@
     package struct ControlServer: ControlServing {
         /// The time that a request's body may take: 15 s.
         static let bodyTimeout = Duration.seconds(15)
+        /// The time that a TLS handshake may take: 10 s.
+        static let handshakeTimeout = TimeAmount.seconds(10)
         /// The time without a request after which a connection is closed: 60 s.
         private static let idleTimeout = TimeAmount.seconds(60)
 

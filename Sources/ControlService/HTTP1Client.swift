@@ -103,11 +103,13 @@ struct HTTP1Client: Sendable {
         } catch {
             if isLate.load(ordering: .relaxed) { throw Failure.timedOut }
             switch error {
-            case let error as TLSFailure: throw Failure.unreachable("\(error)")
+            case let error as Failure: throw error
             case is ChannelError: throw Failure.cutOff
             case let error as HTTPParserError: throw Failure.broken("\(error)")
             case let error as IOError: throw Failure.broken(HTTP1Client.reason(error))
-            default: throw error
+            default:
+                guard let failure = TLSFailure(error) else { throw error }
+                throw failure.kind == .truncated ? Failure.cutOff : Failure.broken("\(failure)")
             }
         }
     }
@@ -128,12 +130,21 @@ struct HTTP1Client: Sendable {
     }
 
     private static func end(of handshake: EventLoopFuture<HTTPProtocol>, on channel: any Channel) async throws {
-        let timer = channel.eventLoop.scheduleTask(in: connectTimeout) { channel.close(promise: nil) }
+        let isLate = Atomic(false)
+        let timer = channel.eventLoop.scheduleTask(in: connectTimeout) {
+            isLate.store(true, ordering: .relaxed)
+            channel.close(promise: nil)
+        }
         defer { timer.cancel() }
         do {
             _ = try await handshake.get()
-        } catch is ChannelError {
-            throw Failure.unreachable("the connection ended before the TLS handshake did")
+        } catch let error as TLSFailure {
+            throw Failure.unreachable("\(error)")
+        } catch {
+            throw Failure.unreachable(
+                isLate.load(ordering: .relaxed)
+                    ? "no TLS handshake within 10 s" : "the connection ended in the TLS handshake"
+            )
         }
     }
 

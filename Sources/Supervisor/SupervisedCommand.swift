@@ -16,6 +16,7 @@ package final class SupervisedCommand: Sendable {
     /// - Parameters:
     ///   - words: the arguments of this program that run `ForegroundCommand.runGuard` with the command.
     ///   - environment: the command's; `nil` is that of this process.
+    ///   - descriptors: those of this process that the command has, if they are open; `nil` for all.
     ///   - proxy: the proxy of this process through which connections go.
     ///   - rules: which ones.
     /// - Returns: how the command has ended; `nil` if its guard was killed.
@@ -23,12 +24,15 @@ package final class SupervisedCommand: Sendable {
     package func run(
         guardedBy words: [String],
         in environment: [String: String]? = nil,
+        keeping descriptors: Set<Int32>? = nil,
         through proxy: Proxy,
         _ rules: SupervisionRules
     ) async throws(SupervisionProblem) -> ChildProcess.End? {
         let command: ForegroundCommand
         let started = try await supervision.start {
-            Result { () throws(SystemError) in try ForegroundCommand.start(guardedBy: words, environment) }
+            Result { () throws(SystemError) in
+                try ForegroundCommand.start(guardedBy: words, environment, keeping: descriptors)
+            }
         }
         do throws(SystemError) {
             command = try started.get()

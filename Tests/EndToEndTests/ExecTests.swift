@@ -162,6 +162,18 @@ import Testing
         }
     }
 
+    @Test func `the command has no descriptor of the page's server, and all that its user gives it`() async throws {
+        func descriptors(_ options: String) async throws -> [String] {
+            let script = "exec '\(Programs.squall.path)' exec --latency 1ms \(options) -- ls /proc/self/fd 9</dev/null"
+            let outcome = try await run("sh", ["-c", script])
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            return outcome.lines.sorted()
+        }
+        let plain = try await descriptors("")
+        #expect(plain.contains("9"))
+        #expect(try await descriptors("--page --port 0") == plain)
+    }
+
     @Test func `a page whose port is taken is exit 1, and the command isn't run`() async throws {
         let taken = try await withOrigin(size: 1) { origin in
             let port = String(origin.split(separator: ":")[1])
@@ -171,6 +183,8 @@ import Testing
         #expect(taken.output.isEmpty)
         let alone = try await exec("--latency", "1ms", "--port", "1", "--", "true")
         #expect(alone.status == 2 && alone.errors.contains("give --page as well"), "\(alone.errors)")
+        let status = try await exec("--page", "--status", "--", "true")
+        #expect(status.status == 2 && status.errors.contains("--status goes without --page"), "\(status.errors)")
     }
 
     @Test(arguments: [

@@ -27,12 +27,14 @@ package final class ForegroundCommand: Sendable {
     deinit { close(socket) }
 
     /// Starts the guard, by `guardWords` behind this program's name, as a child of the calling thread: it inherits the thread's
-    /// filter of system calls. The command has its environment; `nil` is that of this process.
+    /// filter of system calls. The command has its environment; `nil` is that of this process. With `descriptors`, such as those
+    /// from the time before a library opened its own, it has no others of this process.
     ///
     /// - Throws: `SystemError` of socketpair or posix_spawn.
     package static func start(
         guardedBy guardWords: [String],
-        _ environment: [String: String]? = nil
+        _ environment: [String: String]? = nil,
+        keeping descriptors: Set<Int32>? = nil
     ) throws(SystemError) -> ForegroundCommand {
         var sockets: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -43,7 +45,9 @@ package final class ForegroundCommand: Sendable {
         // A guard that is killed leaves its processes to this one.
         _ = squall_adopt_orphans()
         do throws(SystemError) {
-            let process = try ProgramStart.runSelf(guardWords, .shared(channel: sockets[1]), environment)
+            let others = descriptors.map { ProcessLimits.openDescriptors.subtracting($0) } ?? []
+            let streams = ProgramStart.Streams.shared(channel: sockets[1], without: Array(others))
+            let process = try ProgramStart.runSelf(guardWords, streams, environment)
             return ForegroundCommand(process: process, socket: sockets[0])
         } catch {
             close(sockets[0])

@@ -26,6 +26,20 @@ public enum ProcessLimits {
     /// The available processors, 1 or more.
     public static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
+    /// The descriptors that are open.
+    package static var openDescriptors: Set<Int32> {
+        guard let folder = opendir("/proc/self/fd") else { return [] }
+        defer { closedir(folder) }
+        var found: Set<Int32> = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let number = Int32(name), number != dirfd(folder) { found.insert(number) }
+        }
+        return found
+    }
+
     /// Opens /dev/null in place of standard descriptors that are closed, so that no other file gets their numbers. Reading and
     /// writing them still fails with EBADF.
     public static func occupyStandardDescriptors() {

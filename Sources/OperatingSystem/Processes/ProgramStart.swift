@@ -14,8 +14,8 @@ enum ProgramStart {
         /// The standard input of this process, `output` for both outputs, and `channel` as `DetachedProgram.channel`; in
         /// a session of its own.
         case detached(output: Int32, channel: Int32)
-        /// Those of this process, in its process group; with `channel` as `ForegroundCommand.channel`.
-        case shared(channel: Int32?)
+        /// Those of this process but `without` some, in its process group; with `channel` as `ForegroundCommand.channel`.
+        case shared(channel: Int32?, without: [Int32] = [])
 
         /// The flag of posix_spawn(3) for the program's group. `POSIX_SPAWN_SETSID` is a GNU extension that isn't imported.
         var groupFlag: Int32 {
@@ -90,8 +90,11 @@ enum ProgramStart {
             posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
             posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
             posix_spawn_file_actions_adddup2(&actions, channel, DetachedProgram.channel)
-        case .shared(let channel):
+        case .shared(let channel, let others):
             if let channel { posix_spawn_file_actions_adddup2(&actions, channel, ForegroundCommand.channel) }
+            for descriptor in others where descriptor != ForegroundCommand.channel {
+                posix_spawn_file_actions_addclose(&actions, descriptor)
+            }
         }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

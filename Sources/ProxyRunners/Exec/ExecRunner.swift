@@ -78,6 +78,8 @@ package struct ExecRunner {
     /// - Throws: `CommandFailure` if it can't be run, or the journal can't be written.
     package func run(_ command: [String]) async throws -> ChildProcess.End {
         defer { trust?.remove() }
+        // The page's server opens descriptors that programs would inherit.
+        let descriptors = ProcessLimits.openDescriptors
         let environment = try trust.map { trust throws(CommandFailure) in
             ProcessInfo.processInfo.environment.merging(try trust.variables()) { $1 }
         }
@@ -132,7 +134,10 @@ package struct ExecRunner {
             journal: journal,
             pagePort: pagePort
         )
-        let result = await withStatus(of: proxy) { await supervise(supervised, command, environment, proxy, rules) }
+        let result = await withStatus(of: proxy) {
+            let words = ["guard", "--"] + command
+            return await supervise(supervised, words, environment, descriptors, proxy, rules)
+        }
         if let page { await page.stop() } else { await proxy.stop() }
         _ = try? await loops.loops[0].run { for source in signals.value { source.cancel() } }
         await loops.stop()
@@ -158,17 +163,23 @@ package struct ExecRunner {
 
     private func supervise(
         _ supervised: SupervisedCommand,
-        _ command: [String],
+        _ words: [String],
         _ environment: [String: String]?,
+        _ descriptors: Set<Int32>,
         _ proxy: Proxy,
         _ rules: SupervisionRules
     ) async -> Result<ChildProcess.End, CommandFailure> {
         do throws(SupervisionProblem) {
-            let words = ["guard", "--"] + command
-            let end = try await supervised.run(guardedBy: words, in: environment, through: proxy, rules)
-            return end.map { .success($0) } ?? .failure(.failed("the guard of “\(command[0])” was killed"))
+            let end = try await supervised.run(
+                guardedBy: words,
+                in: environment,
+                keeping: descriptors,
+                through: proxy,
+                rules
+            )
+            return end.map { .success($0) } ?? .failure(.failed("the guard of “\(words[2])” was killed"))
         } catch {
-            return .failure(CommandFailure(error, command[0]))
+            return .failure(CommandFailure(error, words[2]))
         }
     }
 

@@ -47,11 +47,17 @@ extension SupervisionRules {
         if let journal { record = { journal.note($0) } }
         self.init(
             allowsUnproxied: allowsUnproxied,
-            isWanted: { targets.contains($0) && !($0.isLoopback && $0.port == pagePort) },
+            isWanted: { target in
+                let isPage = target.port == pagePort && SupervisionRules.pageHosts.contains(target.host)
+                return targets.contains(target) && !isPage
+            },
             record: record,
             note: { Console.warn(SupervisionRules.line(about: $0, isAllowed: allowsUnproxied)) }
         )
     }
+
+    /// The addresses of the page: those of localhost, and the unspecified ones, which are the same to connect(2).
+    private static let pageHosts: Set<String> = ["127.0.0.1", "::1", "0.0.0.0", "::"]
 
     private static func line(about notice: SupervisorNotice, isAllowed: Bool) -> String {
         switch notice {

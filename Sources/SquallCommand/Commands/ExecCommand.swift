@@ -89,7 +89,7 @@ struct ExecCommand: AsyncParsableCommand {
     @Flag(
         help: """
             Show the command's network on a page of http://localhost:8474/, where it can be changed, as by the API of \
-            squall serve and by squall ctl. Connections to that port meet no fault.
+            squall serve and by squall ctl. The command's own connections to the page meet no fault.
             """
     )
     var page = false
@@ -102,6 +102,7 @@ struct ExecCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard page || port == nil else { throw ValidationError("--port is the port of the page: give --page as well") }
+        if page, status { throw ValidationError("--status goes without --page, which shows the same") }
         guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port is from 0 to 65535") }
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         // On a page faults can come later.
