@@ -63,18 +63,18 @@ planted: #: put bugs into the engine, one after the other: does a simulation fin
 DRAWN := SQUALL_SUITES=ResumableUploadsTests,TLSSessionsTests,TransferClientTests SWIFT_DETERMINISTIC_HASHING=1
 DRAWN_BUILD := -c release -Xswiftc -enable-testing --scratch-path .build-drawn
 
-crashes: #: stop 100,000 downloads and uploads between any two calls to a simulated disk (about 40 minutes)
+crashes: #: stop 100,000 downloads and uploads between any two calls to a simulated disk (a build of 10 minutes at first, then 10)
 	@scripts/install.sh build test
 	@$(call timed,test build,$(DRAWN) swift build $(DRAWN_BUILD) --product squallPackageTests)
 	@$(DRAWN) SQUALL_DOWNLOAD_RUNS=$(or $(RUNS),100000) SQUALL_UPLOAD_RUNS=$(or $(RUNS),100000) \
 		swift test --skip-build $(DRAWN_BUILD) --filter 'Tests[.](Upload)?CrashTests' \
 		| grep -E '^(downloads|client uploads|uploads):|✘|↳|Test run with'
 
-mutations: #: put a million changed hellos, flights, records and alerts to sessions of TLS (about 10 minutes)
+mutations: #: put a million changed hellos, flights, records and alerts to sessions of TLS (the same build, then 2 minutes)
 	@scripts/install.sh build test
 	@$(call timed,test build,$(DRAWN) swift build $(DRAWN_BUILD) --product squallPackageTests)
 	@$(DRAWN) SQUALL_TLS_MUTATIONS=$(or $(RUNS),1000000) \
-		swift test --skip-build $(DRAWN_BUILD) --filter MutationTests | grep -E '✘|↳|Test run with'
+		swift test --skip-build $(DRAWN_BUILD) --filter MutationTests | grep -E '^tls mutations:|✘|↳|Test run with'
 
 kills: #: kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)
 	@scripts/install.sh build test
