@@ -10,6 +10,7 @@ final class AsyncLock: Sendable {
     private let state = Mutex(State())
 
     /// Runs `body` when the sections before it have ended.
+    @_semantics("optimize.sil.specialize.generic.never")
     func withLock<Result, Failure: Error>(
         _ body: @Sendable () async throws(Failure) -> sending Result
     ) async throws(Failure) -> sending Result {

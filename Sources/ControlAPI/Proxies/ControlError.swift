@@ -91,12 +91,14 @@ struct ControlError: Error, Sendable {
     }
 
     /// What `read` returns; the problems of a profile that it throws are those of the request.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func reading<Result>(_ read: () throws(ProfileProblems) -> Result) throws(ControlError) -> Result {
         do throws(ProfileProblems) { return try read() } catch { throw .problems(error) }
     }
 
     /// What `body` returns, on whose failure the proxy hasn't started or changed.
     @discardableResult
+    @_semantics("optimize.sil.specialize.generic.never")
     static func running<Result>(_ body: () async throws(ProxyError) -> Result) async throws(ControlError) -> Result {
         do throws(ProxyError) { return try await body() } catch { throw ControlError(error) }
     }

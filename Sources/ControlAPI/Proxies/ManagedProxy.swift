@@ -110,6 +110,7 @@ final class ManagedProxy: Sendable {
     }
 
     /// Changes the state when the changes before have ended. What `change` throws is thrown, and the state stays.
+    @_semantics("optimize.sil.specialize.generic.never")
     private func changing<Result: Sendable>(
         _ change: @Sendable (inout State) async throws(ControlError) -> Result
     ) async throws(ControlError) -> Result {
@@ -205,6 +206,7 @@ final class ManagedProxy: Sendable {
 
     /// Changes the faults. `change` may throw, or the profile may be too large; nothing has changed then. Returns when every
     /// loop has applied it, and waits for no connection.
+    @_semantics("optimize.sil.specialize.generic.never")
     func changeFaults<Result: Sendable>(
         _ change: @Sendable (inout State) throws(ControlError) -> Result
     ) async throws(ControlError) -> Result {

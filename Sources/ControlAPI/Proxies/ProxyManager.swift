@@ -66,11 +66,13 @@ package final class ProxyManager: Sendable {
 
     /// The results of `body` for every proxy, in the order of their names. It is called for all at the same time, since each
     /// waits for loops.
+    @_semantics("optimize.sil.specialize.generic.never")
     func onAll<Result: Sendable>(_ body: @escaping @Sendable (ManagedProxy) async -> Result) async -> [Result] {
         await on(all, body)
     }
 
     /// The results of `body` for each of `all`, in their order, see `onAll`.
+    @_semantics("optimize.sil.specialize.generic.never")
     func on<Result: Sendable>(
         _ all: [ManagedProxy],
         _ body: @escaping @Sendable (ManagedProxy) async -> Result
