@@ -82,12 +82,7 @@ import Units
     {
         ScriptedServer { number, _, socket in
             for request in 0..<perConnection {
-                if request > 0 {
-                    var head: [UInt8] = []
-                    while !head.suffix(4).elementsEqual(Array("\r\n\r\n".utf8)) {
-                        head += try socket.receive(exactly: 1)
-                    }
-                }
+                if request > 0, socket.requestHead() == nil { return }
                 seen(number)
                 try socket.send(Array(answer.utf8))
             }

@@ -17,12 +17,7 @@ package final class ScriptedServer: Sendable {
                 let turn = number
                 number += 1
                 Thread.detachNewThread {
-                    var head: [UInt8] = []
-                    while !head.ends(with: Array("\r\n\r\n".utf8)) {
-                        guard let part = try? socket.receive(1), !part.isEmpty else { break }
-                        head += part
-                    }
-                    try? respond(turn, String(decoding: head, as: UTF8.self), socket)
+                    try? respond(turn, socket.requestHead() ?? "", socket)
                     socket.close()
                 }
             }
@@ -41,8 +36,14 @@ package final class ScriptedServer: Sendable {
     deinit { listener.interrupt() }
 }
 
-extension [UInt8] {
-    fileprivate func ends(with suffix: [UInt8]) -> Bool {
-        count >= suffix.count && self.suffix(suffix.count) == suffix[...]
+extension TestSocket {
+    /// The head of the next request; `nil` if the stream ends or breaks before its end.
+    package func requestHead() -> String? {
+        var head: [UInt8] = []
+        while head.suffix(4) != Array("\r\n\r\n".utf8)[...] {
+            guard let part = try? receive(1), !part.isEmpty else { return nil }
+            head += part
+        }
+        return String(decoding: head, as: UTF8.self)
     }
 }
