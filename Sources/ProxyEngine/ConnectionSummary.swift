@@ -88,6 +88,7 @@ extension Proxy {
     }
 
     /// Calls `body` on every loop that runs, all at the same time, and returns the results in any order.
+    @_semantics("optimize.sil.specialize.generic.never")
     func onShards<Result: Sendable>(_ body: @escaping @Sendable (Shard) -> Result) async -> [Result] {
         await withTaskGroup(of: Result?.self) { group in
             for shard in shards {

@@ -153,6 +153,7 @@ final class AttemptLoop {
     }
 
     /// Runs until the transfer is complete or has failed.
+    @_semantics("optimize.sil.specialize.generic.never")
     func run(_ transfer: some AttemptedTransfer) async throws(TransferError) -> TransferSummary {
         while true {
             guard !Task.isCancelled else { throw .cancelled }
@@ -167,6 +168,7 @@ final class AttemptLoop {
         }
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private func proceed(
         after outcome: AttemptOutcome,
         of transfer: some AttemptedTransfer
@@ -212,6 +214,7 @@ final class AttemptLoop {
     }
 
     /// Waits for the network if the configuration has a monitor and it is down. Such an attempt doesn't count.
+    @_semantics("optimize.sil.specialize.generic.never")
     private func hasWaitedForNetwork(
         _ transfer: some AttemptedTransfer,
         _ cause: TransientFailure
@@ -226,6 +229,7 @@ final class AttemptLoop {
     }
 
     /// Passes a refusal to the caller; `false` if it can't be resolved.
+    @_semantics("optimize.sil.specialize.generic.never")
     private func isResolved(
         _ refusal: AttemptRefusal,
         of transfer: some AttemptedTransfer

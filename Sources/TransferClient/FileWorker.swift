@@ -12,6 +12,7 @@ struct FileWorker: Sendable {
     /// Runs `body` to completion, even if the task is cancelled meanwhile: a checkpoint is never left half done.
     ///
     /// - Throws: The error of `body`, converted.
+    @_semantics("optimize.sil.specialize.generic.never")
     func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws(TransferError) -> Value {
@@ -27,6 +28,7 @@ struct FileWorker: Sendable {
         return try result.get()
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private static func converted<Value>(_ body: () throws -> Value) -> Result<Value, TransferError> {
         Result(catching: body).mapError { error in
             switch error {

@@ -54,6 +54,7 @@ package final class FirstValue<Value: Sendable>: Sendable {
     ///
     /// - Parameter cancelled: The value for a cancelled task. `body` is cancelled afterwards, because it may then return as
     ///   if it were complete.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func result(
         orWhenCancelled cancelled: Value,
         of body: @escaping @Sendable () async -> Value

@@ -23,6 +23,7 @@ struct HTTPConnections: RequestSending {
     /// The maximum number of interim responses to one request of an upload.
     private static let maximumUploadInterimResponses = 10_000
 
+    @_semantics("optimize.sil.specialize.generic.never")
     func send<Outcome: Sendable>(
         _ request: HTTPRequest,
         to url: TransferURL,

@@ -25,6 +25,7 @@ final class KeptConnections: Sendable {
     }
 
     /// Sends a request, concurrent with `receive`, which gets the parts of all responses, and keeps the connection.
+    @_semantics("optimize.sil.specialize.generic.never")
     func send<Outcome: Sendable>(
         _ request: HTTPRequest,
         to url: TransferURL,
@@ -53,6 +54,7 @@ final class KeptConnections: Sendable {
         return try await exchange(request, body, connection, ReadParts(connection.channel), key, receive)
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private func exchange<Outcome: Sendable>(
         _ request: HTTPRequest,
         _ body: [UInt8]?,

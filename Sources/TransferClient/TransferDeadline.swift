@@ -13,6 +13,7 @@ extension TransferEngine {
     ///
     /// - Parameter start: The start of the transfer; `nil` for now.
     /// - Throws: The error of `body`, or a missed deadline.
+    @_semantics("optimize.sil.specialize.generic.never")
     func withinDeadline<Value: Sendable>(
         since start: Moment? = nil,
         _ body: @escaping @Sendable () async throws(TransferError) -> Value

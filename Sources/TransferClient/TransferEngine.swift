@@ -103,6 +103,7 @@ public struct TransferEngine: Sendable {
     }
 
     /// Runs `body`, and then `close`, also after an error.
+    @_semantics("optimize.sil.specialize.generic.never")
     func closing<Value>(
         _ close: () async -> Void,
         after body: () async throws(TransferError) -> Value

@@ -174,6 +174,7 @@ extension ProfileDecoder {
     }
 
     /// The elements of a list; `nil` if there is none, or if one of them can't be read.
+    @_semantics("optimize.sil.specialize.generic.never")
     private mutating func all<Element>(
         _ object: CheckedObject,
         _ key: String,

@@ -34,6 +34,7 @@ struct TransferRun {
     }
 
     /// Waits for the result of a transfer, and cancels it when the command is interrupted.
+    @_semantics("optimize.sil.specialize.generic.never")
     func result<Value>(of transfer: Transfer<Value>) async throws(CommandFailure) -> Value {
         let end = Task { await transfer.result }
         Task { [interrupt] in

@@ -65,6 +65,7 @@ final class QueueRunner: Sendable {
     // MARK: The thread
 
     /// Runs `body` on the thread.
+    @_semantics("optimize.sil.specialize.generic.never")
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (inout Work) throws(TransferQueueError) -> Value
     ) async throws(TransferQueueError) -> Value {
