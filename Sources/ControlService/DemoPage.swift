@@ -12,7 +12,6 @@ import Units
 /// The network of a demo with the control server's page, on which the proxy can be changed while the file is on its way.
 package final class DemoPage: DemoPageNetwork {
     private static let name = "demo"
-    private static let host = "localhost"
 
     package let repeats = true
     private let profile: Profile
@@ -51,27 +50,12 @@ package final class DemoPage: DemoPageNetwork {
         _ body: @escaping @Sendable () async throws(CommandFailure) -> Void
     ) async throws(CommandFailure) {
         let server = try server()
-        let (story, journal) = (story, journal)
-        let handler = ControlHandler(
-            requestGuard: RequestGuard(allowedHosts: [], token: nil),
-            toxiproxy: ToxiproxyAPI(proxies: proxies, isStrict: false),
-            v1: V1API(
-                proxies: proxies,
-                profiles: ServedProfiles.store(folder: nil) { journal.notices.noteChange() },
-                story: story
-            )
-        )
+        let story = story
+        let page = PageServer(server, proxies, journal, story: story)
         let outcome = Mutex<Result<Void, CommandFailure>>(.success(()))
-        do throws(ControlServerFailure) {
-            try await server.run(
-                handler,
-                host: DemoPage.host,
-                port: port,
-                connectionLimit: controlConnectionLimit
-            ) { _ in
-                // A page that can't be loaded says so itself.
-            } ready: { port in
-                ready("http://\(DemoPage.host):\(port)/")
+        do throws(CommandFailure) {
+            try await page.run(port: port) { url, _ in
+                ready(url)
             } until: {
                 let watch = Task {
                     await interrupt.wait()
@@ -86,11 +70,10 @@ package final class DemoPage: DemoPageNetwork {
                     }
                 }
                 watch.cancel()
-                journal.notices.stop()
             }
         } catch {
             await proxies.stop()
-            throw error.commandFailure(DemoPage.host, port)
+            throw error
         }
         await proxies.stop()
         try outcome.withLock { $0 }.get()

@@ -117,13 +117,22 @@ package struct DemoCommand: AsyncParsableCommand {
         if faults.printProfile { return faults.write(whole, seed: seed) }
         let profile = whole.narrowed(to: "demo")
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
-        if !command.isEmpty { return try await DemoCommand.commandDemo()(profile, seed, port ?? 8474, command) }
+        if !command.isEmpty {
+            return try await DemoCommand.parts("a command", "-- COMMAND").run(
+                command,
+                behind: profile,
+                seed: seed,
+                port: port ?? 8474
+            )
+        }
         if queue {
-            let run = try DemoCommand.queueDemo()
-            return try await withRuntime { try await run(profile, seed, size, events, $0, $1) }
+            let parts = try DemoCommand.parts("--queue", "--queue")
+            return try await withRuntime { loops, interrupt in
+                try await parts.runQueue(profile, seed: seed, largest: size, events, loops, until: interrupt)
+            }
         }
         let direction = direction
-        let page = try page ? DemoCommand.madePage() : nil
+        let parts = try page ? DemoCommand.parts("--page", "--page") : nil
         try await withRuntime { loops, interrupt in
             let sizes = DemoSizes(size, of: direction.transfers, profile, seed: seed)
             let files = try DemoFiles(
@@ -133,7 +142,7 @@ package struct DemoCommand: AsyncParsableCommand {
                 keptIn: keep
             )
             defer { files.remove() }
-            let page = page?(profile, seed, loops)
+            let page = parts?.page(profile, seed: seed, loops: loops)
             let demo = Demo(
                 profile: profile,
                 seed: seed,
@@ -157,55 +166,40 @@ package struct DemoCommand: AsyncParsableCommand {
         }
     }
 
-    /// Makes the network of --page.
-    package typealias PageMaker = @Sendable (Profile, UInt64, EventLoopGroup) -> any DemoPageNetwork
+    /// The parts of the whole program, which sets them before the command runs; `nil` in others. No task-local value: the
+    /// optimizer of Swift 6.3 breaks one of a function within another one.
+    package static let parts = Mutex<(any DemoParts)?>(nil)
 
-    /// That of a program that has the control server, which sets it before the command runs; `nil` in others. No task-local
-    /// value: the optimizer of Swift 6.3 breaks one of a function within another one.
-    package static let pageMaker = Mutex<PageMaker?>(nil)
-
-    /// Runs the demo of the queue: with the largest size, if one is given.
-    package typealias QueueRunner =
-        @Sendable (Profile, UInt64, ByteCount?, EventFormat, EventLoopGroup, Interrupt) async throws -> Void
-
-    /// That of a program that has the queue, which sets it before the command runs; `nil` in others.
-    package static let queueRunner = Mutex<QueueRunner?>(nil)
-
-    private static func queueDemo() throws(CommandFailure) -> QueueRunner {
-        guard let run = queueRunner.withLock({ $0 }) else {
+    private static func parts(_ what: String, _ words: String) throws(CommandFailure) -> any DemoParts {
+        guard let parts = parts.withLock({ $0 }) else {
             throw .wrongInput(
-                "--queue needs the whole command: run “make build”, then “.build/release/squall demo --queue”"
+                "\(what) needs the whole command: run “make build”, then “.build/release/squall demo \(words)”"
             )
         }
-        return run
-    }
-
-    /// Runs a command with a page at a port, and ends like it.
-    package typealias CommandRunner = @Sendable (Profile, UInt64, Int, [String]) async throws -> Void
-
-    /// That of a program that supervises commands, which sets it before the command runs; `nil` in others.
-    package static let commandRunner = Mutex<CommandRunner?>(nil)
-
-    private static func commandDemo() throws(CommandFailure) -> CommandRunner {
-        guard let run = commandRunner.withLock({ $0 }) else {
-            throw .wrongInput(
-                "a command needs the whole program: run “make build”, then “.build/release/squall demo -- COMMAND”"
-            )
-        }
-        return run
-    }
-
-    private static func madePage() throws(CommandFailure) -> PageMaker {
-        guard let makePage = pageMaker.withLock({ $0 }) else {
-            throw .wrongInput(
-                "--page needs the whole command: run “make build”, then “.build/release/squall demo --page”"
-            )
-        }
-        return makePage
+        return parts
     }
 
     /// The open files that the demo needs: those of the process, of the event loops of two libraries, and some of connections.
     package static var openFiles: Int { 48 + 8 * ProcessLimits.processors }
+}
+
+/// What the whole program adds to the demo.
+package protocol DemoParts: Sendable {
+    /// The network of `--page`.
+    func page(_ profile: Profile, seed: UInt64, loops: EventLoopGroup) -> any DemoPageNetwork
+
+    /// Runs the demo of the queue, with the largest size, if one is given.
+    func runQueue(
+        _ profile: Profile,
+        seed: UInt64,
+        largest: ByteCount?,
+        _ format: EventFormat,
+        _ loops: EventLoopGroup,
+        until interrupt: Interrupt
+    ) async throws
+
+    /// Runs a command with a page at a port, and ends like it.
+    func run(_ command: [String], behind profile: Profile, seed: UInt64, port: Int) async throws
 }
 
 /// The JSON line that tells where the page of a demo is.

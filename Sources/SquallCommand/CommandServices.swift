@@ -25,15 +25,7 @@ package struct CommandServices: Sendable {
     ///
     /// - Parameter arguments: The name of the program and its arguments.
     @MainActor package func run(_ arguments: [String]) async {
-        DemoCommand.pageMaker.withLock { maker in
-            maker = {
-                DemoPage(profile: $0, seed: $1, loops: $2) { () throws(CommandFailure) in try CommandServices.server() }
-            }
-        }
-        DemoCommand.queueRunner.withLock { runner in
-            runner = { try await QueueDemo.run($0, seed: $1, largest: $2, $3, $4, until: $5) }
-        }
-        DemoCommand.commandRunner.withLock { $0 = ExecCommand.showing }
+        DemoCommand.parts.withLock { $0 = CommandDemoParts() }
         QueueCommand.tls.withLock { $0 = { TransferTLS().client } }
         CtlCommand.tls.withLock { maker in
             maker = { caFile throws(CommandFailure) in

@@ -101,28 +101,27 @@ import Testing
         }
     }
 
-    /// Connects to the port of the first argument until there is a file called like the second, and prints each change.
-    private static let watcher = """
-        import errno, os, socket, sys, time
-        last = None
-        while not os.path.exists(sys.argv[2]):
+    /// Makes a pipe called like the second argument; for each line of it connects to the port of the first, and prints how
+    /// that ended.
+    private static let connector = """
+        import errno, os, socket, sys
+        os.mkfifo(sys.argv[2])
+        print("ready", flush=True)
+        for line in open(sys.argv[2], "rb", buffering=0):
             made = socket.socket()
             made.settimeout(10)
             code = made.connect_ex(("127.0.0.1", int(sys.argv[1])))
             made.close()
-            if code != last:
-                last = code
-                print(errno.errorcode.get(code, "connected"), flush=True)
-            time.sleep(0.01)
+            print("connect:", errno.errorcode.get(code, "0"), flush=True)
         sys.exit(7)
         """
 
     @Test func `with a page the network changes while the command runs`() async throws {
         try await withOrigin(size: 10) { origin in
             try await withFolder { folder in
-                let (end, journal) = (folder.path + "/end", folder.path + "/journal.jsonl")
+                let (asks, journal) = (folder.path + "/asks", folder.path + "/journal.jsonl")
                 let words = ["exec", "--page", "--port", "0", "--journal", journal, "--", "python3", "-c"]
-                let arguments = [ExecTests.watcher, String(origin.split(separator: ":")[1]), end]
+                let arguments = [ExecTests.connector, String(origin.split(separator: ":")[1]), asks]
                 try await withChild(Programs.squall, words + arguments) { child in
                     let line = try await child.errorLine(with: "page: ")
                     let url = String(try #require(line.firstMatch(of: /http:[^ ]*[0-9]/)).output)
@@ -131,17 +130,23 @@ import Testing
                         let content = body.isEmpty ? [] : ["-d", body]
                         return try await run("curl", ["-s", "-w", "%{http_code}", "-X", method, place] + content).output
                     }
-                    _ = try await child.line(with: "connected")
+                    _ = try await child.line(with: "ready")
+                    let pipe = try #require(FileHandle(forWritingAtPath: asks))
+                    func connects(_ end: String) async throws {
+                        try pipe.write(contentsOf: Data("\n".utf8))
+                        #expect(try await child.line(with: "connect: ") == "connect: \(end)")
+                    }
+                    try await connects("0")
                     #expect(try await request("GET", url + "/").contains("<!doctype html>"))
                     let outage = #"{"kind":"outage","how":"refuse"}"#
                     #expect(try await request("PUT", exec + "/faults/off", outage).hasSuffix("200"))
-                    _ = try await child.line(with: "ECONNREFUSED")
+                    try await connects("ECONNREFUSED")
                     #expect(try await request("DELETE", exec + "/faults/off").hasSuffix("200"))
-                    _ = try await child.line(with: "connected")
+                    try await connects("0")
                     // A proxy that is enabled again has other loops.
-                    for (enabled, word) in [("false", "ECONNREFUSED"), ("true", "connected")] {
+                    for (enabled, word) in [("false", "ECONNREFUSED"), ("true", "0")] {
                         #expect(try await request("PATCH", exec, "{\"enabled\":\(enabled)}").hasSuffix("200"))
-                        _ = try await child.line(with: word)
+                        try await connects(word)
                     }
                     // It has no address, and stays.
                     #expect(try await request("DELETE", exec).hasSuffix("409"))
@@ -153,7 +158,7 @@ import Testing
                         )
                     )
                     #expect(try await request("GET", exec).contains(#""listen":"squall exec""#))
-                    try Data().write(to: URL(fileURLWithPath: end))
+                    try pipe.close()
                     #expect(await child.finish().status == 7)
                 }
                 let lines = try String(contentsOfFile: journal, encoding: .utf8)

@@ -139,23 +139,8 @@ struct ExecCommand: AsyncParsableCommand {
         try await ExecCommand.finish(runner, command)
     }
 
-    /// Runs a command with a page at a port, and ends like it.
-    @Sendable static func showing(_ profile: Profile, _ seed: UInt64, _ port: Int, _ command: [String]) async throws {
-        var runner = ExecRunner(
-            profile,
-            name: "demo",
-            seed: seed,
-            targets: TargetSelection(),
-            allowsUnproxied: false,
-            journal: nil,
-            threads: 0,
-            inputs: InputFiles()
-        )
-        runner.page = try CommandPage(port: port)
-        try await finish(runner, command)
-    }
-
-    private static func finish(_ runner: ExecRunner, _ command: [String]) async throws {
+    /// Runs a command, and ends like it.
+    static func finish(_ runner: ExecRunner, _ command: [String]) async throws {
         let end = try await runner.run(command)
         if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
         ProcessLimits.end(like: end)

@@ -63,9 +63,7 @@ struct OriginCommand: AsyncParsableCommand {
     @OptionGroup var background: DetachOptions
 
     func validate() throws {
-        guard (tlsCert == nil) == (tlsKey == nil) else {
-            throw ValidationError("--tls-cert and --tls-key are given together")
-        }
+        try PEMFiles.check("--tls", tlsCert, tlsKey)
         guard tlsCert == nil || !tlsSelfSigned else {
             throw ValidationError("--tls-self-signed makes a certificate, so --tls-cert isn't given")
         }
@@ -89,9 +87,7 @@ struct OriginCommand: AsyncParsableCommand {
             if let uploadLimit { policy.maximumSize = uploadLimit.bytes }
             configuration.uploads = .init(folder: uploads, policy: policy)
         }
-        if let tlsCert, let tlsKey {
-            configuration.tls = try PEMFiles.server(tlsCert, "--tls-cert", tlsKey, "--tls-key")
-        }
+        configuration.tls = try PEMFiles("--tls", tlsCert, tlsKey)?.server()
         if let log { configuration.onRequest = { log.write($0.description) } }
         let interrupt: Interrupt
         do throws(SystemError) {

@@ -113,9 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535") }
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
-        guard (apiCert == nil) == (apiKey == nil) else {
-            throw ValidationError("--api-cert and --api-key are given together")
-        }
+        try PEMFiles.check("--api", apiCert, apiKey)
         try captures.limits.check(isForward: forward.forwardProxy != nil)
         if !interception.intercept.isEmpty, forward.forwardProxy == nil {
             throw ValidationError("--intercept is for clients that name their hosts: write --forward-proxy PORT")

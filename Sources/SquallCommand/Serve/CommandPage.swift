@@ -9,8 +9,6 @@ import TerminalDisplay
 
 /// The control server of `squall exec --page`, with the proxy of the command's connections.
 final class CommandPage: ExecPage {
-    private static let host = "localhost"
-
     private struct Running {
         let proxies: ProxyManager
         let server: Task<Void, Never>
@@ -44,42 +42,27 @@ final class CommandPage: ExecPage {
         case .success(let begun): proxy = begun
         case .failure(let error): throw .failed(error.description)
         }
-        let handler = ControlHandler(
-            requestGuard: RequestGuard(token: token),
-            toxiproxy: ToxiproxyAPI(proxies: proxies, isStrict: false),
-            v1: V1API(
-                proxies: proxies,
-                profiles: ServedProfiles.store(folder: nil) { journal.notices.noteChange() }
-            )
-        )
-        let (outcomes, outcome) = AsyncStream.makeStream(of: Result<Int, CommandFailure>.self)
+        let page = PageServer(server, proxies, journal, token: token)
+        let (outcomes, outcome) = AsyncStream.makeStream(of: Result<(url: String, port: Int), CommandFailure>.self)
         let (ends, end) = AsyncStream.makeStream(of: Never.self)
-        let (server, port) = (server, port)
+        let port = port
         let task = Task {
-            do throws(ControlServerFailure) {
-                try await server.run(
-                    handler,
-                    host: CommandPage.host,
-                    port: port,
-                    connectionLimit: controlConnectionLimit
-                ) { _ in
-                    // A page that can't be loaded says so itself.
-                } ready: { port in
-                    outcome.yield(.success(port))
+            do throws(CommandFailure) {
+                try await page.run(port: port) { url, port in
+                    outcome.yield(.success((url, port)))
                 } until: {
                     for await _ in ends {}
-                    journal.notices.stop()
                 }
             } catch {
-                outcome.yield(.failure(error.commandFailure(CommandPage.host, port)))
+                outcome.yield(.failure(error))
             }
             outcome.finish()
         }
         running.withLock { $0 = Running(proxies: proxies, server: task, end: end) }
         do throws(CommandFailure) {
             let first = await outcomes.first { _ in true } ?? .failure(.failed("the page's server has ended"))
-            let port = try first.get()
-            Console.warn(lines: "page: http://\(CommandPage.host):\(port)/ shows the command's network, and changes it")
+            let (url, port) = try first.get()
+            Console.warn(lines: "page: \(url) shows the command's network, and changes it")
             return (proxy, UInt16(port))
         } catch {
             await stop()

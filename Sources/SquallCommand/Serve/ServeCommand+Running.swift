@@ -15,11 +15,8 @@ import Units
 extension ServeCommand {
     /// Runs the control server and its proxies until a signal.
     func serve() async throws {
-        var secure: (any ServerTLS)?
-        if let apiCert, let apiKey {
-            secure = try PEMFiles.server(apiCert, "--api-cert", apiKey, "--api-key", offersHTTP2: false)
-        }
-        let server = try CommandServices.server(tls: secure)
+        let tls = try PEMFiles("--api", apiCert, apiKey)?.server(offersHTTP2: false)
+        let server = try CommandServices.server(tls: tls)
         // The control server has a part of the descriptors that no proxy takes.
         let connections = min(controlConnectionLimit, ProcessLimits.raiseOpenFiles() / 4)
         ProcessLimits.reserveOpenFiles(connections)

@@ -48,9 +48,7 @@ struct ProxyTLSOptions: ParsableArguments {
     var keyLog: String?
 
     func validate() throws {
-        guard (tlsCert == nil) == (tlsKey == nil) else {
-            throw ValidationError("--tls-cert and --tls-key are given together")
-        }
+        try PEMFiles.check("--tls", tlsCert, tlsKey)
         if tlsCert != nil, authority != nil {
             throw ValidationError("--authority and --tls-cert are for the same: give one of them")
         }
@@ -111,9 +109,8 @@ struct ProxyTLSOptions: ParsableArguments {
         }
         var settings = ProxyTLSSettings()
         (settings.authorities, settings.clientIdentity) = try client.texts()
-        if let tlsCert, let tlsKey {
-            settings.identity = try PEMFiles.identity(tlsCert, "--tls-cert", tlsKey, "--tls-key")
-        }
+        let files = PEMFiles("--tls", tlsCert, tlsKey)
+        settings.identity = try files?.identity()
         settings.authority = try authority.map(LastingAuthority.text)
         settings.names = configurations.filter { $0.listen.usesTLS }.flatMap(ProxyTLSOptions.names)
         settings.intercepted = hosts.map(\.name)
@@ -131,9 +128,7 @@ struct ProxyTLSOptions: ParsableArguments {
             made = try tls.proxy(settings, listens: listens, connects: connects)
         } catch {
             if case .unavailable = error { throw .wrongInput("\(error); \(TLSFailure.buildAdvice)") }
-            if error != .unreadableAuthorities, let tlsCert, let tlsKey, client.clientCert == nil {
-                throw PEMFiles.failure(error, tlsCert, "--tls-cert", tlsKey, "--tls-key")
-            }
+            if error != .unreadableAuthorities, let files, client.clientCert == nil { throw files.failure(error) }
             throw client.failure(error)
         }
         for index in configurations.indices {

@@ -26,26 +26,21 @@ struct TLSOptions: ParsableArguments {
     var clientKey: String?
 
     func validate() throws {
-        guard (clientCert == nil) == (clientKey == nil) else {
-            throw ValidationError("--client-cert and --client-key are given together")
-        }
+        try PEMFiles.check("--client", clientCert, clientKey)
     }
+
+    private var files: PEMFiles? { PEMFiles("--client", clientCert, clientKey) }
 
     /// What the files have.
     func texts() throws(CommandFailure) -> (authorities: [UInt8]?, identity: PEMIdentity?) {
         let authorities: [UInt8]? = if let caFile { try PEMFiles.text(of: caFile, "--ca-file") } else { nil }
-        guard let clientCert, let clientKey else { return (authorities, nil) }
-        return (authorities, try PEMFiles.identity(clientCert, "--client-cert", clientKey, "--client-key"))
+        return (authorities, try files?.identity())
     }
 
     /// A problem of the files.
     func failure(_ problem: TLSSettingsProblem) -> CommandFailure {
-        switch (problem, caFile, clientCert, clientKey) {
-        case (.unreadableAuthorities, let caFile?, _, _): .wrongInput("“\(caFile)” (--ca-file): \(problem)")
-        case (_, _, let clientCert?, let clientKey?):
-            PEMFiles.failure(problem, clientCert, "--client-cert", clientKey, "--client-key")
-        default: .wrongInput("TLS can't be used: \(problem)")
-        }
+        if problem == .unreadableAuthorities, let caFile { return .wrongInput("“\(caFile)” (--ca-file): \(problem)") }
+        return files?.failure(problem) ?? .wrongInput("TLS can't be used: \(problem)")
     }
 
     /// The settings, after reading files.
