@@ -73,7 +73,7 @@
             let context = try context(offersHTTP2: offersHTTP2 && settings.offersHTTP2)
             // An IP address isn't sent as SNI (RFC 6066, section 3); it is verified against the certificate.
             let name = TLSClient.isAddress(host) ? nil : host
-            let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
+            let handler = try NIOSSLClientHandler.verifying(context, name)
             let promise = channel.eventLoop.makePromise(of: HTTPProtocol.self)
             let pipeline = channel.pipeline.syncOperations
             do {

@@ -86,6 +86,23 @@ import TransferProtocol
         }
     }
 
+    @Test func `a certificate for the address of a name isn't one for the name`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1", "*.localhost", "::1")) { server in
+            let settings = try authority.trusting()
+            let url = "https://localhost:\(server.port)/file.bin"
+            let done = await TransferClientTests.attempt(DownloadRequest(url: url), to: folder.destination) {
+                $0.tls = settings
+            }
+            guard case .tlsRefused("localhost", let failure) = done.error else {
+                Issue.record("\(done.result)")
+                return
+            }
+            #expect(failure.kind == .hostnameMismatch)
+            #expect(server.requests.isEmpty)
+        }
+    }
+
     @Test func `the server is called by its name`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: server("localhost")) { server in
