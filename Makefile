@@ -18,6 +18,9 @@ DESTDIR ?=
 # The defines of two traits come in the order of a set, which is another one in each process, and another order compiles
 # everything anew. With this they are in the same order each time.
 BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
+# The modules that compute most are optimized in the build of the tests, see Package.swift.
+export SQUALL_OPTIMIZED := 1
+example photos: export SQUALL_OPTIMIZED :=
 # At most as many tests run at once as there are processors: more would wait for their turn with their clocks running.
 TESTS := --skip-build $(CHECKED) --experimental-maximum-parallelization-width $(shell nproc)
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.
