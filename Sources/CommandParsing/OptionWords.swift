@@ -93,7 +93,7 @@ enum OptionWords {
         Entry(
             "serve",
             "--tls --https --ssl --cert",
-            "delete it: the API is HTTP; a proxy speaks TLS with tls: in front of its address"
+            "write --api-cert FILE and --api-key FILE for the API, and tls: in front of a proxy's address"
         ),
         Entry("run replay shrink test", "--max-connections --connections", "write --connection-limit COUNT"),
         Entry("run replay shrink test", "--memory --buffer --buffer-size", "write --link-memory SIZE"),
@@ -103,18 +103,18 @@ enum OptionWords {
     private static let withoutDatagrams = "delete it: \(ForeignWords.withoutDatagrams)"
 
     private static let faults = [
-        Entry("run plan demo", "--delay --lag --ping --rtt", "write --latency 200ms"),
-        Entry("run plan demo", "--jitter --variation", "write --latency 200ms±50ms"),
+        Entry("run exec plan demo", "--delay --lag --ping --rtt", "write --latency 200ms"),
+        Entry("run exec plan demo", "--jitter --variation", "write --latency 200ms±50ms"),
         Entry(
-            "run plan demo",
+            "run exec plan demo",
             "--bandwidth --rate --throttle --speed --limit --limit-rate --bw",
             "write --down 5Mbit/s, --up 1Mbit/s or both"
         ),
-        Entry("run plan demo", "--download --downlink --downstream", "write --down 5Mbit/s"),
-        Entry("run plan demo", "--upload --uplink", "write --up 1Mbit/s"),
-        Entry("run plan demo", "--packet-loss --drop --plr", "write --loss 1%"),
-        Entry("run plan demo", "--cut --reset --rst --reset-peer --limit-data", "write --cut-at 1MiB"),
-        Entry("run plan demo", "--offline --down-for --blackhole --partition", "write --outage 10s..15s"),
+        Entry("run exec plan demo", "--download --downlink --downstream", "write --down 5Mbit/s"),
+        Entry("run exec plan demo", "--upload --uplink", "write --up 1Mbit/s"),
+        Entry("run exec plan demo", "--packet-loss --drop --plr", "write --loss 1%"),
+        Entry("run exec plan demo", "--cut --reset --rst --reset-peer --limit-data", "write --cut-at 1MiB"),
+        Entry("run exec plan demo", "--offline --down-for --blackhole --partition", "write --outage 10s..15s"),
     ]
 
     private static let stages = [

@@ -34,9 +34,10 @@ struct JournalLineReader {
         switch node["event"]?.cell {
         case "profile":
             throw JournalProblem(
-                what: "the profile changed here while the journal was written, and faults of several profiles can't be "
-                    + "struck again",
-                remedy: "take the journal of a run whose profile stays the same"
+                what:
+                    "the network was changed here while the journal was written, and what was done before and after that "
+                    + "can't be struck again together",
+                remedy: "take the journal of a run in which nothing is changed"
             )
         case "tls":
             return .notice

@@ -58,6 +58,9 @@ package protocol CommandTLS: Sendable {
     /// The server side with a certificate.
     func server(_ identity: PEMIdentity, offersHTTP2: Bool) throws(TLSSettingsProblem) -> any ServerTLS
 
+    /// Whether the validity of a certificate has ended at a time, in seconds since 1970.
+    func hasExpired(_ identity: PEMIdentity, at time: Int) throws(TLSSettingsProblem) -> Bool
+
     /// The server side with a certificate for `names` of a new authority, and the authority's certificate in PEM format.
     func authority(for names: [String]) throws -> (server: any ServerTLS, certificate: String)
 

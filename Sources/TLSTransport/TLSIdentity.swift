@@ -21,6 +21,9 @@
             _ = try TLSServer.context(self, offersHTTP2: false)
         }
 
+        /// Whether the validity of the certificate has ended at a time, in seconds since 1970.
+        package func hasExpired(at time: Int) -> Bool { chain.first.map { $0.notValidAfter < time } ?? false }
+
         static func certificates(
             _ text: [UInt8],
             else problem: TLSSettingsProblem
@@ -59,11 +62,14 @@
     extension TLSSettingsProblem {
         /// Converts an error of NIOSSL.
         init(_ error: any Error) {
-            // The key was parsed before, so a load failure means that it doesn't match the certificate.
-            if case NIOSSLError.failedToLoadPrivateKey = error {
-                self = .keyMismatch
-            } else {
-                self = .refused(TLSFailure(error)?.description ?? "\(error)")
+            // Both were parsed before.
+            switch error {
+            case NIOSSLError.failedToLoadPrivateKey: self = .keyMismatch
+            case NIOSSLError.failedToLoadCertificate:
+                self = .refused(
+                    "the certificate isn't for servers or clients, such as an authority's, which signs others"
+                )
+            default: self = .refused(TLSFailure(error)?.description ?? "\(error)")
             }
         }
     }

@@ -22,6 +22,7 @@
             let promise = channel.eventLoop.makePromise(of: HTTPProtocol.self)
             let pipeline = channel.pipeline.syncOperations
             do {
+                try pipeline.addHandler(PlainRequestHandler())
                 try pipeline.addHandler(NIOSSLServerHandler(context: context))
                 try pipeline.addHandler(DynamicRecordSizing())
                 try pipeline.addHandler(HandshakeHandler(promise))

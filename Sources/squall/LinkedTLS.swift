@@ -12,6 +12,10 @@
             try TLSServer(TLSIdentity(identity), offersHTTP2: offersHTTP2)
         }
 
+        func hasExpired(_ identity: PEMIdentity, at time: Int) throws(TLSSettingsProblem) -> Bool {
+            try TLSIdentity(identity).hasExpired(at: time)
+        }
+
         func authority(for names: [String]) throws -> (server: any ServerTLS, certificate: String) {
             let authority = try DevelopmentCA()
             return (try server(authority.identity(for: names), offersHTTP2: true), authority.certificate)

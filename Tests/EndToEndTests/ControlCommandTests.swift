@@ -96,7 +96,7 @@ import Testing
                 for (url, arguments, words) in [
                     (url, "list", "the server's certificate isn't signed by an authority that is trusted here"),
                     (url.replacing("localhost", with: "127.0.0.1"), "list \(trust)", "certificate is for another name"),
-                    (url.replacing("https:", with: "http:"), "list", "localhost:"),
+                    (url.replacing("https:", with: "http:"), "list", "HTTPS: write https:// in place"),
                 ] {
                     let outcome = try await ctl(url, arguments)
                     #expect(outcome.status == 1 && outcome.errors.contains(words), "\(url): \(outcome.errors)")
@@ -104,6 +104,28 @@ import Testing
                 }
                 #expect(try await output(url, "list \(trust)").hasPrefix("db\t"))
             }
+        }
+    }
+
+    @Test func `an expired certificate is used, with a warning, and an authority's is exit 2`() async throws {
+        try await withFolder { folder in
+            let script = """
+                openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out request -subj /CN=old
+                openssl x509 -req -in request -signkey key -days -1 -out old
+                "$0" authority create --for localhost authority
+                """
+            let made = try await withChild(Programs.find("sh"), ["-ec", script, Programs.squall.path], folder: folder) {
+                await $0.finish()
+            }
+            #expect(made.status == 0, "\(made.errors)")
+            let words = ["serve", "--port", "0", "--api-cert", "old", "--api-key", "key"]
+            try await withChild(Programs.squall, words, folder: folder) { server in
+                _ = try await server.errorLine(with: "“old” (--api-cert) has expired")
+                _ = try await server.line(with: "ready: https:")
+            }
+            let signing = ["serve", "--port", "0", "--api-cert", "authority.crt", "--api-key", "authority"]
+            let outcome = try await withChild(Programs.squall, signing, folder: folder) { await $0.finish() }
+            #expect(outcome.status == 2 && outcome.errors.contains("isn't for servers or clients"), "\(outcome.errors)")
         }
     }
 

@@ -103,7 +103,7 @@ import Testing
                 let outcome = try await get(options, from: server, mode: 0o644)
                 #expect(outcome.status == 0)
                 #expect(outcome.errorLines.count == 1)
-                #expect(outcome.errors.contains("other users can read it: chmod 600"))
+                #expect(outcome.errors.contains("chmod 600 keeps them out"))
             }
             #expect(server.authorizations == [Self.basic, Self.basic])
         }

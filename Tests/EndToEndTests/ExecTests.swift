@@ -163,6 +163,12 @@ import Testing
                 }
                 let lines = try String(contentsOfFile: journal, encoding: .utf8)
                 #expect(lines.contains("\"fault\":\"off\"") && lines.contains("\"outcome\":\"ECONNREFUSED\""))
+                let generations = lines.matches(of: /"generation":([0-9]+)/).compactMap { Int($0.1) }
+                #expect(generations == [2, 3, 4, 5])
+                let replay = try await withChild(Programs.squall, ["replay", journal, "--", "true"]) {
+                    await $0.finish()
+                }
+                #expect(replay.status == 2 && replay.errors.contains("the network was changed here"), "\(replay)")
             }
         }
     }

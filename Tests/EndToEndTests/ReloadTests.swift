@@ -231,7 +231,7 @@ import Testing
                 let outcome = try await withChild(Programs.squall, command, folder: folder) { await $0.finish() }
                 #expect(outcome.status == 2)
                 #expect(
-                    outcome.errors.hasPrefix("\(journal):3: the profile changed here while the journal was written")
+                    outcome.errors.hasPrefix("\(journal):3: the network was changed here while the journal was written")
                 )
             }
         }

@@ -50,7 +50,9 @@ package struct ControlHandler: Sendable {
         case .crossSite(let reason):
             return ControlHandler.failure(request, 403, "forbidden", reason)
         case .unauthorized:
-            let reason = "a token is needed: Authorization: Bearer TOKEN"
+            let reason =
+                request.fields[.authorization] == nil
+                ? "a token is needed: Authorization: Bearer TOKEN" : "the token isn't the one of this server"
             var response = ControlHandler.failure(request, 401, "unauthorized", reason)
             response.fields[.wwwAuthenticate] = "Bearer"
             return response

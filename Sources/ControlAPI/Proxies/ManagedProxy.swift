@@ -50,6 +50,8 @@ final class ManagedProxy: Sendable {
         let configuration: ProxyConfiguration
         /// Called with each proxy that serves them, which takes the place of the one before.
         let begun: @Sendable (Proxy) -> Void
+        /// Called with the profile before each start, and before each change of what runs.
+        let changes: @Sendable (Profile) -> Void
         /// What stands where others have their address.
         static let place = "squall exec"
     }
@@ -96,6 +98,7 @@ final class ManagedProxy: Sendable {
             if new.isEnabled, old.running == nil || isMoved {
                 try await restart(from: old, to: &new)
             } else if !new.isEnabled, let running = old.running {
+                supervised?.changes(running.profile)
                 await stop(running, &new)
             }
         }
@@ -154,6 +157,7 @@ final class ManagedProxy: Sendable {
         if var configuration = supervised?.configuration {
             configuration.profile = state.profile(of: name)
             configuration.captureSwitch = context.captures.connections
+            supervised?.changes(configuration.profile)
             let proxy = try await start(configuration)
             (state.running, state.isEnabled) = (proxy, true)
             supervised?.begun(proxy)
@@ -223,6 +227,7 @@ final class ManagedProxy: Sendable {
             throw .limit("a proxy has at most \(ProfileLimits.faults) faults")
         }
         if let running = state.running, running.profile != profile {
+            supervised?.changes(profile)
             try await ControlError.running { () throws(ProxyError) in try await running.apply(profile) }
         }
         scheduleExpiry(of: state.extras)
@@ -234,6 +239,7 @@ final class ManagedProxy: Sendable {
             guard let running = state.running else {
                 throw .conflict("the proxy “\(name)” is disabled, so it has no clock")
             }
+            supervised?.changes(running.profile)
             try await ControlError.running { () throws(ProxyError) in try await running.setClock(action) }
         }
     }

@@ -65,15 +65,17 @@ extension ProxyManager {
     /// - Parameters:
     ///   - configuration: how it is to be, with its profile at the start.
     ///   - begun: called with the proxy, and with each that takes its place.
+    ///   - changes: called with the profile before each start, and before each change of what runs.
     package func beginSupervised(
         _ configuration: ProxyConfiguration,
-        begun: @escaping @Sendable (Proxy) -> Void
+        begun: @escaping @Sendable (Proxy) -> Void,
+        changes: @escaping @Sendable (Profile) -> Void
     ) async -> Result<Proxy, BeginError> {
         do throws(ControlError) {
             var state = ManagedProxy.State(upstream: ListenText.anyHost, seed: configuration.seed)
             (state.listen, state.base) = (ManagedProxy.Supervised.place, configuration.profile)
             state.baseReference = configuration.profile.name
-            let supervised = ManagedProxy.Supervised(configuration: configuration, begun: begun)
+            let supervised = ManagedProxy.Supervised(configuration: configuration, begun: begun, changes: changes)
             let proxy = try await create(Definition(name: configuration.name, state: state), supervised: supervised)
             guard let running = proxy.state.running else { throw .stopped }
             return .success(running)

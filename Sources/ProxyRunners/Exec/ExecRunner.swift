@@ -9,6 +9,7 @@ import ProfileFiles
 import ProxyEngine
 import ProxyRuntime
 import Supervisor
+import Synchronization
 import TerminalDisplay
 import Units
 
@@ -20,13 +21,15 @@ package protocol ExecPage: Sendable {
     ///   - record: called for every event of a fault, on any loop.
     ///   - report: called for every other problem, on any loop.
     ///   - begun: called with the proxy, and with each that takes its place, on any thread.
+    ///   - changes: called with the profile before each start of the proxy, and before each change, on any thread.
     /// - Returns: the proxy, and the port of the page.
     func start(
         _ configuration: ProxyConfiguration,
         on loops: EventLoopGroup,
         record: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void,
-        begun: @escaping @Sendable (Proxy) -> Void
+        begun: @escaping @Sendable (Proxy) -> Void,
+        changes: @escaping @Sendable (Profile) -> Void
     ) async throws(CommandFailure) -> (proxy: Proxy, port: UInt16)
 
     /// Stops the server and the proxy.
@@ -116,8 +119,14 @@ package struct ExecRunner {
         let proxy: Proxy
         var pagePort: UInt16?
         if let page {
+            let generation = Atomic(0)
             (proxy, pagePort) = try await page.start(configuration, on: loops, record: record, report: report) {
                 supervised.redirect(to: $0)
+            } changes: { profile in
+                let number = generation.add(1, ordering: .relaxed).newValue
+                guard number > 1 else { return }
+                let digest = ProfileDigest.text(of: profile.inJournal)
+                journal?.noteProfile(profile.inJournal, digest: digest, generation: number)
             }
         } else {
             do throws(ProxyError) {

@@ -35,8 +35,8 @@ struct ExecCommand: AsyncParsableCommand {
             With --intercept HOST Squall speaks TLS with that host and with the command, whose environment has it trust an \
             authority of this run; faults then reach requests and responses. Other hosts' TLS passes untouched.
 
-            Exit codes: 125 this system doesn't let Squall do it; 126 the command can't be run; 127 there is no such command; \
-            else the command's.
+            Exit codes: 2 the profile or an option is wrong; 1 Squall's own failure, with a line; 125 this system doesn't let \
+            Squall do it; 126 the command can't be run; 127 there is no such command; else the command's.
 
             Example: squall exec wifi-roam -- npm test
             Example: squall exec --latency 200ms --only :5432 -- psql -h db.example.com

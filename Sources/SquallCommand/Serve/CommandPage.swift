@@ -2,6 +2,7 @@ import ControlAPI
 import ControlService
 import EventLoop
 import FaultPlan
+import FaultProfile
 import ProxyEngine
 import ProxyRunners
 import Synchronization
@@ -33,12 +34,13 @@ final class CommandPage: ExecPage {
         on loops: EventLoopGroup,
         record: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void,
-        begun: @escaping @Sendable (Proxy) -> Void
+        begun: @escaping @Sendable (Proxy) -> Void,
+        changes: @escaping @Sendable (Profile) -> Void
     ) async throws(CommandFailure) -> (proxy: Proxy, port: UInt16) {
         let journal = JournalHub(observer: record)
         let proxies = ProxyManager(loops: loops, seed: configuration.seed, journal: journal) { report($1) }
         let proxy: Proxy
-        switch await proxies.beginSupervised(configuration, begun: begun) {
+        switch await proxies.beginSupervised(configuration, begun: begun, changes: changes) {
         case .success(let begun): proxy = begun
         case .failure(let error): throw .failed(error.description)
         }

@@ -152,7 +152,9 @@ struct CredentialOptions: ParsableArguments {
         }
         let others: FilePermissions = [.groupRead, .otherRead]
         if let facts = try? FilePath(path).stat(), !facts.permissions.isDisjoint(with: others) {
-            Console.warn("“\(path)” has secrets, and other users can read it: chmod 600 keeps them out")
+            Console.warn(
+                "other users can read “\(path)” (\(option)), which is to have secrets: chmod 600 keeps them out"
+            )
         }
         return bytes
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import HTTPTransport
 import ProfileFiles
 import TerminalDisplay
@@ -37,12 +38,16 @@ struct PEMFiles {
         }
     }
 
-    /// What the files have.
+    /// What the files have; warns of a certificate that has expired.
     func identity() throws(CommandFailure) -> PEMIdentity {
-        PEMIdentity(
+        let identity = PEMIdentity(
             certificates: try PEMFiles.text(of: certificate, "\(options)-cert"),
             privateKey: try CredentialOptions.secret(key, limit: PEMIdentity.maximumTextSize + 1, "\(options)-key")
         )
+        if (try? CommandServices.current.tls?.hasExpired(identity, at: time(nil))) ?? false {
+            Console.warn("“\(certificate)” (\(options)-cert) has expired: who verifies it refuses it")
+        }
+        return identity
     }
 
     /// The failure of a command for a problem with what the files have.
