@@ -1,3 +1,4 @@
+import ArgumentParser
 import FaultProfile
 import Units
 
@@ -7,18 +8,40 @@ enum OptionWords {
     /// none. Such an option is the cause, even if the parser complains about what it makes of its value.
     ///
     /// - Parameter message: the parser's message, whose first line is replaced.
-    static func answer(to message: String, for arguments: [String]) -> String? {
+    static func answer(
+        to message: String,
+        for arguments: [String],
+        of root: any ParsableCommand.Type
+    ) -> String? {
         guard let command = arguments.first(where: { !$0.hasPrefix("-") }), message.hasPrefix("Error: ") else {
             return nil
         }
+        let line = message.prefix { !$0.isNewline }
         let entries = table.filter { $0.isAbout(command) }
         for argument in arguments.prefix(while: { $0 != "--" }) where argument.hasPrefix("-") {
             let option = argument.prefix { $0 != "=" }
             guard let entry = entries.first(where: { $0.isNamed(option) }) else { continue }
-            let line = message.prefix { !$0.isNewline }
             return "Error: Unknown option '\(option)': \(entry.answer)\(message[line.endIndex...])"
         }
-        return nil
+        guard !line.hasPrefix("Error: Unknown option"), let unknown = unknown(in: arguments, of: root) else {
+            return nil
+        }
+        return "Error: \(unknown)\(message[line.endIndex...])"
+    }
+
+    /// The answer to the first option that a command doesn't have; `nil` if it has all. The parser checks values first, and
+    /// complains of what they lack without the option that was meant.
+    static func unknown(in arguments: [String], of root: any ParsableCommand.Type) -> String? {
+        let command = root.named(by: arguments).type
+        guard command.configuration.subcommands.isEmpty else { return nil }
+        let lines = root.helpMessage(for: command, includeHidden: true).split(separator: "\n")
+        let known = lines.filter { $0.hasPrefix("  -") }
+            .flatMap { $0.split { " ,/".contains($0) }.filter { $0.hasPrefix("--") }.map(String.init) }
+        let options = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
+            .map { String($0.prefix { $0 != "=" }) }
+        guard let option = options.first(where: { !known.contains($0) }) else { return nil }
+        let near = Spelling.nearest(to: option, among: known).first.map { ". Did you mean '\($0)'?" }
+        return "Unknown option '\(option)'\(near ?? "")"
     }
 
     /// Options that some commands don't have, and what to write in place of them.
@@ -173,4 +196,24 @@ enum OptionWords {
         Entry("demo", "--output -o --folder", "write --keep FOLDER"),
         Entry("profiles", "--filter --search --name --list -l -n", "write the word as an argument: squall profiles 3g"),
     ]
+}
+
+extension ParsableCommand {
+    /// The subcommand that the first arguments name, with its name; the command itself if they name none. `rest` are those
+    /// behind them.
+    package static func named(
+        by arguments: [String]
+    ) -> (type: any ParsableCommand.Type, name: [String], rest: ArraySlice<String>) {
+        var command: any ParsableCommand.Type = self
+        var rest = arguments[...]
+        while let word = rest.first, let next = command.configuration.subcommands.first(where: { $0.isCalled(word) }) {
+            command = next
+            rest.removeFirst()
+        }
+        return (command, Array(arguments.prefix(upTo: rest.startIndex)), rest)
+    }
+
+    private static func isCalled(_ word: String) -> Bool {
+        configuration.commandName == word || configuration.aliases.contains(word)
+    }
 }

@@ -47,7 +47,7 @@ package enum Program {
             }
             // A subcommand that throws an exit code has already printed the reason.
             if let code = error as? ExitCode { Glibc.exit(code.rawValue) }
-            Console.error(lines: message(of: root.fullMessage(for: error), to: arguments))
+            Console.error(lines: message(of: root.fullMessage(for: error), to: arguments, of: root))
             Glibc.exit((code == .validationFailure ? ExitStatus.wrongInput : .failed).rawValue)
         }
     }
@@ -79,12 +79,16 @@ package enum Program {
     }
 
     /// The parser's message for an error, with quoted arguments kept on one line each.
-    private static func message(of message: String, to arguments: [String]) -> String {
+    private static func message(
+        of message: String,
+        to arguments: [String],
+        of root: any ParsableCommand.Type
+    ) -> String {
         let quoted = arguments.flatMap {
             [$0] + ($0.hasPrefix("--") ? $0.split(separator: "=", maxSplits: 1).map(String.init) : [])
         }
         let broken = Set(quoted).filter { $0.contains { $0.isNewline } }.sorted { $0.utf8.count > $1.utf8.count }
-        let answered = OptionWords.answer(to: message, for: arguments) ?? message
+        let answered = OptionWords.answer(to: message, for: arguments, of: root) ?? message
         return broken.reduce(answered) { $0.replacing($1, with: $1.visibleLine) }
     }
 

@@ -32,6 +32,10 @@ import Testing
         (["exec", "slow-3g", "--intercept", "h:443", "--", "true"], "write the name of a host alone"),
         (["exec", "slow-3g", "--key-log", "k", "--", "true"], "--key-log is for hosts that are intercepted"),
         (["replay", "j", "--listen", "here"], "write a host and a port up to 65535"),
+        (["exec", "--pag", "--port", "0", "--", "true"], "Error: Unknown option '--pag'. Did you mean '--page'?"),
+        (["serve", "--api-cert=c", "--api-kye", "k"], "Error: Unknown option '--api-kye'. Did you mean '--api-key'?"),
+        (["ctl", "disble", "exec", "--host", "h"], "no command “ctl disble”. Did you mean “squall ctl disable”?"),
+        (["ctl", "toxic", "frob"], "The commands of “squall ctl toxic” are add, "),
         (["run", "slow-3g", "--name", "mine"], "--name is for the proxy of --listen and --upstream"),
     ])
     func `are exit 2, with the reason and what to write`(arguments: [String], problem: String) async throws {

@@ -7,13 +7,20 @@ import Units
 enum CommandWords {
     /// Throws an answer to a first argument that is no subcommand; options and subcommands pass.
     static func check(_ arguments: [String]) throws(ValidationError) {
-        guard let word = arguments.first, !word.hasPrefix("-") else { return }
-        let names = Squall.configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
-        guard !names.contains(word) else { return }
-        let listed = Squall.configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap {
-            $0.configuration.commandName
+        let (command, names, rest) = Squall.named(by: arguments)
+        let subcommands = command.configuration.subcommands
+        guard let word = rest.first, !word.hasPrefix("-"), word != "help", !subcommands.isEmpty,
+            command.configuration.defaultSubcommand == nil
+        else { return }
+        let listed = subcommands.filter { $0.configuration.shouldDisplay }.compactMap { $0.configuration.commandName }
+        guard !names.isEmpty else {
+            throw ValidationError("There is no command \(word.quoted). \(answer(to: word, among: listed))")
         }
-        throw ValidationError("There is no command \(word.quoted). \(answer(to: word, among: listed))")
+        let name = names.joined(separator: " ")
+        let known = subcommands.flatMap { [$0.configuration.commandName ?? ""] + $0.configuration.aliases }
+        let near = Spelling.nearest(to: word, among: known).first.map { "Did you mean “squall \(name) \($0)”?" }
+        let all = "The commands of “squall \(name)” are \(listed.joined(separator: ", "))."
+        throw ValidationError("There is no command \("\(name) \(word)".quoted). \(near ?? all)")
     }
 
     private static func answer(to word: String, among commands: [String]) -> String {
