@@ -4,7 +4,7 @@
 
     extension NIOSSLCertificate {
         /// Whether the certificate is for a DNS name (RFC 9525, section 6.3): one of its alternative names is equal, or has
-        /// `*` in place of the first label. One without alternative names is told by its subject, which isn't looked at.
+        /// `*` in place of the first label. A certificate without alternative names matches: the library compares its subject.
         func names(_ host: String) -> Bool {
             let alternatives = _subjectAlternativeNames()
             let host = Substring(host.lowercased()).withoutFinalDot
