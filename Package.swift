@@ -10,23 +10,26 @@ let makesDocumentation = Context.environment["SQUALL_DOCS"] == "1"
 /// The tests that are built, separated by commas (`make crashes`); all of them without it.
 let builtSuites = Context.environment["SQUALL_SUITES"]?.split(separator: ",").map(String.init)
 
-/// The products that targets use, by package.
-let products = [
-    "hummingbird": ["Hummingbird", "HummingbirdCore"],
-    "swift-argument-parser": ["ArgumentParser"],
-    "swift-asn1": ["SwiftASN1"],
-    "swift-certificates": ["X509"],
-    "swift-collections": ["DequeModule"],
-    "swift-crypto": ["Crypto"],
-    "swift-http-structured-headers": ["RawStructuredFieldValues"],
-    "swift-http-types": ["HTTPTypes"],
-    "swift-log": ["Logging"],
-    "swift-nio": ["NIOCore", "NIOEmbedded", "NIOHTTP1", "NIOPosix", "NIOTLS"],
-    "swift-nio-extras": ["NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOHTTPTypesHTTP2", "NIOResumableUpload"],
-    "swift-nio-http2": ["NIOHPACK", "NIOHTTP2"],
-    "swift-nio-ssl": ["NIOSSL"],
-    "swift-service-lifecycle": ["ServiceLifecycle"],
-    "swift-system": ["SystemPackage"],
+/// The packages by their place on GitHub, with their oldest versions and the products that targets use.
+let packages: [(repository: String, from: Version, products: [String])] = [
+    ("apple/swift-argument-parser", "1.8.2", ["ArgumentParser"]),
+    ("apple/swift-asn1", "1.7.4", ["SwiftASN1"]),
+    ("apple/swift-certificates", "1.21.1", ["X509"]),
+    ("apple/swift-collections", "1.6.0", ["DequeModule"]),
+    ("apple/swift-crypto", "4.5.2", ["Crypto"]),
+    ("apple/swift-http-structured-headers", "1.7.0", ["RawStructuredFieldValues"]),
+    ("apple/swift-http-types", "1.8.0", ["HTTPTypes"]),
+    ("apple/swift-log", "1.16.2", ["Logging"]),
+    ("apple/swift-nio", "2.101.2", ["NIOCore", "NIOEmbedded", "NIOHTTP1", "NIOPosix", "NIOTLS"]),
+    (
+        "apple/swift-nio-extras", "1.35.2",
+        ["NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOHTTPTypesHTTP2", "NIOResumableUpload"]
+    ),
+    ("apple/swift-nio-http2", "1.46.0", ["NIOHPACK", "NIOHTTP2"]),
+    ("apple/swift-nio-ssl", "2.37.6", ["NIOSSL"]),
+    ("apple/swift-system", "1.8.1", ["SystemPackage"]),
+    ("hummingbird-project/hummingbird", "2.28.1", ["Hummingbird", "HummingbirdCore"]),
+    ("swift-server/swift-service-lifecycle", "2.13.0", ["ServiceLifecycle"]),
 ]
 
 // What clients and servers of HTTP use, commands that run proxies, and modules that transfer files.
@@ -41,6 +44,9 @@ let transfers = ["HTTPSemantics", "HTTPTransport", "OperatingSystem", "TransferC
 /// The modules of `Sources` that use the same in every build, with what each uses.
 let modules: KeyValuePairs<String, [String]> = [
     "Digests": ["CLibcrypto"],
+    "OperatingSystem": ["CProcess", "Units"],
+    "EventLoop": ["CLibevent", "OperatingSystem", "Units"],
+    "Supervisor": ["CSeccomp", "EventLoop", "FaultProfile", "Journal", "OperatingSystem", "ProxyEngine", "Units"],
     "Units": [],
     "QRCode": [],
     "FaultProfile": ["Units"],
@@ -53,7 +59,7 @@ let modules: KeyValuePairs<String, [String]> = [
         "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "ProxyEngine", "Journal", "ShippedProfiles",
         "SystemPackage", "Units",
     ],
-    "SquallTesting": ["SquallProxy"],
+    "SquallTesting": ["OperatingSystem", "SquallProxy"],
     "ControlAPI": [
         "CPage", "Digests", "EventLoop", "FaultPlan", "FaultProfile", "HTTPSemantics", "HTTPTypes", "OperatingSystem",
         "ProfileDocuments", "ProxyEngine", "StreamReading", "Units",
@@ -111,12 +117,11 @@ let suites: KeyValuePairs<String, [String]> = [
     "SimulationTests": ["FaultProfile", "SimulatedWorld"],
     "FaultProfileTests": ["ProfileDocuments"],
     "StreamReadingTests": ["TestProtocols"],
-    "OperatingSystemTests": ["OperatingSystem", "TestSockets", "Units"],
-    "SupervisorTests": ["EventLoop", "Supervisor", "Units"],
-    "EventLoopTests": ["EventLoop", "OperatingSystem", "TestSockets", "Units"],
+    "OperatingSystemTests": ["TestSockets"],
+    "EventLoopTests": ["TestSockets"],
     "ProxyEngineTests": ["TestProtocols", "TestSockets"],
     "SquallProxyTests": ["TestSockets"],
-    "SquallTestingTests": ["OperatingSystem", "OriginServer", "SquallTransfer", "TestSockets"],
+    "SquallTestingTests": ["OriginServer", "SquallTransfer", "TestSockets"],
     "ControlAPITests": ["TestSockets"],
     "ControlServiceTests": ["TestSockets"],
     "HTTPTransportTests": ["DevelopmentCA", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport"],
@@ -144,50 +149,26 @@ let suites: KeyValuePairs<String, [String]> = [
 
 let package = Package(
     name: "squall",
-    products: [
-        .executable(name: "squall", targets: ["squall"]),
-        .executable(name: "squall-demo", targets: ["squall-demo"]),
-        .library(name: "HummingbirdResumableUploads", targets: ["HummingbirdResumableUploads"]),
-        .library(name: "ResumableUploads", targets: ["ResumableUploads"]),
-        .library(name: "SquallProxy", targets: ["SquallProxy"]),
-        .library(name: "SquallTesting", targets: ["SquallTesting"]),
-        .library(name: "SquallTransfer", targets: ["SquallTransfer"]),
-    ],
+    products: ["squall", "squall-demo"].map { .executable(name: $0, targets: [$0]) }
+        + ["HummingbirdResumableUploads", "ResumableUploads", "SquallProxy", "SquallTesting", "SquallTransfer"]
+        .map { .library(name: $0, targets: [$0]) },
     traits: [
         .trait(name: "Control", description: "The control server, `squall serve`."),
         .trait(name: "Hummingbird", description: "Resumable uploads for servers of Hummingbird."),
         .trait(name: "TLS", description: "Speak TLS, which takes a third of the first build."),
         .default(enabledTraits: ["Control", "TLS"]),
     ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
-        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    ] + (makesDocumentation ? [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")] : []),
+    dependencies: packages.map { repository, version, _ in
+        let url = "https://github.com/\(repository)"
+        // Its default traits have what nothing here uses.
+        return repository.hasSuffix("/hummingbird")
+            ? .package(url: url, from: version, traits: []) : .package(url: url, from: version)
+    } + (makesDocumentation ? [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")] : []),
     targets: [
         .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
         // SHA-256, by the same libcrypto as libevent's own.
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CPage", exclude: ["page.html"]),
-        .module(
-            "Supervisor",
-            ["CSeccomp", "EventLoop", "FaultProfile", "Journal", "OperatingSystem", "ProxyEngine", "Units"],
-            isUnsafe: true
-        ),
-        .module("OperatingSystem", ["CProcess", "Units"], isUnsafe: true),
-        .module("EventLoop", ["CLibevent", "OperatingSystem", "Units"], isUnsafe: true),
         // Profiles is a symbolic link, because resources lie in the folder of their target.
         .target(
             name: "ShippedProfiles",
@@ -228,14 +209,8 @@ let package = Package(
         .module("profile-documents", ["ProfileDocuments"], isProgram: true),
         // Not products: `make loss-table`, `make loss-lab`, `make simulate` and `make bench` run them.
         .systemLibrary(name: "CLossLink", path: "Benchmarks/CLossLink"),
-        .module("loss-link", ["CLossLink"], path: "Benchmarks/LossLink", isUnsafe: true, isProgram: true),
-        .module(
-            "simulate",
-            ["ArgumentParser", "SimulatedWorld"],
-            path: "Tests/Simulate",
-            isUnsafe: true,
-            isProgram: true
-        ),
+        .module("loss-link", ["CLossLink"], path: "Benchmarks/LossLink", isProgram: true),
+        .module("simulate", ["ArgumentParser", "SimulatedWorld"], path: "Tests/Simulate", isProgram: true),
         .module("SimulatedLink", ["FaultPlan", "Units"], path: "Tests/SimulatedLink"),
     ]
         + [
@@ -256,7 +231,8 @@ let package = Package(
             "SimulatedDisk": ["DurableFiles", "SystemPackage", "Units"],
         ])
         + ([
-            "Digests", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol", "Demonstration",
+            "Digests", "Supervisor", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol",
+            "Demonstration",
             "TransferReports", "ProfileFiles", "ControlCommands", "SquallCommand",
         ].map { Target.suite("\($0)Tests", []) }
         + ["FaultPlan", "Forecast", "Journal"].map { Target.suite("\($0)Tests", ["SimulatedLink"]) }
@@ -286,9 +262,9 @@ extension Target {
         _ uses: [String] = [],
         with traits: KeyValuePairs<String, [String]> = [:],
         path: String? = nil,
-        isUnsafe: Bool = false,
         isProgram: Bool = false
     ) -> Target {
+        let isUnsafe = ["EventLoop", "OperatingSystem", "Supervisor", "loss-link", "simulate"].contains(name)
         let uses = uses.map { use($0) } + traits.flatMap { trait, uses in uses.map { use($0, with: trait) } }
         // They compute for half of the time that the tests take.
         let computes = ["FaultPlan", "Forecast", "SimulatedLink", "Units"].contains(name)
@@ -311,9 +287,10 @@ extension Target {
 
     private static func use(_ name: String, with trait: String? = nil) -> Dependency {
         let condition = trait.flatMap { TargetDependencyCondition.when(traits: [$0]) }
-        guard let package = products.first(where: { $0.value.contains(name) })?.key else {
+        guard let package = packages.first(where: { $0.products.contains(name) })?.repository.split(separator: "/")[1]
+        else {
             return .target(name: name, condition: condition)
         }
-        return .product(name: name, package: package, condition: condition)
+        return .product(name: name, package: String(package), condition: condition)
     }
 }
