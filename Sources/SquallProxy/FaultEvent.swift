@@ -89,6 +89,23 @@ public struct FaultEvent: Hashable, Sendable, CustomStringConvertible {
         return text + ", after \(Duration.milliseconds(time.nanoseconds / 1_000_000).text)"
     }
 
+    /// The journal's word for a stream that isn't read as HTTP, which is no fault.
+    package static let unreadWord = FaultPlan.FaultEvent.Effect.unreadWord
+
+    /// An event that a journal tells, `time` after its start.
+    package init(
+        time: Duration,
+        fault: String,
+        effect: Effect,
+        connection: UInt64?,
+        direction: Direction?,
+        offset: Int64?,
+        request: Int64?
+    ) {
+        (self.time, self.fault, self.effect, self.connection) = (time, fault, effect, connection)
+        (self.direction, self.offset, self.request) = (direction, offset, request)
+    }
+
     init(_ entry: JournalEntry, since start: Moment) {
         time = entry.moment - start
         fault = entry.fault

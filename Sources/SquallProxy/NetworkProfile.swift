@@ -76,6 +76,22 @@ public struct NetworkProfile: Sendable, CustomStringConvertible {
     /// - Throws: A `FaultProxyError` with the code `.invalidProfile` and all problems.
     public func check() throws { _ = try read() }
 
+    /// How a command is given the profile: its argument, and what it reads from standard input if that is `-`.
+    package var argument: (word: String, input: String?) {
+        switch content {
+        case .reference(let reference): (reference, nil)
+        case .text(let text, _): ("-", text)
+        }
+    }
+
+    /// The seed that the profile names, and whether it has faults.
+    ///
+    /// - Throws: A `FaultProxyError` with the code `.invalidProfile` and all problems.
+    package func summary() throws(FaultProxyError) -> (seed: UInt64?, hasFaults: Bool) {
+        let profile = try read()
+        return (profile.seed, !profile.allFaults.isEmpty)
+    }
+
     func read() throws(FaultProxyError) -> Profile {
         do throws(ProfileProblems) {
             return try ProfileReader.profile(from: try source(), resolving: ProfileFiles.resolve)

@@ -2,16 +2,26 @@ import SquallProxy
 internal import Synchronization
 internal import Testing
 
+/// What is behind the network when the test begins.
+enum NetworkSubject: Sendable {
+    /// A proxy forwards to this server.
+    case upstream(String)
+    /// This command runs, with options of `squall exec`.
+    case command([String], options: [String])
+    /// Nothing: the test begins it.
+    case none
+}
+
 /// One run of a test of Swift Testing with one seed.
 final class NetworkRun: Sendable {
     private let scope: NetworkScope
-    private let upstream: String?
+    private let subject: NetworkSubject
     private let expectation: NetworkExpectation
     private let hasFailed = Atomic<Bool>(false)
 
-    init(_ scope: NetworkScope, to upstream: String?, expecting expectation: NetworkExpectation) {
+    init(_ scope: NetworkScope, _ subject: NetworkSubject, expecting expectation: NetworkExpectation) {
         self.scope = scope
-        self.upstream = upstream
+        self.subject = subject
         self.expectation = expectation
     }
 
@@ -43,7 +53,11 @@ final class NetworkRun: Sendable {
 
     private func perform(_ test: Test, _ function: @Sendable () async throws -> Void) async throws {
         do {
-            if let upstream { _ = try await scope.connect(to: upstream) }
+            switch subject {
+            case .upstream(let upstream): _ = try await scope.connect(to: upstream)
+            case .command(let command, let options): try scope.start(command, options: options, environment: [:])
+            case .none: break
+            }
             try await NetworkScope.$current.withValue(scope, operation: function)
             if !hasFailed.load(ordering: .relaxed) { try await scope.check(expectation) }
         } catch is ExpectationFailedError {

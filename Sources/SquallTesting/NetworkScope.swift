@@ -2,13 +2,25 @@ internal import Foundation
 import SquallProxy
 internal import Synchronization
 
-/// The networks of one run of a test with one seed.
+/// The networks and the processes of one run of a test with one seed.
 final class NetworkScope: Sendable {
     @TaskLocal static var current: NetworkScope?
 
     private struct State {
         var networks: [TestNetwork] = []
+        var processes: [TestProcess] = []
         var names: Set<String> = []
+
+        /// The name, with a number if it is taken.
+        mutating func unique(_ name: String) -> String {
+            var unique = name
+            var number = 1
+            while !names.insert(unique).inserted {
+                number += 1
+                unique = "\(name)-\(number)"
+            }
+            return unique
+        }
     }
 
     let profile: NetworkProfile
@@ -23,28 +35,46 @@ final class NetworkScope: Sendable {
 
     /// Starts a network. A name that is taken gets a number.
     func connect(to upstream: String, named name: String = "network") async throws -> TestNetwork {
-        let unique = state.withLock { state in
-            var unique = name
-            var number = 1
-            while !state.names.insert(unique).inserted {
-                number += 1
-                unique = "\(name)-\(number)"
-            }
-            return unique
-        }
+        let unique = state.withLock { $0.unique(name) }
         let network = try await TestNetwork.start(profile, to: upstream, name: unique, seed: seed)
         state.withLock { $0.networks.append(network) }
         return network
     }
 
-    /// Stops the networks; their journals stay.
-    func stop() async { for network in networks { await network.stop() } }
+    /// The processes in the order of their starts.
+    var processes: [TestProcess] { state.withLock { $0.processes } }
+
+    /// Starts a process.
+    @discardableResult
+    func start(_ command: [String], options: [String], environment: [String: String]) throws -> TestProcess {
+        let name = state.withLock { $0.unique("process") }
+        let process = try TestProcess(
+            command,
+            behind: profile,
+            seed: seed,
+            name: name,
+            options: options,
+            environment: environment
+        )
+        state.withLock { $0.processes.append(process) }
+        return process
+    }
+
+    /// Stops the processes and the networks; their journals stay.
+    func stop() async {
+        for process in processes { await process.stop() }
+        for network in networks { await network.stop() }
+    }
 
     func check(_ expectation: NetworkExpectation) async throws(NetworkError) {
         guard expectation != .nothing else { return }
-        let networks = networks
-        guard let first = networks.first else {
-            throw NetworkError(.vacuous, "the test has connected no network: call TestNetwork.connect(to:)")
+        let (networks, processes) = (networks, processes)
+        guard !networks.isEmpty || !processes.isEmpty else {
+            throw NetworkError(
+                .vacuous,
+                "the test has connected no network and started no process: call TestNetwork.connect(to:) or "
+                    + "TestProcess.start(_:)"
+            )
         }
         var (connections, bytes, faults) = (0, Int64(0), 0)
         for network in networks {
@@ -53,45 +83,61 @@ final class NetworkScope: Sendable {
             bytes += statistics.upstreamBytes + statistics.downstreamBytes
             faults += await network.faults.count
         }
+        for process in processes {
+            connections += process.connects.count
+            faults += process.faults.count
+        }
         if faults > 0 { return }
         guard connections > 0 else {
-            let places = networks.map(\.address).joined(separator: ", ")
+            let places = networks.map(\.address) + processes.map { "the network of “\($0.command.first ?? "")”" }
             throw NetworkError(
                 .vacuous,
-                "no connection came to \(places), so the test shows nothing: let the client use the address of the network, "
-                    + "or say expecting: .nothing"
+                "no connection came to \(places.joined(separator: ", ")), so the test shows nothing: let the client use the address "
+                    + "of the network, or say expecting: .nothing"
             )
         }
-        guard expectation == .faults, networks.contains(where: \.hasHadFaults) else { return }
+        guard expectation == .faults,
+            networks.contains(where: \.hasHadFaults) || processes.contains(where: \.hasHadFaults)
+        else { return }
+        let state = networks.first.map { "\($0); " } ?? ""
+        let figures = networks.isEmpty ? "" : ", \(bytes) bytes"
         let notices = networks.flatMap(\.notices).map { "; \($0)" }.joined()
         throw NetworkError(
             .vacuous,
-            "no fault acted (\(first); \(connections) connection\(connections == 1 ? "" : "s"), \(bytes) bytes\(notices)), so "
+            "no fault acted (\(state)\(connections) connection\(connections == 1 ? "" : "s")\(figures)\(notices)), so "
                 + "the test shows nothing: let it transfer more, take a profile that acts sooner, or say expecting: .connections"
         )
     }
 
-    /// The state of the networks and how to repeat the run, on a line each.
+    /// The state of the networks and processes, and how to repeat the run, on a line each.
     var advice: String {
-        let networks = networks
-        let lines = networks.map { network in
-            let name = networks.count > 1 ? "network “\(network.name)”" : "network"
-            return (["\(name): \(network); SQUALL_SEED=\(network.seed) repeats it"] + network.notices)
-                .joined(separator: "; ")
-        }
+        let (networks, processes) = (networks, processes)
+        let isOne = networks.count + processes.count == 1
+        let lines =
+            networks.map { network in
+                let name = isOne ? "network" : "network “\(network.name)”"
+                return (["\(name): \(network); SQUALL_SEED=\(network.seed) repeats it"] + network.notices)
+                    .joined(separator: "; ")
+            }
+            + processes.map { process in
+                let name = isOne ? "process" : "process “\(process.name)”"
+                let last = process.errors.split(separator: "\n").last.map { "; it has said: \($0)" } ?? ""
+                return "\(name): \(process); SQUALL_SEED=\(process.seed) repeats it\(last)"
+            }
         return lines.isEmpty ? "network: none connected" : lines.joined(separator: "\n")
     }
 
     func journals() async -> [(name: String, text: String)] {
-        var journals: [(name: String, text: String)] = []
-        for network in networks {
-            let words = [profile.description, "seed \(network.seed)"] + (networks.count > 1 ? [network.name] : [])
+        var journals: [(name: String, seed: UInt64, text: String)] = []
+        for network in networks { journals.append((network.name, network.seed, await network.journal)) }
+        for process in processes { journals.append((process.name, process.seed, process.journal)) }
+        return journals.map { [isOne = journals.count == 1] name, seed, text in
+            let words = [profile.description, "seed \(seed)"] + (isOne ? [] : [name])
             let name = words.joined(separator: " ").map { character -> Character in
                 character.isASCII && (character.isLetter || character.isNumber) ? character : "-"
             }
-            journals.append(("\(String(name).suffix(100)).jsonl", await network.journal))
+            return ("\(String(name).suffix(100)).jsonl", text)
         }
-        return journals
     }
 }
 

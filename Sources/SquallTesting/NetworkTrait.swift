@@ -10,15 +10,15 @@ public struct NetworkTrait: TestTrait, SuiteTrait, TestScoping {
     private final class Identity: Sendable {}
 
     private let profile: NetworkProfile
-    private let upstream: String?
+    private let subject: NetworkSubject
     /// The seeds in digits, one after the other; `nil` for the profile's, or 1.
     private let seeds: [String]?
     private let expectation: NetworkExpectation
     private let identity = Identity()
 
-    init(_ profile: NetworkProfile, _ upstream: String?, _ seeds: [String]?, _ expectation: NetworkExpectation) {
+    init(_ profile: NetworkProfile, _ subject: NetworkSubject, _ seeds: [String]?, _ expectation: NetworkExpectation) {
         self.profile = profile
-        self.upstream = upstream
+        self.subject = subject
         self.seeds = seeds
         self.expectation = expectation
     }
@@ -41,7 +41,7 @@ public struct NetworkTrait: TestTrait, SuiteTrait, TestScoping {
     ) async throws {
         try profile.check()
         for seed in try wantedSeeds() {
-            let run = NetworkRun(NetworkScope(profile, seed: seed), to: upstream, expecting: expectation)
+            let run = NetworkRun(NetworkScope(profile, seed: seed), subject, expecting: expectation)
             try await run.perform(test, testCase, function)
         }
     }
@@ -92,7 +92,7 @@ extension Trait where Self == NetworkTrait {
         seed: UInt64? = nil,
         expecting expectation: NetworkExpectation = .faults
     ) -> Self {
-        NetworkTrait(profile, upstream, seed.map { ["\($0)"] }, expectation)
+        NetworkTrait(profile, upstream.map { .upstream($0) } ?? .none, seed.map { ["\($0)"] }, expectation)
     }
 
     /// Runs the test once for each seed, one after the other: for `seeds: 1...3` with three networks in turn.
@@ -110,8 +110,56 @@ extension Trait where Self == NetworkTrait {
         seeds: some Sequence<some BinaryInteger>,
         expecting expectation: NetworkExpectation = .faults
     ) -> Self {
-        // One more than allowed tells that there are too many.
-        let seeds = seeds.prefix(NetworkTrait.seedLimit + 1).map { "\($0)" }
-        return NetworkTrait(profile, upstream, seeds, expectation)
+        NetworkTrait(profile, upstream.map { .upstream($0) } ?? .none, digits(of: seeds), expectation)
+    }
+
+    /// Starts a command behind a network before the test, which `TestProcess.current` names: every TCP connection that it opens,
+    /// or a process that it starts, meets the profile. It is ended after the test.
+    ///
+    /// ```swift
+    /// @Test(.network(.profile("wifi-roam"), command: ["npm", "test"]))
+    /// func `the suite holds while the network roams`() async throws {
+    ///     #expect(try await TestProcess.current.end() == .exit(0))
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - profile: The faults.
+    ///   - command: The command, a path or a name in PATH, and its arguments; `squall exec` runs it.
+    ///   - options: Options of `squall exec`: `["--only", ":5432"]`.
+    ///   - seed: The seed of every draw. The default is the profile's seed, or 1. The environment variable `SQUALL_SEED`
+    ///     replaces it.
+    ///   - expectation: What must have happened, else a passed test fails as vacuous.
+    public static func network(
+        _ profile: NetworkProfile,
+        command: [String],
+        options: [String] = [],
+        seed: UInt64? = nil,
+        expecting expectation: NetworkExpectation = .faults
+    ) -> Self {
+        NetworkTrait(profile, .command(command, options: options), seed.map { ["\($0)"] }, expectation)
+    }
+
+    /// Starts a command behind a network once for each seed, and runs the test with it.
+    ///
+    /// - Parameters:
+    ///   - profile: The faults.
+    ///   - command: The command, a path or a name in PATH, and its arguments; `squall exec` runs it.
+    ///   - options: Options of `squall exec`.
+    ///   - seeds: The seeds, from 1 to 1,000 of them, each from 0 to 2⁶⁴ − 1. The environment variable `SQUALL_SEED` replaces them all.
+    ///   - expectation: What must have happened with each seed, else a passed test fails as vacuous.
+    public static func network(
+        _ profile: NetworkProfile,
+        command: [String],
+        options: [String] = [],
+        seeds: some Sequence<some BinaryInteger>,
+        expecting expectation: NetworkExpectation = .faults
+    ) -> Self {
+        NetworkTrait(profile, .command(command, options: options), digits(of: seeds), expectation)
+    }
+
+    /// The seeds in digits. One more than allowed tells that there are too many.
+    private static func digits(of seeds: some Sequence<some BinaryInteger>) -> [String] {
+        seeds.prefix(NetworkTrait.seedLimit + 1).map { "\($0)" }
     }
 }

@@ -38,7 +38,7 @@ extension FaultProxy {
     /// - Throws: A `NetworkError` in a test without the trait, or a `FaultProxyError`.
     public static func connect(to upstream: String, named name: String = "network") async throws -> FaultProxy {
         guard let scope = NetworkScope.current else {
-            throw NetworkError(.noNetwork, "there is no network here: give the test the trait .network(…)")
+            throw NetworkError.noNetwork
         }
         return try await scope.connect(to: upstream, named: name)
     }
@@ -72,6 +72,12 @@ public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidSeed = Code(rawValue: "invalidSeed")
         /// A journal can't be written to the folder of the environment variable `SQUALL_JOURNALS`.
         public static let journal = Code(rawValue: "journal")
+        /// The command `squall` can't be run.
+        public static let noCommand = Code(rawValue: "noCommand")
+        /// `squall exec` hasn't run a command.
+        public static let notStarted = Code(rawValue: "notStarted")
+        /// The files of a process can't be written.
+        public static let files = Code(rawValue: "files")
     }
 
     /// The kind.
@@ -80,4 +86,6 @@ public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
     init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
+
+    static let noNetwork = NetworkError(.noNetwork, "there is no network here: give the test the trait .network(…)")
 }

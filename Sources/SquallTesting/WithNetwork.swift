@@ -36,10 +36,43 @@ public func withNetwork<Result>(
     isolation: isolated (any Actor)? = #isolation,
     _ body: (TestNetwork) async throws -> Result
 ) async throws -> Result {
+    try await withScope(profile, seed, expectation, isolation) { scope in
+        try await body(try await scope.connect(to: upstream))
+    }
+}
+
+/// Runs `body` with a profile, behind which it calls `TestProcess.start(_:)` or `TestNetwork.connect(to:)` itself. What they have started
+/// is stopped afterwards.
+///
+/// - Parameters:
+///   - profile: The faults.
+///   - seed: The seed of every draw. The default is the profile's seed, or 1. The environment variable `SQUALL_SEED`
+///     replaces it.
+///   - expectation: What must have happened when `body` returns.
+///   - isolation: The actor of `body`, which is that of the caller.
+///   - body: Starts the networks and processes.
+/// - Returns: What `body` returns.
+/// - Throws: What `body` throws, a `FaultProxyError`, or a `NetworkError` if the expectation isn't met.
+public func withNetwork<Result>(
+    _ profile: NetworkProfile,
+    seed: UInt64? = nil,
+    expecting expectation: NetworkExpectation = .faults,
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> Result
+) async throws -> Result {
+    try await withScope(profile, seed, expectation, isolation) { _ in try await body() }
+}
+
+private func withScope<Result>(
+    _ profile: NetworkProfile,
+    _ seed: UInt64?,
+    _ expectation: NetworkExpectation,
+    _ isolation: isolated (any Actor)?,
+    _ body: (NetworkScope) async throws -> Result
+) async throws -> Result {
     let scope = NetworkScope(profile, seed: try NetworkEnvironment.seed() ?? seed)
-    let network = try await scope.connect(to: upstream)
     do {
-        let result = try await NetworkScope.$current.withValue(scope) { try await body(network) }
+        let result = try await NetworkScope.$current.withValue(scope) { try await body(scope) }
         try await scope.check(expectation)
         await scope.stop()
         if Test.current == nil { try await JournalFiles.write(scope) }

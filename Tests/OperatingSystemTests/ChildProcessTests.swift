@@ -71,6 +71,32 @@ import Testing
         }
     }
 
+    @Test func `with files a program reads and appends to them, and takes care of its group itself`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let paths = ["input", "output", "errors"].map { folder.appendingPathComponent($0).path }
+        try Data("in\n".utf8).write(to: URL(fileURLWithPath: paths[0]))
+        try Data("before\n".utf8).write(to: URL(fileURLWithPath: paths[1]))
+        let files = ChildProcess.Files(input: paths[0], output: paths[1], errors: paths[2])
+        let script = "cat; echo wrong >&2; sleep 1000 & echo $!; trap 'exit 5' TERM; echo ready; wait"
+        let child = try ChildProcess(["sh", "-c", script], environment: Self.environment, files: files)
+        func output() throws -> [Substring] {
+            try String(contentsOfFile: paths[1], encoding: .utf8).split(separator: "\n")
+        }
+        while try output().last != "ready" { await Task.yield() }
+        child.signal(SIGTERM)
+        #expect(await child.end() == .exit(5))
+        let lines = try output()
+        #expect(lines.prefix(2) == ["before", "in"])
+        #expect(try String(contentsOfFile: paths[2], encoding: .utf8) == "wrong\n")
+        let left = try #require(pid_t(lines[2]))
+        #expect(kill(left, 0) == 0, "the program's own child lives")
+        #expect(kill(left, SIGKILL) == 0)
+        let none = ChildProcess.Files(input: "/no/such", output: paths[1], errors: paths[2])
+        #expect(throws: SystemError.self) { try ChildProcess(["true"], environment: Self.environment, files: none) }
+    }
+
     @Test func `a program has its environment and nothing to read`() async throws {
         let script = "[ \"$NAME\" = value ] && [ -z \"$(cat)\" ] && [ -z \"$HOME\" ]"
         let child = try ChildProcess(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin", "NAME": "value"])

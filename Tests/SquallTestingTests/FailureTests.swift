@@ -27,6 +27,7 @@ import Testing
         }
         variables.merge(environment) { $1 }
         variables["SQUALL_FAILING_TESTS"] = "1"
+        variables["SQUALL"] = builtSquall
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let child = try ChildProcess(
             [
@@ -67,6 +68,16 @@ import Testing
         #expect(!wrong.hasPassed && wrong.output.contains("SQUALL_SEED is “seven”: write a whole number"))
     }
 
+    @Test func `a failed test of a command names the command and its seed, and attaches its journal`() async throws {
+        let outcome = try await run("process")
+        #expect(!outcome.hasPassed)
+        let advice = "process: “bash” behind profile “faults”, seed 7, 1 fault event; SQUALL_SEED=7 repeats it"
+        #expect(outcome.output.contains(advice), "\(outcome.output)")
+        #expect(!outcome.output.contains("SQUALL_SEED=8"))
+        #expect(outcome.attachments.keys.sorted() == ["faults-seed-7.jsonl"])
+        #expect(outcome.attachments.values.first?.contains(#""offset":40000"#) == true)
+    }
+
     @Test func `a failed requirement is recorded once, and the next seed still runs`() async throws {
         let outcome = try await run("requires")
         #expect(!outcome.hasPassed)
@@ -84,7 +95,10 @@ import Testing
 
     @Test(arguments: [
         ("noConnection", "no connection came to 127.0.0.1:"), ("noFault", "no fault acted (profile “faults”, seed 1"),
-        ("notConnected", "the test has connected no network: call TestNetwork.connect(to:)"),
+        ("notConnected", "the test has connected no network and started no process: call TestNetwork.connect(to:)"),
+        ("processWithoutConnection", "no connection came to the network of “true”, so the test shows nothing"),
+        ("processWithoutFault", "no fault acted (1 connection), so the test shows nothing"),
+        ("processWithWrongProfile", ":1:38: “cat” is not a value of “kind”"),
         ("wrongProfile", ":1:38: “cat” is not a value of “kind”"),
         ("wrongAddress", "“nowhere” is no address"), ("noSeeds", "the test has no seeds: give from 1 to 1000"),
     ])

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A child process in a process group of its own, with its input and outputs on /dev/null.
+/// A child process in a process group of its own, with its input and outputs on /dev/null or in files.
 ///
 /// It starts as from a shell: with default signal handling, no blocked signals, and the original limit of open files.
 public final class ChildProcess: Sendable {
@@ -20,6 +20,18 @@ public final class ChildProcess: Sendable {
         }
     }
 
+    /// The paths of its input and outputs.
+    package struct Files {
+        let input: String
+        let output: String
+        let errors: String
+
+        /// Reads from `input`, and appends to the others, which are made if they don't exist.
+        package init(input: String, output: String, errors: String) {
+            (self.input, self.output, self.errors) = (input, output, errors)
+        }
+    }
+
     private struct State {
         var end: End?
         var waiters: [CheckedContinuation<End, Never>] = []
@@ -29,17 +41,39 @@ public final class ChildProcess: Sendable {
     private static let running = Mutex<Set<pid_t>>([])
 
     private let process: pid_t
+    private let leavesGroup: Bool
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "squall.child")
 
     /// Starts the program `arguments[0]`, a path or a name in PATH.
     ///
     /// - Throws: `SystemError` of posix_spawn; ENOENT if there is no such program.
-    public init(_ arguments: [String], environment: [String: String]) throws(SystemError) {
+    public convenience init(_ arguments: [String], environment: [String: String]) throws(SystemError) {
+        try self.init(arguments, environment, .none, leavesGroup: false)
+    }
+
+    /// Starts a program with files that takes care of the processes of its group itself.
+    ///
+    /// - Throws: `SystemError` of posix_spawn; ENOENT if there is no such program, or a file can't be opened.
+    package convenience init(
+        _ arguments: [String],
+        environment: [String: String],
+        files: Files
+    ) throws(SystemError) {
+        try self.init(arguments, environment, .files(files), leavesGroup: true)
+    }
+
+    private init(
+        _ arguments: [String],
+        _ environment: [String: String],
+        _ streams: ProgramStart.Streams,
+        leavesGroup: Bool
+    ) throws(SystemError) {
+        self.leavesGroup = leavesGroup
         // With SIGCHLD ignored, waiting for children doesn't work.
-        signal(SIGCHLD, SIG_DFL)
+        Glibc.signal(SIGCHLD, SIG_DFL)
         process = try ChildProcess.running.withLock { running throws(SystemError) in
-            let process = try ProgramStart.run(arguments, environment, .none)
+            let process = try ProgramStart.run(arguments, environment, streams)
             running.insert(process)
             return process
         }
@@ -54,7 +88,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the end of the program, then kills the rest of its group.
+    /// Waits for the end of the program, and kills the rest of its group unless the program does.
     public func end() async -> End {
         await withCheckedContinuation { continuation in
             let end = state.withLock { state in
@@ -66,9 +100,14 @@ public final class ChildProcess: Sendable {
     }
 
     /// Sends a signal to the program's group; does nothing once the program has ended.
-    public func signalGroup(_ number: Int32) {
+    public func signalGroup(_ number: Int32) { send(number, to: -process) }
+
+    /// Sends a signal to the program alone; does nothing once it has ended.
+    package func signal(_ number: Int32) { send(number, to: process) }
+
+    private func send(_ number: Int32, to receiver: pid_t) {
         state.withLock { state in
-            if state.end == nil { _ = kill(-process, number) }
+            if state.end == nil { _ = kill(receiver, number) }
         }
     }
 
@@ -80,7 +119,7 @@ public final class ChildProcess: Sendable {
         let (end, waiters) = state.withLock { state in
             var status: Int32 = 0
             ChildProcess.running.withLock { running in
-                _ = kill(-process, SIGKILL)
+                if !leavesGroup { _ = kill(-process, SIGKILL) }
                 while waitpid(process, &status, 0) < 0, errno == EINTR {}
                 running.remove(process)
             }

@@ -9,6 +9,8 @@ enum ProgramStart {
         case none
         /// These as standard input, and as standard output and error.
         case descriptors(input: Int32, output: Int32)
+        /// These files, of which the outputs are made anew.
+        case files(ChildProcess.Files)
         /// Nothing to read, and the outputs of this process.
         case inheritedOutputs
         /// The standard input of this process, `output` for both outputs, and `channel` as `DetachedProgram.channel`; in
@@ -20,7 +22,7 @@ enum ProgramStart {
         /// The flag of posix_spawn(3) for the program's group. `POSIX_SPAWN_SETSID` is a GNU extension that isn't imported.
         var groupFlag: Int32 {
             switch self {
-            case .none, .descriptors, .inheritedOutputs: Int32(POSIX_SPAWN_SETPGROUP)
+            case .none, .descriptors, .files, .inheritedOutputs: Int32(POSIX_SPAWN_SETPGROUP)
             case .detached: 0x80
             case .shared: 0
             }
@@ -84,6 +86,11 @@ enum ProgramStart {
             posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
             posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
             posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+        case .files(let files):
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, files.input, O_RDONLY, 0)
+            for (output, path) in [(STDOUT_FILENO, files.output), (STDERR_FILENO, files.errors)] {
+                posix_spawn_file_actions_addopen(&actions, output, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+            }
         case .inheritedOutputs:
             posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         case .detached(let output, let channel):

@@ -45,6 +45,24 @@ struct FailingTests {
     @Test(.network(cut, upstream: server.address, seeds: [Int]()))
     func noSeeds() {}
 
+    private static let download = ["bash", "-c", "exec 3<>\(device) && cat <&3 2>&- | wc -c"]
+
+    @Test(.network(cut, command: download, seeds: 7...8))
+    func process() async throws {
+        let process = try TestProcess.current
+        #expect(try await process.end() == .exit(0))
+        #expect(process.output == (process.seed == 8 ? "40000\n" : "100000\n"))
+    }
+
+    @Test(.network(cut, command: ["true"]))
+    func processWithoutConnection() async throws { _ = try await TestProcess.current.end() }
+
+    @Test(.network(.faults([.cut(at: 1_000_000)]), command: download, seed: 3))
+    func processWithoutFault() async throws { _ = try await TestProcess.current.end() }
+
+    @Test(.network(.json(#"{ "name": "x", "faults": [ { "kind": "cat" } ] }"#), command: ["true"]))
+    func processWithWrongProfile() {}
+
     @Test(.network(cut, upstream: server.address))
     func passes() throws { _ = received(from: try TestNetwork.current) }
 

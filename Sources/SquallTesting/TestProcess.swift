@@ -1,0 +1,180 @@
+internal import Foundation
+internal import OperatingSystem
+public import SquallProxy
+
+/// A command behind the network of a test: every TCP connection that it opens, or a process that it starts, meets the profile.
+///
+/// ```swift
+/// @Test(.network(.profile("first-two-fail"), seeds: 1...3))
+/// func `the importer survives two cuts`() async throws {
+///     let importer = try TestProcess.start(["./importer", "--from", "http://127.0.0.1:8080/file"])
+///     #expect(try await importer.end() == .exit(0))
+///     #expect(importer.faults.count == 2)
+/// }
+/// ```
+///
+/// `squall exec` runs it, so the command `squall` has to be in PATH, or named by the environment variable `SQUALL`; Linux only.
+/// When the test ends, so do the command and everything that it has started.
+public final class TestProcess: Sendable, CustomStringConvertible {
+    /// How a command has ended.
+    public enum End: Hashable, Sendable {
+        /// It exited with this code.
+        case exit(Int32)
+        /// This signal ended it.
+        case signal(Int32)
+    }
+
+    /// A connect of the command, or of a process that it has started, that has an outcome.
+    public struct Connect: Hashable, Sendable {
+        /// Where to: "127.0.0.1:5432".
+        public let target: String
+        /// The program's name: "psql".
+        public let program: String?
+        /// `connected`, `closed`, or the name of the error: `ECONNREFUSED`.
+        public let outcome: String
+    }
+
+    /// The most bytes that are read of an output, and of a journal: 16 MiB.
+    public static let outputLimit = 16 << 20
+
+    /// The name among the processes of its test: "process", then "process-2".
+    public let name: String
+    /// The command and its arguments.
+    public let command: [String]
+    /// The seed of every draw.
+    public let seed: UInt64
+
+    let hasHadFaults: Bool
+    private let profile: String
+    private let folder: ProcessFolder
+    private let child: ChildProcess
+
+    /// Starts a command behind the network of the current test: with the profile and the seed of its trait.
+    ///
+    /// Its input is empty. What it writes is kept in files until the process is no longer used.
+    ///
+    /// - Parameters:
+    ///   - command: The command, a path or a name in PATH, and its arguments.
+    ///   - options: Options of `squall exec`: `["--only", ":5432"]`.
+    ///   - environment: Variables beside those of this process, which they replace.
+    /// - Throws: A `NetworkError` in a test without the trait, or if there is no `squall`; a `FaultProxyError` if the profile
+    ///   has problems.
+    @discardableResult
+    public static func start(
+        _ command: [String],
+        options: [String] = [],
+        environment: [String: String] = [:]
+    ) throws -> TestProcess {
+        guard let scope = NetworkScope.current else {
+            throw NetworkError.noNetwork
+        }
+        return try scope.start(command, options: options, environment: environment)
+    }
+
+    /// The first process that the current test has started, or its trait.
+    ///
+    /// - Throws: A `NetworkError` where there is none.
+    public static var current: TestProcess {
+        get throws {
+            guard let process = NetworkScope.current?.processes.first else {
+                throw NetworkError(
+                    .noNetwork,
+                    "there is no process here: give the test the trait .network(…, command: […]), or call TestProcess.start(_:)"
+                )
+            }
+            return process
+        }
+    }
+
+    init(
+        _ command: [String],
+        behind profile: NetworkProfile,
+        seed: UInt64?,
+        name: String,
+        options: [String],
+        environment: [String: String]
+    ) throws {
+        let (own, hasFaults) = try profile.summary()
+        (self.command, self.name, self.profile) = (command, name, profile.description)
+        (self.seed, hasHadFaults) = (seed ?? own ?? 1, hasFaults)
+        folder = try ProcessFolder()
+        let (word, input) = profile.argument
+        let files = try folder.streams(reading: input ?? "")
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let squall = variables["SQUALL"].flatMap { $0.isEmpty ? nil : $0 } ?? "squall"
+        // Its own words come last, so that they count.
+        let words = options + ["--seed", "\(self.seed)", "--journal", folder.path(.journal), "--"] + command
+        do throws(SystemError) {
+            child = try ChildProcess([squall, "exec", word] + words, environment: variables, files: files)
+        } catch {
+            throw NetworkError(
+                .noCommand,
+                "can't run “\(squall)”: \(error); install the command (make install), or name it by the environment variable SQUALL"
+            )
+        }
+    }
+
+    /// Waits for the end of the command and of every process that it has started. When the task is cancelled, they are ended.
+    ///
+    /// - Throws: A `NetworkError` if it hasn't been run: there is no such command, an option is wrong, or this system doesn't let
+    ///   Squall do it. A `CancellationError` if the task was cancelled.
+    public func end() async throws -> End {
+        let end = await withTaskCancellationHandler {
+            await child.end()
+        } onCancel: {
+            terminate()
+        }
+        try Task.checkCancellation()
+        if let reason = failure(of: end) { throw NetworkError(.notStarted, reason) }
+        return switch end {
+        case .exit(let code): .exit(code)
+        case .signal(let number): .signal(number)
+        }
+    }
+
+    /// Ends the command by SIGTERM, and what is left of it and of the processes that it has started 2 s later by SIGKILL. Waits for
+    /// their end. Calling it twice is fine.
+    public func stop() async {
+        terminate()
+        _ = await child.end()
+    }
+
+    /// Squall passes SIGTERM on to the command. When it is killed itself, its guard kills the command and all that it has started.
+    private func terminate() {
+        child.signal(SIGTERM)
+        Task { [child] in
+            try await Task.sleep(for: .seconds(2))
+            child.signal(SIGKILL)
+        }
+    }
+
+    /// What the command has written to standard output so far: its first 16 MiB.
+    public var output: String { folder.text(.output) }
+
+    /// What the command, and Squall, have written to standard error so far: the first 16 MiB.
+    public var errors: String { folder.text(.errors) }
+
+    /// The journal as JSON Lines; `squall replay` reads it.
+    public var journal: String { folder.text(.journal) }
+
+    /// The events of faults so far, oldest first.
+    public var faults: [FaultEvent] { ProcessJournal(journal).faults }
+
+    /// The connects that have an outcome so far, oldest first.
+    public var connects: [Connect] { ProcessJournal(journal).connects }
+
+    /// The command, the profile, the seed and the number of fault events, on one line.
+    public var description: String {
+        let (word, count) = (command.first ?? "", faults.count)
+        return "“\(word)” behind profile “\(profile)”, seed \(seed), \(count) fault event\(count == 1 ? "" : "s")"
+    }
+
+    /// Squall's own reason for which the command wasn't run.
+    private func failure(of end: ChildProcess.End) -> String? {
+        let line = errors.split(separator: "\n").last { $0.hasPrefix("squall: ") || $0.hasPrefix("Error: ") }
+        guard let line, case .exit(let code) = end else { return nil }
+        // The journal is begun when the options and the profile are right.
+        let isOwn = [125, 126, 127].contains(code) && connects.isEmpty || !folder.has(.journal)
+        return isOwn ? String(line.split(separator: " ", maxSplits: 1)[1]) : nil
+    }
+}
