@@ -7,8 +7,9 @@ SHELL := /bin/bash
 .PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table https clusters origins page action-check simulate planted crashes mutations example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench https-bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
-# arrows between the modules true.
-CHECKED := --explicit-target-dependency-import-check error
+# arrows between the modules true. The plugin of `make docs` enables all traits, and each has a flag for every module.
+TRAITS := --enable-all-traits
+CHECKED := --explicit-target-dependency-import-check error $(TRAITS)
 RELEASE := .build/release/squall
 DEMO := .build/release/squall-demo
 # The build for other machines, and where make install puts it.
@@ -98,9 +99,9 @@ photos: #: build and test the package of docs/examples that takes uploads with H
 
 docs: ## write the tables of pages and the reference of the libraries
 	@scripts/install.sh build
-	@SWIFT_DETERMINISTIC_HASHING=1 swift run profile-documents
+	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(TRAITS) profile-documents
 	@rm -rf .build-docs
-	@SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs generate-documentation \
+	@SWIFT_DETERMINISTIC_HASHING=1 SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs generate-documentation \
 		$(foreach target,SquallTransfer SquallProxy SquallTesting ResumableUploads,--target $(target)) \
 		--enable-experimental-combined-documentation --output-path .build-docs \
 		--warnings-as-errors --transform-for-static-hosting

@@ -23,10 +23,14 @@ enum OptionWords {
             guard let entry = entries.first(where: { $0.isNamed(option) }) else { continue }
             return "Error: Unknown option '\(option)': \(entry.answer)\(message[line.endIndex...])"
         }
-        guard !line.hasPrefix("Error: Unknown option"), let unknown = unknown(in: arguments, of: root) else {
-            return nil
+        if !line.hasPrefix("Error: Unknown option"), let unknown = unknown(in: arguments, of: root) {
+            return "Error: \(unknown)\(message[line.endIndex...])"
         }
-        return "Error: \(unknown)\(message[line.endIndex...])"
+        // The command of a command line without its mark.
+        guard line.hasPrefix("Error: Unexpected argument"),
+            message.contains("-- <command>") || message.contains("-- [<command>")
+        else { return nil }
+        return "\(line): a command and its arguments stand behind --\(message[line.endIndex...])"
     }
 
     /// The answer to the first option that a command doesn't have; `nil` if it has all. The parser checks values first, and
