@@ -165,6 +165,7 @@ enum OptionWords {
     private static let servers = [
         Entry("serve origin", "--listen --bind --address -l", "write --host HOST and --port PORT"),
         Entry("serve origin", "-p --listen-port --api-port", "write --port PORT"),
+        Entry("serve", "--exec", "squall exec has a page for the network of a command: squall help exec"),
         Entry("serve", "--file -c -f --populate", "write --config FILE"),
         Entry("serve", "--profile --watch", "write --profiles FOLDER"),
         Entry("serve", "--token --auth --password", "write --token-file FILE"),
