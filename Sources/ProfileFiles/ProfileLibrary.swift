@@ -22,12 +22,13 @@ package enum ProfileLibrary {
     /// The sorted names of the shipped profiles, without the presets.
     package static var scenarios: [String] { folder.map(names(in:)) ?? [] }
 
-    /// The files of presets, by their titles. A file that is a single profile counts as one preset of its name.
-    package static var presetFiles: [(title: String, names: [String])] {
+    /// The files of presets, by their titles, with what each has. A file that is a single profile counts as one preset of
+    /// its name, without a source.
+    package static var presetFiles: [(title: String, names: [String], source: ProfileSource?)] {
         guard let folder = folder.map({ "\($0)/presets" }) else { return [] }
         return names(in: folder).map { name in
-            let file = try? read("\(folder)/\(name).json").get()
-            return file.flatMap(PresetFile.init).map { ($0.title, $0.names) } ?? ("Others", [name])
+            let source = try? read("\(folder)/\(name).json").get()
+            return source.flatMap(PresetFile.init).map { ($0.title, $0.names, source) } ?? ("Others", [name], nil)
         }
     }
 
@@ -110,17 +111,16 @@ package enum ProfileLibrary {
     /// Finds a preset by name: in a file of presets, or as a file of its own. A file that isn't JSON is taken if it
     /// mentions the name, so that its problems are reported.
     private static func preset(_ name: String, in folder: String) -> ProfileSource? {
-        let quoted = Data("\"\(name)\"".utf8)
+        let quoted = "\"\(name)\""
         var unreadable: ProfileSource?
         for file in names(in: folder) {
             guard var source = try? read("\(folder)/\(file).json").get() else { continue }
             if file == name { return source }
             // Most files are skipped without parsing.
-            let data = Data(source.bytes)
-            guard data.firstRange(of: quoted) != nil else { continue }
+            guard String(decoding: source.bytes, as: UTF8.self).contains(quoted) else { continue }
             source.preset = name
             if PresetFile(source)?.names.contains(name) == true { return source }
-            if !JSONSyntax.isValid(data) { unreadable = source }
+            if !JSONSyntax.isValid(source.bytes) { unreadable = source }
         }
         return unreadable
     }

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct CompletionTests {
     /// Calls the completion as readline does, with the cursor at the end of the line, and prints a candidate a line.
     private static let script = """
-        source <("$1" --generate-completion-script bash)
+        source <(echo "$3")
         COMP_LINE="squall $2"
         COMP_POINT=${#COMP_LINE}
         read -ra COMP_WORDS <<< "$COMP_LINE"
@@ -19,11 +19,19 @@ import Testing
         printf '%s\\n' "${COMPREPLY[@]}"
         """
 
+    /// The script that the command writes, once for all tests.
+    private static let generated = Task { try await squall("--generate-completion-script", "bash") }
+
     /// The candidates at the end of "squall " and `line`.
     private func candidates(_ line: String, folder: URL? = nil) async throws -> [String] {
+        let generated = try await CompletionTests.generated.value
+        #expect(generated.status == 0)
         let outcome = try await withChild(
             Programs.find("bash"),
-            ["--norc", "--noprofile", "-c", CompletionTests.script, "bash", Programs.squall.path, line],
+            [
+                "--norc", "--noprofile", "-c", CompletionTests.script, "bash", Programs.squall.path, line,
+                generated.output,
+            ],
             folder: folder
         ) { await $0.finish() }
         #expect(outcome.errors.isEmpty)

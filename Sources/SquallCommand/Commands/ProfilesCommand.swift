@@ -56,27 +56,34 @@ struct ProfilesCommand: ParsableCommand {
 
     /// The profiles whose name or summary contains `filter`, in any letter case, below the headings that have any.
     private static func sections(matching filter: String) -> [Section] {
-        let files = ProfileLibrary.presetFiles
-        let others = files.filter { $0.title == "Others" }.flatMap(\.names)
-        let sections =
-            [(title: "Scenarios", names: ProfileLibrary.scenarios)] + files.filter { $0.title != "Others" }
-            + [(title: "Others", names: others)]
+        var sections: [Section] = [("Scenarios", entries(of: ProfileLibrary.scenarios))]
+        var others: [(name: String, summary: String)] = []
+        for file in ProfileLibrary.presetFiles {
+            // A file is read once for all of its presets, unless one has problems.
+            let presets = file.source.flatMap { try? ProfileLibrary.presets(of: $0) }
+            let entries = presets?.map { ($0.name, shown($0.summary)) } ?? entries(of: file.names)
+            if file.title == "Others" { others += entries } else { sections.append((file.title, entries)) }
+        }
         let plain = filter.lowercased()
-        return sections.compactMap { section in
-            let entries = section.names.map { (name: $0, summary: summary(of: $0)) }.filter {
+        return (sections + [("Others", others)]).compactMap { section in
+            let entries = section.entries.filter {
                 plain.isEmpty || $0.name.lowercased().contains(plain) || $0.summary.lowercased().contains(plain)
             }
             return entries.isEmpty ? nil : (section.title.shortened(to: ProfileLimits.textLength), entries)
         }
     }
 
-    private static func summary(of name: String) -> String {
-        do throws(CommandFailure) {
-            return try ProfileLibrary.profile(name).summary.shortened(to: ProfileLimits.textLength)
-        } catch {
-            return "has problems, see squall check \(name)"
+    private static func entries(of names: [String]) -> [(name: String, summary: String)] {
+        names.map { name in
+            do throws(CommandFailure) {
+                return (name, shown(try ProfileLibrary.profile(name).summary))
+            } catch {
+                return (name, "has problems, see squall check \(name)")
+            }
         }
     }
+
+    private static func shown(_ summary: String) -> String { summary.shortened(to: ProfileLimits.textLength) }
 
     private func show(_ sections: [Section]) {
         for (index, section) in sections.enumerated() {
