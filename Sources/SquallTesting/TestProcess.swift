@@ -1,6 +1,7 @@
 internal import Foundation
 internal import OperatingSystem
 public import SquallProxy
+internal import Synchronization
 
 /// A command behind the network of a test: every TCP connection that it opens, or a process that it starts, meets the profile.
 ///
@@ -48,6 +49,7 @@ public final class TestProcess: Sendable, CustomStringConvertible {
     private let profile: String
     private let folder: ProcessFolder
     private let child: ChildProcess
+    private let isEnding = Atomic<Bool>(false)
 
     /// Starts a command behind the network of the current test: with the profile and the seed of its trait.
     ///
@@ -139,8 +141,10 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         _ = await child.end()
     }
 
-    /// Squall passes SIGTERM on to the command. When it is killed itself, its guard kills the command and all that it has started.
+    /// Squall passes SIGTERM on to the command, the first one. When it is killed itself, its guard kills the command and all that it
+    /// has started.
     private func terminate() {
+        guard !isEnding.exchange(true, ordering: .relaxed) else { return }
         child.signal(SIGTERM)
         Task { [child] in
             try await Task.sleep(for: .seconds(2))
