@@ -33,6 +33,16 @@ int squall_terminal_rows(int descriptor) {
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
+
+#ifndef __NR_pidfd_open
+#define __NR_pidfd_open 434
+#endif
+
+int squall_open_process(int process) {
+    int descriptor = (int)syscall(__NR_pidfd_open, process, 0);
+    return descriptor < 0 ? -errno : descriptor;
+}
 
 int squall_open_pipe(int descriptors[2]) {
     return pipe2(descriptors, O_CLOEXEC) == 0 ? 0 : errno;
@@ -67,6 +77,7 @@ int squall_open_pipe(int descriptors[2]) {
 }
 
 int squall_adopt_orphans(void) { return ENOSYS; }
+int squall_open_process(int process) { (void)process; return -ENOSYS; }
 int squall_open_child_signals(void) { return -ENOSYS; }
 void squall_drain_child_signals(int descriptor) { (void)descriptor; }
 #endif

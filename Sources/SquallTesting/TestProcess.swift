@@ -15,7 +15,7 @@ internal import Synchronization
 /// ```
 ///
 /// `squall exec` runs it, so the command `squall` has to be in PATH, or named by the environment variable `SQUALL`; Linux only.
-/// When the test ends, so do the command and everything that it has started.
+/// When the test ends, so do the command and everything that it has started, also if the program of the tests is killed.
 public final class TestProcess: Sendable, CustomStringConvertible {
     /// How a command has ended.
     public enum End: Hashable, Sendable {
@@ -96,16 +96,17 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         options: [String],
         environment: [String: String]
     ) throws {
-        let (own, hasFaults) = try profile.summary()
+        let (usual, hasFaults) = try profile.summary()
         (self.command, self.name, self.profile) = (command, name, profile.description)
-        (self.seed, hasHadFaults) = (seed ?? own ?? 1, hasFaults)
+        (self.seed, hasHadFaults) = (seed ?? usual ?? 1, hasFaults)
         folder = try ProcessFolder()
         let (word, input) = profile.argument
         let files = try folder.streams(reading: input ?? "")
         let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let squall = variables["SQUALL"].flatMap { $0.isEmpty ? nil : $0 } ?? "squall"
-        // Its own words come last, so that they count.
-        let words = options + ["--seed", "\(self.seed)", "--journal", folder.path(.journal), "--"] + command
+        // Its own words come last, so that they count. Where these tests are killed, it ends as well.
+        let own = ["--seed", "\(self.seed)", "--journal", folder.path(.journal), "--parent", "\(getpid())"]
+        let words = options + own + ["--"] + command
         do throws(SystemError) {
             child = try ChildProcess([squall, "exec", word] + words, environment: variables, files: files)
         } catch {

@@ -462,4 +462,20 @@ import Testing
         }
         #expect(status == 9)
     }
+
+    @Test func `with a parent it ends when that one is killed, and so does all that it has started`() async throws {
+        let script = """
+            exec 3< <("$1" exec --latency 1ms --parent $$ -- sh -c 'echo $$; exec sleep 1000')
+            read -r process <&3
+            echo $process
+            kill -KILL $$
+            """
+        let words = ["-c", script, "bash", Programs.squall.path]
+        let outcome = try await withChild(Programs.find("bash"), words) { await $0.finish() }
+        #expect(outcome.status == 137)
+        let process = try #require(outcome.lines.first.flatMap { pid_t($0) })
+        while kill(process, 0) == 0 { await Task.yield() }
+        let none = try await exec("--latency", "1ms", "--parent", "0", "--", "true")
+        #expect(none.status == 1 && none.errors.contains("pidfd_open, errno 22"), "\(none.errors)")
+    }
 }

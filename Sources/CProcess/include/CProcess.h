@@ -13,6 +13,9 @@ int squall_open_child_signals(void);
 // Discards what a descriptor of squall_open_child_signals has to read.
 void squall_drain_child_signals(int descriptor);
 
+// A descriptor, closed on exec, that is readable when a process has ended (pidfd_open(2)), or -errno.
+int squall_open_process(int process);
+
 // Makes a pipe whose descriptors are closed on exec: its reading end, then its writing end. Returns 0 or an errno value.
 int squall_open_pipe(int descriptors[2]);
 

@@ -55,6 +55,15 @@ package final class ForegroundCommand: Sendable {
         }
     }
 
+    /// A descriptor that is readable when `process` has ended.
+    ///
+    /// - Throws: `SystemError` of pidfd_open; ESRCH if there is no such process.
+    package static func watched(process: Int32) throws(SystemError) -> Int32 {
+        let descriptor = squall_open_process(process)
+        guard descriptor >= 0 else { throw SystemError(call: "pidfd_open", code: -descriptor) }
+        return descriptor
+    }
+
     /// Waits for what the guard tells next; `nil` when it has ended, and every process below it.
     package func next() -> Report? {
         guard let (report, number) = GuardProtocol.report(from: socket) else {

@@ -56,6 +56,8 @@ package struct ExecRunner {
     package var page: (any ExecPage)?
     /// The authority that the command is to trust. It is removed at the end of `run`.
     package var trust: TrustFile?
+    /// The process without which this one ends, if set.
+    package var parent: Int32?
     /// Sets what else the options say of the proxy.
     package var configure: (inout ProxyConfiguration) -> Void = { _ in }
 
@@ -106,7 +108,7 @@ package struct ExecRunner {
             loops = try EventLoopGroup(count: threads)
             signals = try await passSignals(to: supervised, on: loops.loops[0])
         } catch {
-            throw CommandFailure.failed("can't start the event loops: \(error)")
+            throw CommandFailure.failed("can't start: \(error)")
         }
         let journal = output.map {
             JournalWriter($0, header: JournalHeader(of: [configuration], recorded: recorded, at: MonotonicClock.now))
@@ -192,16 +194,18 @@ package struct ExecRunner {
         }
     }
 
-    /// Passes SIGTERM and SIGHUP on to the command. The second of them, or one that comes when the command has ended, ends this
-    /// process, and the guard all others.
+    /// Passes SIGTERM and SIGHUP on to the command. The second of them, one that comes when the command has ended, and the end of
+    /// `parent` end this process, and the guard all others.
     private func passSignals(
         to supervised: SupervisedCommand,
         on loop: EventLoop
     ) async throws(SystemError) -> LoopBound<[EventSource]> {
         let trust = trust
-        return try await loop.run {
+        var descriptor: Int32?
+        if let parent { descriptor = try ForegroundCommand.watched(process: parent) }
+        return try await loop.run { [descriptor] in
             var wasPassed = false
-            let sources = [SIGTERM, SIGHUP].map { number in
+            var sources = [SIGTERM, SIGHUP].map { number in
                 EventSource(signal: number, on: loop) {
                     guard !wasPassed, supervised.send(number) else {
                         trust?.remove()
@@ -209,6 +213,14 @@ package struct ExecRunner {
                     }
                     wasPassed = true
                 }
+            }
+            if let descriptor {
+                sources += [
+                    EventSource(readable: descriptor, on: loop) {
+                        trust?.remove()
+                        Glibc.exit(1)
+                    }
+                ]
             }
             return LoopBound(sources, on: loop)
         }

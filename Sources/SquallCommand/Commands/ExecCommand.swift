@@ -100,6 +100,11 @@ struct ExecCommand: AsyncParsableCommand {
     @Option(help: "Event loops, a thread each; 0 is one for each processor.")
     var threads = 0
 
+    @Option(
+        help: ArgumentHelp("The process without which this one ends.", valueName: "number", visibility: .hidden)
+    )
+    var parent: Int32?
+
     func validate() throws {
         guard page || port == nil else { throw ValidationError("--port is the port of the page: give --page as well") }
         if page, status { throw ValidationError("--status goes without --page, which shows the same") }
@@ -134,6 +139,7 @@ struct ExecCommand: AsyncParsableCommand {
         )
         runner.capture = try captures.opened(noting: inputs)
         runner.showsStatus = status
+        runner.parent = parent
         if page { runner.page = try CommandPage(port: port ?? 8474) }
         try tls.apply(to: &runner, intercepting: interception.intercept, capturing: runner.capture?.capture)
         try await ExecCommand.finish(runner, command)
