@@ -1,3 +1,4 @@
+internal import Foundation
 import SquallProxy
 internal import Synchronization
 internal import Testing
@@ -43,7 +44,12 @@ final class NetworkRun: Sendable {
             ending = error
         }
         await scope.stop()
-        if hasFailed.load(ordering: .relaxed) {
+        let hasFailed = hasFailed.load(ordering: .relaxed)
+        if ending != nil, !hasFailed {
+            // The time limit of a test is told elsewhere, without what is known here.
+            FileHandle.standardError.write(Data("\(scope.advice)\n".utf8))
+        }
+        if hasFailed || ending != nil {
             for journal in await scope.journals() {
                 Attachment.record(journal.text, named: journal.name, sourceLocation: test.sourceLocation)
             }

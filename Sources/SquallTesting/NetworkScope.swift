@@ -89,11 +89,14 @@ final class NetworkScope: Sendable {
         }
         if faults > 0 { return }
         guard connections > 0 else {
-            let places = networks.map(\.address) + processes.map { "the network of “\($0.command.first ?? "")”" }
+            let places = networks.map { "to \($0.address)" } + processes.map { "from “\($0.command[0])”" }
+            let remedy =
+                networks.isEmpty
+                ? "wait for its end with end(), let it connect" : "let the client use the address of the network"
             throw NetworkError(
                 .vacuous,
-                "no connection came to \(places.joined(separator: ", ")), so the test shows nothing: let the client use the address "
-                    + "of the network, or say expecting: .nothing"
+                "no connection came \(places.joined(separator: ", ")), so the test shows nothing: \(remedy), or say "
+                    + "expecting: .nothing"
             )
         }
         guard expectation == .faults,

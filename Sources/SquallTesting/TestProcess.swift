@@ -96,6 +96,7 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         options: [String],
         environment: [String: String]
     ) throws {
+        try TestProcess.check(command, options)
         let (usual, hasFaults) = try profile.summary()
         (self.command, self.name, self.profile) = (command, name, profile.description)
         (self.seed, hasHadFaults) = (seed ?? usual ?? 1, hasFaults)
@@ -117,7 +118,22 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         }
     }
 
+    private static func check(_ command: [String], _ options: [String]) throws(NetworkError) {
+        guard !command.isEmpty else {
+            throw NetworkError(.notStarted, "the command is empty: give a program and its arguments")
+        }
+        let own = ["--seed", "--journal", "--parent", "--print-profile", "--version", "--help", "-h", "--"]
+        if let option = options.first(where: { own.contains(String($0.prefix { $0 != "=" })) }) {
+            throw NetworkError(
+                .notStarted,
+                "options can't have “\(option)”: the seed is that of the test, and the journal that of the process"
+            )
+        }
+    }
+
     /// Waits for the end of the command and of every process that it has started. When the task is cancelled, they are ended.
+    ///
+    /// After `stop()` it may be the end of Squall: `.exit(143)` or a signal.
     ///
     /// - Throws: A `NetworkError` if it hasn't been run: there is no such command, an option is wrong, or this system doesn't let
     ///   Squall do it. A `CancellationError` if the task was cancelled.
@@ -147,7 +163,8 @@ public final class TestProcess: Sendable, CustomStringConvertible {
     private func terminate() {
         guard !isEnding.exchange(true, ordering: .relaxed) else { return }
         child.signal(SIGTERM)
-        Task { [child] in
+        // Detached, so that it doesn't keep the test's values alive.
+        Task.detached { [child] in
             try await Task.sleep(for: .seconds(2))
             child.signal(SIGKILL)
         }
@@ -176,10 +193,17 @@ public final class TestProcess: Sendable, CustomStringConvertible {
 
     /// Squall's own reason for which the command wasn't run.
     private func failure(of end: ChildProcess.End) -> String? {
-        let line = errors.split(separator: "\n").last { $0.hasPrefix("squall: ") || $0.hasPrefix("Error: ") }
-        guard let line, case .exit(let code) = end else { return nil }
+        let lines = errors.split(separator: "\n")
         // The journal is begun when the options and the profile are right.
-        let isOwn = [125, 126, 127].contains(code) && connects.isEmpty || !folder.has(.journal)
-        return isOwn ? String(line.split(separator: " ", maxSplits: 1)[1]) : nil
+        guard folder.has(.journal) else {
+            let line = lines.last { $0.hasPrefix("squall: ") || $0.hasPrefix("Error: ") } ?? ""
+            guard !line.isEmpty, !line.contains("'--parent'") else {
+                return
+                    "squall is no command of this version of SquallTesting, or isn't Squall's: install the same version"
+            }
+            return String(line.split(separator: " ", maxSplits: 1)[1])
+        }
+        guard case .exit(let code) = end, [125, 126, 127].contains(code), connects.isEmpty else { return nil }
+        return lines.last { $0.hasPrefix("squall: ") }.map { String($0.dropFirst("squall: ".count)) }
     }
 }

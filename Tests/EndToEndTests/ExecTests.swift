@@ -175,8 +175,12 @@ import Testing
 
     @Test func `the command has no descriptor of the page's server, and all that its user gives it`() async throws {
         func descriptors(_ options: String) async throws -> [String] {
-            let script = "exec '\(Programs.squall.path)' exec --latency 1ms \(options) -- ls /proc/self/fd 9</dev/null"
-            let outcome = try await run("sh", ["-c", script])
+            // What other tests open at the same time may be inherited.
+            let script = """
+                for file in /proc/$$/fd/*; do number=${file##*/}; ((number > 2)) && eval "exec $number>&-"; done
+                exec '\(Programs.squall.path)' exec --latency 1ms \(options) -- ls /proc/self/fd 9</dev/null
+                """
+            let outcome = try await run("bash", ["-c", script])
             #expect(outcome.status == 0, "\(outcome.errors)")
             return outcome.lines.sorted()
         }

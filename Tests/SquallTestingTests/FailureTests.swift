@@ -78,6 +78,16 @@ import Testing
         #expect(outcome.attachments.values.first?.contains(#""offset":40000"#) == true)
     }
 
+    @Test func `a cancelled test, such as one beyond its time limit, tells its seed and attaches its journal`()
+        async throws
+    {
+        let outcome = try await run("isCancelled")
+        #expect(
+            outcome.output.contains("“sleep” behind profile “clear”, seed 4, 0 fault events; SQUALL_SEED=4 repeats it")
+        )
+        #expect(outcome.attachments.keys.sorted() == ["clear-seed-4.jsonl"], "\(outcome.output)")
+    }
+
     @Test func `a failed requirement is recorded once, and the next seed still runs`() async throws {
         let outcome = try await run("requires")
         #expect(!outcome.hasPassed)
@@ -96,7 +106,7 @@ import Testing
     @Test(arguments: [
         ("noConnection", "no connection came to 127.0.0.1:"), ("noFault", "no fault acted (profile “faults”, seed 1"),
         ("notConnected", "the test has connected no network and started no process: call TestNetwork.connect(to:)"),
-        ("processWithoutConnection", "no connection came to the network of “true”, so the test shows nothing"),
+        ("processWithoutConnection", "no connection came from “true”, so the test shows nothing: wait for its end"),
         ("processWithoutFault", "no fault acted (1 connection), so the test shows nothing"),
         ("processWithWrongProfile", ":1:38: “cat” is not a value of “kind”"),
         ("wrongProfile", ":1:38: “cat” is not a value of “kind”"),

@@ -82,9 +82,20 @@ import Testing
         }
         #expect(try await reason(["no-such-command"]).hasPrefix("can't run “no-such-command”: No such file"))
         #expect(try await reason(["true"], ["--onyl", "a"]).contains("--onyl"))
+        for option in ["--seed=9", "--journal", "--version", "--"] {
+            let error = #expect(throws: NetworkError.self) {
+                try TestProcess.start(["true"], options: [option], environment: Self.squall)
+            }
+            #expect(error?.description.hasPrefix("options can't have “\(option)”") == true)
+        }
+        #expect(throws: NetworkError.self) { try TestProcess.start([], environment: Self.squall) }
+        let other = try TestProcess.start(["true"], environment: ["SQUALL": "/bin/true"])
+        let wrong = await #expect(throws: NetworkError.self) { try await other.end() }
+        #expect(wrong?.description.contains("install the same version") == true)
         // Its own codes are the command's.
         for code: Int32 in [2, 125, 127] {
-            let process = try TestProcess.start(["sh", "-c", "echo own >&2; exit \(code)"], environment: Self.squall)
+            let words = ["sh", "-c", "echo Error: own >&2; exit \(code)"]
+            let process = try TestProcess.start(words, environment: Self.squall)
             #expect(try await process.end() == .exit(code))
         }
         let killed = try TestProcess.start(["sh", "-c", "kill -9 $$"], environment: Self.squall)

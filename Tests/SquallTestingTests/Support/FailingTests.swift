@@ -54,6 +54,12 @@ struct FailingTests {
         #expect(process.output == (process.seed == 8 ? "40000\n" : "100000\n"))
     }
 
+    @Test(.network(.clear, command: ["sleep", "1000"], seed: 4))
+    func isCancelled() async throws {
+        withUnsafeCurrentTask { $0?.cancel() }
+        _ = try await TestProcess.current.end()
+    }
+
     @Test(.network(cut, command: ["true"]))
     func processWithoutConnection() async throws { _ = try await TestProcess.current.end() }
 
