@@ -232,8 +232,7 @@ let package = Package(
         ])
         + ([
             "Digests", "Supervisor", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol",
-            "Demonstration",
-            "TransferReports", "ProfileFiles", "ControlCommands", "SquallCommand",
+            "Demonstration", "TransferReports", "ProfileFiles", "ControlCommands", "SquallCommand",
         ].map { Target.suite("\($0)Tests", []) }
         + ["FaultPlan", "Forecast", "Journal"].map { Target.suite("\($0)Tests", ["SimulatedLink"]) }
         + suites.map { Target.suite($0, $1) })

@@ -46,7 +46,7 @@ final class NetworkRun: Sendable {
         await scope.stop()
         let hasFailed = hasFailed.load(ordering: .relaxed)
         if ending != nil, !hasFailed {
-            // The time limit of a test is told elsewhere, without what is known here.
+            // Swift Testing records an exceeded time limit itself, without the seed.
             FileHandle.standardError.write(Data("\(scope.advice)\n".utf8))
         }
         if hasFailed || ending != nil {

@@ -170,10 +170,10 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         }
     }
 
-    /// What the command has written to standard output so far: its first 16 MiB.
+    /// The command's standard output so far, at most its first 16 MiB.
     public var output: String { folder.text(.output) }
 
-    /// What the command, and Squall, have written to standard error so far: the first 16 MiB.
+    /// The standard error of the command and of Squall so far, at most its first 16 MiB.
     public var errors: String { folder.text(.errors) }
 
     /// The journal as JSON Lines; `squall replay` reads it.
