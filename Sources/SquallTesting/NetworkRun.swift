@@ -1,4 +1,3 @@
-internal import Foundation
 import SquallProxy
 internal import Synchronization
 internal import Testing
@@ -47,7 +46,7 @@ final class NetworkRun: Sendable {
         let hasFailed = hasFailed.load(ordering: .relaxed)
         if ending != nil, !hasFailed {
             // Swift Testing records an exceeded time limit itself, without the seed.
-            FileHandle.standardError.write(Data("\(scope.advice)\n".utf8))
+            scope.printAdvice()
         }
         if hasFailed || ending != nil {
             for journal in await scope.journals() {

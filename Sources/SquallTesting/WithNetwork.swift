@@ -79,7 +79,7 @@ private func withScope<Result>(
         return result
     } catch {
         await scope.stop()
-        FileHandle.standardError.write(Data("\(scope.advice)\n".utf8))
+        scope.printAdvice()
         if Test.current == nil {
             // The failure of the test counts more than that of its journal.
             try? await JournalFiles.write(scope)
@@ -88,6 +88,11 @@ private func withScope<Result>(
         }
         throw error
     }
+}
+
+extension NetworkScope {
+    /// Writes the advice to standard error, for a test that ends without a failure which could have it.
+    func printAdvice() { FileHandle.standardError.write(Data("\(advice)\n".utf8)) }
 }
 
 /// The journals of tests that don't have attachments.

@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test func `text is printed through Console, or through LiveLine where a line is redrawn`() throws {
-        // A test of XCTest has no other way to say how to repeat it.
+        // A test of XCTest, or one beyond its time limit, has no other way to say how to repeat it.
         let doors = [
             "Sources/TerminalDisplay/Console.swift", "Sources/TerminalDisplay/LiveLine.swift",
             "Sources/SquallTesting/WithNetwork.swift",
