@@ -9,7 +9,11 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -21,6 +25,12 @@
 
 #ifndef SO_COOKIE
 #define SO_COOKIE 57
+#endif
+#ifndef SO_BINDTOIFINDEX
+#define SO_BINDTOIFINDEX 62
+#endif
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
 #endif
 #ifndef MSG_FASTOPEN
 #define MSG_FASTOPEN 0x20000000
@@ -43,22 +53,32 @@ struct thread_info {
 #define THREAD_INFO _IOWR(0xFF, 11, struct thread_info)
 #define TCP_LEVEL 6
 #define FASTOPEN_CONNECT 30
+#define MULTIPATH_TCP 262
 
 // The system calls of a 32-bit program on this machine.
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
 #define ARCHITECTURE_32 AUDIT_ARCH_I386
 enum { connect_32 = 362, peer_name_32 = 368, get_option_32 = 365, set_option_32 = 366, send_to_32 = 369, send_message_32 = 370 };
-enum { io_uring_setup_32 = 425, socket_call_32 = 102 };
+enum { send_messages_32 = 345, socket_32 = 359, io_uring_setup_32 = 425, socket_call_32 = 102 };
 #elif defined(__aarch64__)
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #define ARCHITECTURE_32 AUDIT_ARCH_ARM
 enum { connect_32 = 283, peer_name_32 = 287, get_option_32 = 295, set_option_32 = 294, send_to_32 = 290, send_message_32 = 296 };
-enum { io_uring_setup_32 = 425, socket_call_32 = -2 };
+enum { send_messages_32 = 374, socket_32 = 281, io_uring_setup_32 = 425, socket_call_32 = -2 };
 #endif
 
 // The calls of socketcall(2).
-enum { socket_call_connect = 3, socket_call_peer_name = 7, socket_call_get_option = 15 };
+enum {
+    socket_call_socket = 1,
+    socket_call_connect = 3,
+    socket_call_peer_name = 7,
+    socket_call_send_to = 11,
+    socket_call_set_option = 14,
+    socket_call_get_option = 15,
+    socket_call_send_message = 16,
+    socket_call_send_messages = 20,
+};
 
 #ifdef ARCHITECTURE
 #define FIELD(name) (offsetof(struct seccomp_data, name))
@@ -73,18 +93,23 @@ enum { socket_call_connect = 3, socket_call_peer_name = 7, socket_call_get_optio
 #define ALLOW RETURN(SECCOMP_RET_ALLOW)
 #define FAIL(code) RETURN(SECCOMP_RET_ERRNO | (code))
 
-// For one architecture: the calls whose callers wait, and those by which a program would connect unseen. A program does
-// without TCP Fast Open and io_uring where the system hasn't got them.
-#define CALLS(connect, peer, get, set, send_to, send_message, uring)                                                             \
-    LOAD(FIELD(nr)), WHEN(connect, 1), ASK, WHEN(peer, 1), ASK, WHEN(uring, 1), FAIL(ENOSYS),                                    \
+// A call that the system hasn't got, by its argument `index`.
+#define FAIL_WHEN(call, index, value, code) WHEN(call, 4), LOAD(ARGUMENT(index)), WHEN(value, 1), FAIL(code), ALLOW
+#define FAIL_WHEN_ANY_BIT(call, index, bits, code) WHEN(call, 4), LOAD(ARGUMENT(index)), WHEN_ANY_BIT(bits, 1), FAIL(code), ALLOW
+#define ASK_WHEN(value) WHEN(value, 1), ASK
+
+// For one architecture, 41 instructions: the calls whose callers wait, and those by which a program would connect unseen. A
+// program does without TCP Fast Open, Multipath TCP and io_uring where the system hasn't got them.
+#define CALLS(connect, peer, get, set, send_to, send_message, send_messages, socket, uring)                                      \
+    LOAD(FIELD(nr)), ASK_WHEN(connect), ASK_WHEN(peer), WHEN(uring, 1), FAIL(ENOSYS),                                            \
     WHEN(get, 6), LOAD(ARGUMENT(1)), WHEN(SOL_SOCKET, 3), LOAD(ARGUMENT(2)), WHEN(SO_ERROR, 1), ASK, ALLOW,                      \
     WHEN(set, 6), LOAD(ARGUMENT(1)), WHEN(TCP_LEVEL, 3), LOAD(ARGUMENT(2)), WHEN(FASTOPEN_CONNECT, 1), FAIL(EOPNOTSUPP), ALLOW,  \
-    WHEN(send_to, 4), LOAD(ARGUMENT(3)), WHEN_ANY_BIT(MSG_FASTOPEN, 1), FAIL(EOPNOTSUPP), ALLOW,                                 \
-    WHEN(send_message, 4), LOAD(ARGUMENT(2)), WHEN_ANY_BIT(MSG_FASTOPEN, 1), FAIL(EOPNOTSUPP), ALLOW
+    FAIL_WHEN_ANY_BIT(send_to, 3, MSG_FASTOPEN, EOPNOTSUPP), FAIL_WHEN_ANY_BIT(send_message, 2, MSG_FASTOPEN, EOPNOTSUPP),       \
+    FAIL_WHEN_ANY_BIT(send_messages, 3, MSG_FASTOPEN, EOPNOTSUPP), FAIL_WHEN(socket, 2, MULTIPATH_TCP, EPROTONOSUPPORT)
 
 static const struct sock_filter filter[] = {
     LOAD(FIELD(arch)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE_32, 37, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE_32, 47, 0),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
     FAIL(ENOSYS),
 #if defined(__x86_64__)
@@ -93,11 +118,13 @@ static const struct sock_filter filter[] = {
 #else
     LOAD(FIELD(nr)), LOAD(FIELD(nr)), LOAD(FIELD(nr)),
 #endif
-    CALLS(__NR_connect, __NR_getpeername, __NR_getsockopt, __NR_setsockopt, __NR_sendto, __NR_sendmsg, __NR_io_uring_setup),
+    CALLS(__NR_connect, __NR_getpeername, __NR_getsockopt, __NR_setsockopt, __NR_sendto, __NR_sendmsg, __NR_sendmmsg, __NR_socket, __NR_io_uring_setup),
     ALLOW,
-    LOAD(FIELD(nr)), WHEN(socket_call_32, 7), LOAD(ARGUMENT(0)), WHEN(socket_call_connect, 1), ASK, WHEN(socket_call_peer_name, 1), ASK,
-    WHEN(socket_call_get_option, 1), ASK,
-    CALLS(connect_32, peer_name_32, get_option_32, set_option_32, send_to_32, send_message_32, io_uring_setup_32),
+    // The filter can't read the arguments of socketcall(2), which are in memory.
+    LOAD(FIELD(nr)), WHEN(socket_call_32, 17), LOAD(ARGUMENT(0)),
+    ASK_WHEN(socket_call_connect), ASK_WHEN(socket_call_peer_name), ASK_WHEN(socket_call_get_option), ASK_WHEN(socket_call_set_option),
+    ASK_WHEN(socket_call_send_to), ASK_WHEN(socket_call_send_message), ASK_WHEN(socket_call_send_messages), ASK_WHEN(socket_call_socket),
+    CALLS(connect_32, peer_name_32, get_option_32, set_option_32, send_to_32, send_message_32, send_messages_32, socket_32, io_uring_setup_32),
     ALLOW,
 };
 
@@ -108,10 +135,46 @@ int squall_supervise_connects(void) {
     return supervisor < 0 ? -errno : supervisor;
 }
 
-// Reads the arguments of socketcall(2), `count` of 32 bits, from the caller's memory.
-static int read_arguments(const struct seccomp_notif *notice, uint32_t *arguments, size_t count) {
+// Decodes socketcall(2), whose arguments are in the caller's memory.
+static void decode_socket_call(const struct seccomp_notif *notice, struct squall_call *call) {
+    uint32_t number = (uint32_t)notice->data.args[0], arguments[5] = {0};
+    size_t count = number == socket_call_get_option ? 5 : number == socket_call_send_to || number == socket_call_send_messages ? 4 : 3;
     ssize_t size = (ssize_t)(count * sizeof *arguments);
-    return squall_read_memory((pid_t)notice->pid, notice->data.args[1], arguments, (size_t)size) == size;
+    int is_read = squall_read_memory((pid_t)notice->pid, notice->data.args[1], arguments, (size_t)size) == size;
+    if (!is_read && number != socket_call_connect) return;
+    call->descriptor = (int)arguments[0];
+    call->value = arguments[1];
+    call->length = arguments[2];
+    switch (number) {
+    case socket_call_connect:
+        call->kind = squall_call_connect;
+        // The connect fails as its address can't be read either.
+        if (!is_read) call->length = sizeof(struct sockaddr_in);
+        return;
+    case socket_call_peer_name:
+        call->kind = squall_call_peer_name;
+        return;
+    case socket_call_get_option:
+        if (arguments[1] != SOL_SOCKET || arguments[2] != SO_ERROR) return;
+        call->kind = squall_call_pending_error;
+        call->value = arguments[3];
+        call->length = arguments[4];
+        return;
+    case socket_call_set_option:
+        if (arguments[1] == TCP_LEVEL && arguments[2] == FASTOPEN_CONNECT) call->error = EOPNOTSUPP;
+        break;
+    case socket_call_send_message:
+        if (arguments[2] & MSG_FASTOPEN) call->error = EOPNOTSUPP;
+        break;
+    case socket_call_send_to:
+    case socket_call_send_messages:
+        if (arguments[3] & MSG_FASTOPEN) call->error = EOPNOTSUPP;
+        break;
+    case socket_call_socket:
+        if (arguments[2] == MULTIPATH_TCP) call->error = EPROTONOSUPPORT;
+        break;
+    }
+    if (call->error) call->kind = squall_call_unsupported;
 }
 
 static void decode(const struct seccomp_notif *notice, struct squall_call *call) {
@@ -122,31 +185,11 @@ static void decode(const struct seccomp_notif *notice, struct squall_call *call)
     call->descriptor = (int)data->args[0];
     call->value = data->args[1];
     call->length = data->args[2];
+    call->error = 0;
     int is_32 = data->arch == ARCHITECTURE_32;
     if (is_32 && data->nr == socket_call_32) {
-        uint32_t arguments[5] = {0};
-        switch (data->args[0]) {
-        case socket_call_connect:
-        case socket_call_peer_name:
-            if (!read_arguments(notice, arguments, 3)) return;
-            call->kind = data->args[0] == socket_call_connect ? squall_call_connect : squall_call_peer_name;
-            call->descriptor = (int)arguments[0];
-            call->value = arguments[1];
-            call->length = arguments[2];
-            return;
-        case socket_call_get_option:
-            if (!read_arguments(notice, arguments, 5)) return;
-            if (arguments[1] != SOL_SOCKET || arguments[2] != SO_ERROR) return;
-            call->kind = squall_call_pending_error;
-            call->descriptor = (int)arguments[0];
-            call->value = arguments[3];
-            call->length = arguments[4];
-            return;
-        default:
-            return;
-        }
-    }
-    if (data->nr == (is_32 ? connect_32 : __NR_connect)) {
+        decode_socket_call(notice, call);
+    } else if (data->nr == (is_32 ? connect_32 : __NR_connect)) {
         call->kind = squall_call_connect;
     } else if (data->nr == (is_32 ? peer_name_32 : __NR_getpeername)) {
         call->kind = squall_call_peer_name;
@@ -252,10 +295,62 @@ void squall_set_blocking(int descriptor, int blocks) {
     ioctl(descriptor, FIONBIO, &off);
 }
 
-uint64_t squall_socket_cookie(int descriptor) {
+static uint64_t cookie(int descriptor, int option) {
     uint64_t cookie = 0;
     socklen_t length = sizeof cookie;
-    return getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
+    return getsockopt(descriptor, SOL_SOCKET, option, &cookie, &length) == 0 ? cookie : 0;
+}
+
+uint64_t squall_socket_cookie(int descriptor) { return cookie(descriptor, SO_COOKIE); }
+
+uint64_t squall_network_cookie(int descriptor) { return cookie(descriptor, SO_NETNS_COOKIE); }
+
+int squall_bound_interface(int descriptor) {
+    int interface = 0;
+    socklen_t length = sizeof interface;
+    return getsockopt(descriptor, SOL_SOCKET, SO_BINDTOIFINDEX, &interface, &length) == 0 ? interface : 0;
+}
+
+// The address and the port of a sockaddr as inet_diag has them.
+static void fill(const struct sockaddr *address, __be32 *bytes, __be16 *port) {
+    if (address->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+        memcpy(bytes, &six->sin6_addr, sizeof six->sin6_addr);
+        *port = six->sin6_port;
+    } else {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+        memcpy(bytes, &four->sin_addr, sizeof four->sin_addr);
+        *port = four->sin_port;
+    }
+}
+
+int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie) {
+    struct {
+        struct nlmsghdr header;
+        struct inet_diag_req_v2 body;
+    } request = {
+        {.nlmsg_len = sizeof request, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        {.sdiag_family = (__u8)local->sa_family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0U},
+    };
+    struct inet_diag_sockid *socket_id = &request.body.id;
+    fill(local, socket_id->idiag_src, &socket_id->idiag_sport);
+    fill(peer, socket_id->idiag_dst, &socket_id->idiag_dport);
+    socket_id->idiag_cookie[0] = (__u32)cookie;
+    socket_id->idiag_cookie[1] = (__u32)(cookie >> 32);
+    union {
+        struct nlmsghdr header;
+        char room[4096];
+    } reply;
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (netlink < 0) return -errno;
+    ssize_t count = send(netlink, &request, sizeof request, 0);
+    if (count >= 0) count = recv(netlink, &reply, sizeof reply, MSG_DONTWAIT);
+    int code = errno;
+    close(netlink);
+    if (count < 0) return -code;
+    if ((size_t)count < NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return 0;
+    // TCP_SYN_SENT of tcp_states.h of the kernel.
+    return ((const struct inet_diag_msg *)NLMSG_DATA(&reply.header))->idiag_state == 2;
 }
 #endif
 #endif
@@ -278,6 +373,12 @@ ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, s
 }
 void squall_set_blocking(int descriptor, int blocks) { (void)descriptor; (void)blocks; }
 uint64_t squall_socket_cookie(int descriptor) { (void)descriptor; return 0; }
+uint64_t squall_network_cookie(int descriptor) { (void)descriptor; return 0; }
+int squall_bound_interface(int descriptor) { (void)descriptor; return 0; }
+int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie) {
+    (void)local; (void)peer; (void)cookie;
+    return -ENOSYS;
+}
 #endif
 
 const char *squall_error_name(int code) { return strerrorname_np(code); }

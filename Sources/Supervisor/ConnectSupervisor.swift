@@ -24,8 +24,9 @@ package final class ConnectSupervisor {
         let local: SocketAddress
         /// The program's socket, while its thread waits.
         var socket: Int32?
-        /// When the call returns EINPROGRESS (SO_SNDTIMEO).
+        /// When the call fails (SO_SNDTIMEO), and how.
         var deadline: Moment
+        var lateCode = EINPROGRESS
     }
 
     private let system: any SupervisorSystem
@@ -33,8 +34,10 @@ package final class ConnectSupervisor {
     /// Whether what can't be redirected is left to the kernel; otherwise it fails with EACCES.
     private let allowsUnproxied: Bool
     private var pending: [UInt64: Pending] = [:]
+    /// The dials of the sockets that connect, by cookie and by their own address.
     private var dials: [UInt64: UInt64] = [:]
-    /// The errors of sockets that were refused for another reason, by cookie, until the program asks.
+    private var dialsByAddress: [SocketAddress: UInt64] = [:]
+    /// The errors of sockets that were refused, by cookie, until the program asks: as many as `limit`, of the youngest sockets.
     private var errors: [UInt64: Int32] = [:]
     /// When all are looked after next, and the first deadline, or one of a connect that has ended.
     private var lookDue = Moment.distantFuture
@@ -59,25 +62,28 @@ package final class ConnectSupervisor {
         case .connect: connect(call, at: now)
         case .peerName: system.answer(call.id, tellTarget(of: call) ? .success : .kernel)
         case .pendingError: system.answer(call.id, tellError(of: call) ? .success : .kernel)
+        case .unsupported(let code): system.answer(call.id, .failure(code))
         case .other: system.answer(call.id, .kernel)
         }
     }
 
     private func connect(_ call: SupervisedCall, at now: Moment) {
-        guard let target = system.address(of: call) else { return system.answer(call.id, .kernel) }
+        let target: SocketAddress
         let process: Int32
         let socket: Int32
         do throws(SystemFailure) {
+            guard let address = try system.address(of: call).get() else { return system.answer(call.id, .kernel) }
+            target = address
             process = try system.process(of: call).get()
         } catch {
-            return leave(call, error.code)
+            return leave(call, .program(error.code))
         }
         do throws(SystemFailure) {
             socket = try system.socket(call.descriptor, of: process, isShared: false).get()
         } catch {
             system.release(process)
             // The kernel says what is wrong with the descriptor.
-            return error.code == EBADF ? system.answer(call.id, .kernel) : leave(call, error.code)
+            return error.code == EBADF ? system.answer(call.id, .kernel) : leave(call, .program(error.code))
         }
         // Else they may be of another thread, which has its number by now.
         let isKept = system.isWaiting(call.id) && redirect(call, process, socket, to: target, at: now)
@@ -97,16 +103,22 @@ package final class ConnectSupervisor {
     ) -> Bool {
         let facts = system.facts(of: socket)
         if facts.isUDP, target.port == 443 { system.note(.http3) }
+        // Its program has ended the connect before, as by connect(2) with AF_UNSPEC.
+        if let dial = dials[facts.cookie], facts.state == .closed { end(dial) }
         guard facts.isTCP, isWanted(target) else {
             system.answer(call.id, .kernel)
             return false
         }
         if let dial = dials[facts.cookie], facts.state == .connecting {
-            return repeats(call, dial, facts, socket: socket, process: process)
+            return repeats(call, dial, facts, socket: socket, process: process, at: now)
         }
         guard facts.state == .closed else {
             // Connected, or connecting past this supervisor: the kernel says so.
             system.answer(call.id, .kernel)
+            return false
+        }
+        guard !facts.isElsewhere else {
+            leave(call, .network)
             return false
         }
         guard pending.count < ConnectSupervisor.limit else {
@@ -114,14 +126,21 @@ package final class ConnectSupervisor {
             system.answer(call.id, .failure(EAGAIN))
             return false
         }
-        errors[facts.cookie] = nil
+        let lastError = errors.removeValue(forKey: facts.cookie)
         let local: SocketAddress
         do throws(SystemFailure) {
             local = try system.beginConnecting(socket, isBlocking: facts.isBlocking, to: target).get()
         } catch {
-            leave(call, error.code)
+            switch error.code {
+            case EADDRNOTAVAIL: leave(call, .address)
+            // The end of a connect that nobody has asked for yet.
+            case ECONNREFUSED, ECONNRESET: system.answer(call.id, .failure(lastError ?? error.code))
+            default: system.answer(call.id, .failure(error.code))
+            }
             return false
         }
+        // Its socket is closed, and would have got this one's connection.
+        if let dial = dialsByAddress[local] { giveUp(dial) }
         do throws(SystemFailure) {
             let dial = try system.dial(target, for: local, of: call, blocks: facts.isBlocking).get()
             begin(dial, call, facts, local, socket: socket, process: process, at: now)
@@ -146,6 +165,7 @@ package final class ConnectSupervisor {
         let deadline = facts.isBlocking ? facts.timeLimit.map { now + $0 } ?? .distantFuture : .distantFuture
         firstDeadline = min(firstDeadline, deadline)
         dials[facts.cookie] = dial
+        dialsByAddress[local] = dial
         pending[dial] = Pending(
             call: facts.isBlocking ? call.id : nil,
             process: process,
@@ -168,7 +188,8 @@ package final class ConnectSupervisor {
         _ dial: UInt64,
         _ facts: SocketFacts,
         socket: Int32,
-        process: Int32
+        process: Int32,
+        at now: Moment
     ) -> Bool {
         guard facts.isBlocking, var entry = pending[dial] else {
             system.answer(call.id, .kernel)
@@ -179,15 +200,18 @@ package final class ConnectSupervisor {
         if let old = entry.socket { system.close(old) }
         system.release(process)
         (entry.call, entry.socket) = (call.id, socket)
+        // One that was interrupted waits for the rest of its time.
+        if entry.deadline == .distantFuture, let limit = facts.timeLimit { entry.deadline = now + limit }
+        firstDeadline = min(firstDeadline, entry.deadline)
         pending[dial] = entry
         return true
     }
 
     /// Leaves a connect that can't be redirected to the kernel, or has it fail.
-    private func leave(_ call: SupervisedCall, _ code: Int32) {
+    private func leave(_ call: SupervisedCall, _ obstacle: SupervisorNotice.Obstacle) {
         // The thread is gone.
         guard system.isWaiting(call.id) else { return }
-        system.note(.unproxied(code))
+        system.note(.unproxied(obstacle))
         system.answer(call.id, allowsUnproxied ? .kernel : .failure(EACCES))
     }
 
@@ -228,7 +252,7 @@ package final class ConnectSupervisor {
             switch outcome {
             case .connected: break
             case .closed:
-                system.connectAndEnd(entry.local)
+                system.connectAndEnd(entry.local, resets: false)
                 system.answer(call, .success)
             case .failed(let code):
                 system.stopConnecting(socket)
@@ -238,15 +262,26 @@ package final class ConnectSupervisor {
         }
         switch outcome {
         case .connected: break
-        case .closed: if isConnecting(entry) { system.connectAndEnd(entry.local) }
-        case .failed(let code): withConnecting(entry) { refuse($0, entry, code) }
+        case .closed: if isConnecting(entry) { system.connectAndEnd(entry.local, resets: false) }
+        case .failed(let code): refuse(entry, code)
         }
     }
 
-    private func refuse(_ socket: Int32, _ entry: Pending, _ code: Int32) {
-        // Before the program is woken, which asks for the error.
-        if code != ECONNREFUSED, errors.count < ConnectSupervisor.limit { errors[entry.cookie] = code }
-        system.refuse(socket)
+    /// Has a connect fail for which no thread waits.
+    private func refuse(_ entry: Pending, _ code: Int32) {
+        // The error is noted before the program is woken, which asks for it.
+        let isFound = withConnecting(entry) { socket in
+            note(code, of: entry.cookie)
+            system.refuse(socket)
+        }
+        guard !isFound, system.isConnecting(entry.cookie, at: entry.local) else { return }
+        note(code, of: entry.cookie)
+        system.connectAndEnd(entry.local, resets: true)
+    }
+
+    private func note(_ code: Int32, of cookie: UInt64) {
+        if errors.count >= ConnectSupervisor.limit, let oldest = errors.keys.min() { errors[oldest] = nil }
+        errors[cookie] = code
     }
 
     /// Looks after the connects whose time is over, or whose program is gone.
@@ -259,26 +294,36 @@ package final class ConnectSupervisor {
                     continue
                 }
                 if now >= entry.deadline {
-                    system.answer(call, .failure(EINPROGRESS))
+                    system.answer(call, .failure(entry.lateCode))
+                    pending[dial]?.deadline = .distantFuture
+                    pending[dial]?.lateCode = EALREADY
                     letGo(dial)
                 } else if let socket = entry.socket, system.facts(of: socket).state == .closed {
-                    // The kernel has given up.
-                    system.answer(call, .failure(ETIMEDOUT))
-                    giveUp(dial)
+                    // The kernel has given up, or another thread has ended the connect, as by shutdown(2).
+                    end(dial)
                 }
             } else if !isConnecting(entry) {
                 giveUp(dial)
             }
         }
         lookDue = now + ConnectSupervisor.interval
-        firstDeadline = pending.values.reduce(.distantFuture) { min($0, $1.deadline) }
+        firstDeadline = pending.values.reduce(.distantFuture) { $1.call == nil ? $0 : min($0, $1.deadline) }
+    }
+
+    /// Gives a dial up whose socket isn't connecting any more; a thread that waits is told why.
+    private func end(_ dial: UInt64) {
+        if let entry = pending[dial], let call = entry.call, let socket = entry.socket, system.isWaiting(call) {
+            let code = system.takeError(of: socket)
+            system.answer(call, .failure(code == 0 ? ECONNABORTED : code))
+        }
+        giveUp(dial)
     }
 
     /// No thread waits for the dial any more.
     private func letGo(_ dial: UInt64) {
         guard var entry = pending[dial] else { return }
         if let socket = entry.socket { system.close(socket) }
-        (entry.call, entry.socket, entry.deadline) = (nil, nil, .distantFuture)
+        (entry.call, entry.socket) = (nil, nil)
         pending[dial] = entry
     }
 
@@ -287,25 +332,29 @@ package final class ConnectSupervisor {
         if let entry = remove(dial) { release(entry) }
     }
 
+    /// Whether a program has the socket of a connect still, and it is connecting.
     private func isConnecting(_ entry: Pending) -> Bool {
-        var result = false
-        withConnecting(entry) { _ in result = true }
-        return result
+        // The second takes longer, and finds sockets that have another descriptor or process by now.
+        withConnecting(entry) { _ in } || system.isConnecting(entry.cookie, at: entry.local)
     }
 
-    /// Calls `body` with the socket of a connect, if the program has it under its descriptor and it is connecting.
-    private func withConnecting(_ entry: Pending, _ body: (Int32) -> Void) {
+    /// Calls `body` with the socket of a connect, if the program has it under its descriptor and it is connecting; returns
+    /// whether it is.
+    private func withConnecting(_ entry: Pending, _ body: (Int32) -> Void) -> Bool {
         guard case .success(let socket) = system.socket(entry.descriptor, of: entry.process, isShared: true) else {
-            return
+            return false
         }
         defer { system.close(socket) }
         let facts = system.facts(of: socket)
-        if facts.cookie == entry.cookie, facts.state == .connecting { body(socket) }
+        guard facts.cookie == entry.cookie, facts.state == .connecting else { return false }
+        body(socket)
+        return true
     }
 
     private func remove(_ dial: UInt64) -> Pending? {
         guard let entry = pending.removeValue(forKey: dial) else { return nil }
         if dials[entry.cookie] == dial { dials[entry.cookie] = nil }
+        if dialsByAddress[entry.local] == dial { dialsByAddress[entry.local] = nil }
         return entry
     }
 

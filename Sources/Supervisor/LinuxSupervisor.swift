@@ -13,6 +13,8 @@ import Units
 final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     /// The calls that are served in one turn of the loop, at most.
     private static let batch = 64
+    /// The number of the interface lo in every network namespace.
+    private static let loopback: Int32 = 1
 
     private let supervisor: Int32
     private let rendezvous: Rendezvous
@@ -53,10 +55,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     }
 
     private func makeCore() -> ConnectSupervisor {
-        ConnectSupervisor(self, allowsUnproxied: rules.allowsUnproxied) { [rendezvous, rules] address in
-            let target = address.canonical
-            return !rendezvous.isOwn(target) && rules.isWanted(target)
-        }
+        ConnectSupervisor(self, allowsUnproxied: rules.allowsUnproxied) { [rules] in rules.isWanted($0.canonical) }
     }
 
     /// Serves no call any more.
@@ -103,6 +102,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             case squall_call_connect: .connect
             case squall_call_peer_name: .peerName
             case squall_call_pending_error: .pendingError
+            case squall_call_unsupported: .unsupported(call.error)
             default: .other
             }
         let next = SupervisedCall(
@@ -125,7 +125,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             let process = try process(of: call).get()
             defer { release(process) }
             close(try socket(call.descriptor, of: process, isShared: false).get())
-            guard address(of: call)?.host == TestConnect.address else { throw SystemFailure(code: EFAULT) }
+            guard try address(of: call).get()?.host == TestConnect.address else { throw SystemFailure(code: EFAULT) }
             code = TestConnect.works
         } catch {
             code = error.code
@@ -145,15 +145,22 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 
     func isWaiting(_ id: UInt64) -> Bool { squall_is_waiting(supervisor, id) != 0 }
 
-    func address(of call: SupervisedCall) -> SocketAddress? {
+    func address(of call: SupervisedCall) -> Result<SocketAddress?, SystemFailure> {
         var storage = sockaddr_storage()
-        let size = min(Int(clamping: call.length), MemoryLayout<sockaddr_storage>.size)
-        guard size >= MemoryLayout<sockaddr_in>.size,
-            squall_read_memory(call.thread, call.value, &storage, size) == size,
-            Int32(storage.ss_family) != AF_INET6 || size >= 24
-        else { return nil }
+        let size = Int(Int32(truncatingIfNeeded: call.length))
+        guard (MemoryLayout<sockaddr_in>.size...MemoryLayout<sockaddr_storage>.size).contains(size) else {
+            return .success(nil)
+        }
+        let count = squall_read_memory(call.thread, call.value, &storage, size)
+        guard count == size else {
+            // The kernel says what is wrong with an address that isn't there. Nobody gives one of the network with the size of
+            // a Unix socket's.
+            let isKernels = count >= 0 || count == -Int(EFAULT) || size == MemoryLayout<sockaddr_un>.size
+            return isKernels ? .success(nil) : .failure(SystemFailure(code: Int32(-count)))
+        }
+        guard Int32(storage.ss_family) != AF_INET6 || size >= 24 else { return .success(nil) }
         return withUnsafePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { SocketAddress($0) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { .success(SocketAddress($0)?.specified) }
         }
     }
 
@@ -179,8 +186,24 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             cookie: squall_socket_cookie(socket),
             state: state,
             isBlocking: isBlocking,
-            timeLimit: isBlocking ? timeLimit(of: socket) : nil
+            timeLimit: isBlocking ? timeLimit(of: socket) : nil,
+            isElsewhere: isElsewhere(socket)
         )
+    }
+
+    private func isElsewhere(_ socket: Int32) -> Bool {
+        let interface = squall_bound_interface(socket)
+        return interface != 0 && interface != LinuxSupervisor.loopback
+            || squall_network_cookie(socket) != rendezvous.network
+    }
+
+    func takeError(of socket: Int32) -> Int32 { option(SO_ERROR, of: socket) }
+
+    func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool {
+        guard let listener = rendezvous.listener(for: local) else { return false }
+        return local.withSystemAddress { own, _ in
+            listener.withSystemAddress { peer, _ in squall_is_connecting(own, peer, cookie) > 0 }
+        }
     }
 
     private func timeLimit(of socket: Int32) -> Duration? {
@@ -238,7 +261,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         none.sa_family = sa_family_t(AF_UNSPEC)
         Glibc.connect(socket, &none, socklen_t(MemoryLayout<sockaddr>.size))
         // The error that the connect has ended with.
-        _ = option(SO_ERROR, of: socket)
+        _ = takeError(of: socket)
     }
 
     func refuse(_ socket: Int32) {
@@ -252,9 +275,12 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         _ = address.withSystemAddress { Glibc.connect(socket, $0, $1) }
     }
 
-    func connectAndEnd(_ local: SocketAddress) {
+    func connectAndEnd(_ local: SocketAddress, resets: Bool) {
         let socket = rendezvous.connect(to: local)
-        if socket >= 0 { Glibc.close(socket) }
+        guard socket >= 0 else { return }
+        var linger = linger(l_onoff: resets ? 1 : 0, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+        Glibc.close(socket)
     }
 
     func dial(
@@ -263,6 +289,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         of call: SupervisedCall,
         blocks: Bool
     ) -> Result<UInt64, SystemFailure> {
+        // Nobody listens there, as far as programs know.
+        if rendezvous.isOwn(target.canonical) { return .failure(SystemFailure(code: ECONNREFUSED)) }
         lastDial += 1
         let process = processes.number(of: call.thread)
         // Another proxy may have another loop than this.
@@ -330,11 +358,13 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     }
 
     func tell(_ error: Int32, to call: SupervisedCall, of socket: Int32) -> Bool {
-        var (error, size) = (error, Int32(MemoryLayout<Int32>.size))
-        guard squall_write_memory(call.thread, call.value, &error, 4) == 4,
-            squall_write_memory(call.thread, call.length, &size, 4) == 4
+        var (error, room): (Int32, Int32) = (error, 0)
+        guard squall_read_memory(call.thread, call.length, &room, 4) == 4, room >= 0 else { return false }
+        var count = min(room, 4)
+        guard squall_write_memory(call.thread, call.value, &error, Int(count)) == Int(count),
+            squall_write_memory(call.thread, call.length, &count, 4) == 4
         else { return false }
-        _ = option(SO_ERROR, of: socket)
+        _ = takeError(of: socket)
         return true
     }
 
@@ -362,6 +392,19 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 }
 
 extension SocketAddress {
+    /// The address that a connect to this one reaches: that of the machine itself for the unspecified one (RFC 1122, section
+    /// 3.2.1.3; RFC 4291, section 2.5.2).
+    fileprivate var specified: SocketAddress {
+        let host: String? =
+            switch host {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "::1"
+            case "::ffff:0.0.0.0": "::ffff:127.0.0.1"
+            default: nil
+            }
+        return host.flatMap { SocketAddress(numericHost: $0, port: port) } ?? self
+    }
+
     /// An address of IPv4 as one of IPv6 (RFC 4291, section 2.5.5.2).
     fileprivate var mapped: SocketAddress {
         SocketAddress(numericHost: "::ffff:\(host)", port: port) ?? self

@@ -1,3 +1,4 @@
+import CSeccomp
 import EventLoop
 import Glibc
 import OperatingSystem
@@ -8,6 +9,8 @@ import Synchronization
 /// A listener of each family never answers, and programs' sockets connect to it. The proxy's socket for one of them is bound
 /// to the listener's address as well, and connects to it.
 final class Rendezvous: Sendable {
+    /// The number of the network namespace in which the listeners are.
+    let network: UInt64
     /// The listeners, of IPv4 and, where the machine has it, of IPv6.
     private let listeners: [(descriptor: Int32, address: SocketAddress)]
     /// Sockets that are bound and don't listen: connections to them are refused.
@@ -18,6 +21,7 @@ final class Rendezvous: Sendable {
     init() throws(SystemError) {
         let four = try SilentListener.open("127.0.0.1")
         let six = try? SilentListener.open("::1")
+        network = squall_network_cookie(four.listener.descriptor)
         listeners = [four.listener] + (six.map { [$0.listener] } ?? [])
         closed = [four.closed] + (six.map { [$0.closed] } ?? [])
     }

@@ -10,6 +10,8 @@ package struct SupervisedCall: Hashable, Sendable {
         case peerName
         /// getsockopt(2) of SO_ERROR.
         case pendingError
+        /// One that fails with this errno value, as where the system hasn't got it.
+        case unsupported(Int32)
         /// One that the filter only lets through for others of its kind.
         case other
     }
@@ -68,6 +70,8 @@ package struct SocketFacts: Hashable, Sendable {
     package var isBlocking: Bool
     /// The time limit of its connect (SO_SNDTIMEO, socket(7)); `nil` for none.
     package var timeLimit: Duration?
+    /// Whether it can't reach this machine's loopback: it is bound to another interface, or of another network namespace.
+    package var isElsewhere: Bool
 
     package init(
         cookie: UInt64,
@@ -75,10 +79,11 @@ package struct SocketFacts: Hashable, Sendable {
         isUDP: Bool = false,
         state: State = .closed,
         isBlocking: Bool = true,
-        timeLimit: Duration? = nil
+        timeLimit: Duration? = nil,
+        isElsewhere: Bool = false
     ) {
         (self.cookie, self.isTCP, self.isUDP, self.state) = (cookie, isTCP, isUDP, state)
-        (self.isBlocking, self.timeLimit) = (isBlocking, timeLimit)
+        (self.isBlocking, self.timeLimit, self.isElsewhere) = (isBlocking, timeLimit, isElsewhere)
     }
 }
 
@@ -99,15 +104,21 @@ package protocol SupervisorSystem: AnyObject {
     func answer(_ id: UInt64, _ answer: CallAnswer)
     /// Whether the thread still waits for an answer.
     func isWaiting(_ id: UInt64) -> Bool
-    /// The address of a connect; `nil` for other families than IPv4 and IPv6, or if it can't be read.
-    func address(of call: SupervisedCall) -> SocketAddress?
+    /// The address of a connect; `nil` for other families than IPv4 and IPv6, or one that the kernel refuses. A failure is that
+    /// the program's memory may not be read.
+    func address(of call: SupervisedCall) -> Result<SocketAddress?, SystemFailure>
     /// The process of a call, until `release`.
     func process(of call: SupervisedCall) -> Result<Int32, SystemFailure>
     func release(_ process: Int32)
     /// The socket that a thread has under a descriptor; with `isShared` also when it has ended, and others of its process live.
     func socket(_ descriptor: Int32, of process: Int32, isShared: Bool) -> Result<Int32, SystemFailure>
     func facts(of socket: Int32) -> SocketFacts
-    /// Has a socket connect to a listener that never answers; returns the socket's own address.
+    /// The error that a socket would tell next (SO_ERROR), which it forgets; 0 for none.
+    func takeError(of socket: Int32) -> Int32
+    /// Whether a socket with a cookie and the address `local` is connecting, whoever has it under whatever descriptor.
+    func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool
+    /// Has a socket connect to a listener that never answers; returns the socket's own address. A failure is what the kernel
+    /// says to the program.
     func beginConnecting(
         _ socket: Int32,
         isBlocking: Bool,
@@ -117,8 +128,8 @@ package protocol SupervisorSystem: AnyObject {
     func stopConnecting(_ socket: Int32)
     /// Has a socket that is connecting be refused.
     func refuse(_ socket: Int32)
-    /// Has a socket that is connecting be connected, and its connection ended.
-    func connectAndEnd(_ local: SocketAddress)
+    /// Has a socket that is connecting be connected, and its connection ended: with `resets` by RST, else by FIN.
+    func connectAndEnd(_ local: SocketAddress, resets: Bool)
     /// Has the proxy connect to a target for the socket with the address `local`, of the thread of a call that `blocks` or is
     /// polled; returns the dial's number.
     func dial(
@@ -148,8 +159,19 @@ package struct SystemFailure: Error, Hashable, Sendable {
 public enum SupervisorNotice: Hashable, Sendable {
     /// A program has sent datagrams to port 443: HTTP/3 passes untouched.
     case http3
-    /// A connection couldn't be redirected, for this errno value.
-    case unproxied(Int32)
+    /// A connection couldn't be redirected.
+    case unproxied(Obstacle)
     /// As many connections are being made as are kept track of.
     case full
+
+    /// Why a connection couldn't be redirected.
+    public enum Obstacle: Hashable, Sendable {
+        /// The program's sockets or its memory can't be had, for this errno value.
+        case program(Int32)
+        /// The socket can't reach the loopback of this machine: it is bound to another interface, or of another network
+        /// namespace.
+        case network
+        /// No address is left for the socket.
+        case address
+    }
 }

@@ -21,13 +21,16 @@ struct ConnectSupervisorTests {
         func draw(_ count: Int) -> Int { Int(system.generator.next() % UInt64(count)) }
 
         func step() {
-            switch draw(9) {
+            switch draw(12) {
             case 0, 1, 2: connect()
             case 3: connectAgain()
             case 4: interrupt()
             case 5: closeSocket()
             case 6: if draw(12) == 0 { vanish() }
             case 7: ask()
+            case 8: moveDescriptor()
+            case 9: dissolve()
+            case 10: takeAddressOver()
             default: endDial()
             }
             now = now.advanced(byNanoseconds: Int64(draw(400_000_000)))
@@ -43,7 +46,7 @@ struct ConnectSupervisorTests {
             supervisor.receive(call, at: now)
         }
 
-        private func connect() {
+        private func connect(from address: SocketAddress? = nil) {
             let process = draw(system.processes.count)
             guard system.processes[process].isAlive else { return }
             lastCookie += 1
@@ -51,7 +54,9 @@ struct ConnectSupervisorTests {
                 .init(
                     cookie: lastCookie,
                     isBlocking: draw(2) == 0,
-                    timeLimit: draw(4) == 0 ? .milliseconds(500) : nil
+                    timeLimit: draw(4) == 0 ? .milliseconds(500) : nil,
+                    local: address,
+                    isBound: address != nil
                 )
             )
             // The number of a closed descriptor is given again.
@@ -72,6 +77,42 @@ struct ConnectSupervisorTests {
                     })
             else { return }
             call(.connect, process, descriptor, system.sockets[index].target?.port ?? 1)
+        }
+
+        /// The first socket that connects and for which no thread waits, with its process and descriptor.
+        private func polled() -> (process: Int, descriptor: Int32, socket: Int)? {
+            let waiting = Set(system.waiting.values.map(\.socket))
+            for process in system.processes.indices where system.processes[process].isAlive {
+                let descriptors = system.processes[process].descriptors.sorted { $0.key < $1.key }
+                let found = descriptors.first {
+                    system.sockets[$0.value].state == .connecting && !waiting.contains($0.value)
+                }
+                if let found { return (process, found.key, found.value) }
+            }
+            return nil
+        }
+
+        /// A program has its socket under another number (dup(2)), or a child of it has the socket alone (fork(2)).
+        private func moveDescriptor() {
+            guard let (process, descriptor, socket) = polled() else { return }
+            let alive = system.processes.indices.filter { system.processes[$0].isAlive }
+            system.processes[process].descriptors[descriptor] = nil
+            system.processes[alive[draw(alive.count)]].descriptors[1_000 + Int32(socket)] = socket
+        }
+
+        /// A program ends the connect of its socket, and may begin another one.
+        private func dissolve() {
+            guard let (process, descriptor, socket) = polled() else { return }
+            system.dissolve(socket)
+            system.sockets[socket].isBound = draw(2) == 0
+            if draw(3) > 0 { call(.connect, process, descriptor, UInt16(60_001 + draw(1_000))) }
+        }
+
+        /// A program closes its socket, and connects another one from the same address.
+        private func takeAddressOver() {
+            guard let (process, descriptor, socket) = polled() else { return }
+            system.processes[process].descriptors[descriptor] = nil
+            if !system.isOpen(socket) { connect(from: system.sockets[socket].local) }
         }
 
         private func interrupt() {
@@ -110,7 +151,7 @@ struct ConnectSupervisorTests {
             case 0: supervisor.dialEnded(number, .failed([110, 111, 113][draw(3)]))
             case 1: supervisor.dialEnded(number, .closed)
             default:
-                system.connect(dial.local)
+                system.connect(dial)
                 supervisor.dialEnded(number, .connected)
             }
         }
@@ -123,26 +164,131 @@ struct ConnectSupervisorTests {
             while !world.system.dials.isEmpty { world.endDial() }
             world.supervisor.look(at: world.now + .seconds(2))
             let system = world.system
+            let undecided = system.undecided
             #expect(system.problems.isEmpty, "seed \(seed): \(system.problems)")
+            #expect(undecided.isEmpty, "seed \(seed): the sockets \(undecided) connect for ever")
             #expect(system.waiting.isEmpty, "seed \(seed): \(system.waiting.count) threads wait for ever")
             #expect(world.supervisor.count == 0, "seed \(seed)")
             #expect(system.openHandles == 0, "seed \(seed): \(system.openHandles) handles are left open")
-            if !system.problems.isEmpty || !system.waiting.isEmpty || system.openHandles != 0 { return }
+            if !system.problems.isEmpty || !undecided.isEmpty || !system.waiting.isEmpty || system.openHandles != 0 {
+                return
+            }
         }
     }
 
-    @Test func `connects are looked after in time, however many others begin`() {
-        let system = SimulatedPrograms(seed: 3)
-        let supervisor = ConnectSupervisor(system, allowsUnproxied: false) { _ in true }
-        system.processes.append(.init())
-        var now = Moment.zero
-        for id in UInt64(1)...20 {
-            system.sockets.append(.init(cookie: id, isBlocking: true, timeLimit: id == 2 ? .milliseconds(300) : nil))
-            system.processes[0].descriptors[Int32(id)] = system.sockets.count - 1
-            system.addresses[id] = SocketAddress(numericHost: "192.0.2.1", port: 80)
-            let call = SupervisedCall(id: id, .connect, thread: 0, descriptor: Int32(id))
-            system.waiting[id] = (0, system.sockets.count - 1, call)
+    /// A program with one process, whose sockets are numbered from 1 and have those numbers as descriptors.
+    private final class Program {
+        let system: SimulatedPrograms
+        let supervisor: ConnectSupervisor
+        private var lastCall: UInt64 = 0
+
+        init(seed: UInt64 = 1) {
+            system = SimulatedPrograms(seed: seed)
+            supervisor = ConnectSupervisor(system, allowsUnproxied: false) { _ in true }
+            system.processes.append(.init())
+        }
+
+        /// A new socket's number.
+        func socket(isBlocking: Bool = true, timeLimit: Duration? = nil, isElsewhere: Bool = false) -> Int {
+            let number = system.sockets.count + 1
+            system.sockets.append(
+                .init(cookie: UInt64(number), isBlocking: isBlocking, timeLimit: timeLimit, isElsewhere: isElsewhere)
+            )
+            system.processes[0].descriptors[Int32(number)] = number - 1
+            return number
+        }
+
+        /// Connects a socket, by memory that may be read or is `secret`; returns the number of the call.
+        @discardableResult func connect(_ socket: Int, at now: Moment = .zero, secret: Bool = false) -> UInt64 {
+            lastCall += 1
+            system.addresses[lastCall] = SocketAddress(numericHost: "192.0.2.1", port: 80)
+            if secret { system.secret.insert(lastCall) }
+            call(.connect, socket, at: now)
+            return lastCall
+        }
+
+        /// Asks for a socket's error; returns the number of the call.
+        func ask(_ socket: Int) -> UInt64 {
+            lastCall += 1
+            call(.pendingError, socket, at: .zero)
+            return lastCall
+        }
+
+        private func call(_ kind: SupervisedCall.Kind, _ socket: Int, at now: Moment) {
+            let call = SupervisedCall(id: lastCall, kind, thread: 0, descriptor: Int32(socket))
+            system.waiting[lastCall] = (0, socket - 1, call)
             supervisor.receive(call, at: now)
+        }
+
+        /// Ends the youngest dial.
+        func endDial(_ outcome: DialOutcome) {
+            guard let dial = system.dials.keys.max() else { return }
+            system.dials[dial] = nil
+            supervisor.dialEnded(dial, outcome)
+        }
+    }
+
+    @Test func `what can't be redirected fails, and its user is told why`() {
+        let program = Program()
+        #expect(program.system.failures[program.connect(program.socket(), secret: true)] == 13)
+        #expect(program.system.failures[program.connect(program.socket(isElsewhere: true))] == 13)
+        let socket = program.socket()
+        program.system.objections[UInt64(socket)] = 99
+        #expect(program.system.failures[program.connect(socket)] == 13)
+        #expect(
+            program.system.notices == [.unproxied(.program(1)), .unproxied(.network), .unproxied(.address)]
+        )
+    }
+
+    @Test func `what the kernel says to a connect is passed on, and the error of one before is told once`() {
+        let program = Program()
+        let socket = program.socket(isBlocking: false)
+        program.system.objections[UInt64(socket)] = 97
+        #expect(program.system.failures[program.connect(socket)] == 97)
+        #expect(program.system.failures[program.connect(socket)] == 115)
+        program.endDial(.failed(113))
+        // The kernel knows of the refusal by which the socket was taken back.
+        program.system.objections[UInt64(socket)] = 111
+        #expect(program.system.failures[program.connect(socket)] == 113)
+        #expect(program.system.failures[program.connect(socket)] == 115)
+        #expect(program.system.notices.isEmpty)
+    }
+
+    @Test func `a second connect waits as long as the first, and fails in its own way`() {
+        let program = Program(seed: 3)
+        let socket = program.socket(timeLimit: .milliseconds(300))
+        let first = program.connect(socket)
+        program.supervisor.look(at: .zero + .milliseconds(300))
+        #expect(program.system.failures[first] == 115)
+        let second = program.connect(socket, at: .zero + .milliseconds(350))
+        #expect(program.supervisor.nextLook == .zero + .milliseconds(650))
+        // Interrupted, and begun again: it waits for the rest.
+        program.system.waiting[second] = nil
+        let third = program.connect(socket, at: .zero + .milliseconds(500))
+        #expect(program.supervisor.nextLook == .zero + .milliseconds(650))
+        program.supervisor.look(at: .zero + .milliseconds(650))
+        #expect(program.system.failures[third] == 114)
+    }
+
+    @Test func `the errors that nobody asks for make room for those of younger sockets`() {
+        let program = Program(seed: 3)
+        var last = 0
+        for _ in 0...ConnectSupervisor.limit {
+            last = program.socket(isBlocking: false)
+            program.connect(last)
+            program.endDial(.failed(113))
+        }
+        let asked = program.ask(last)
+        #expect(program.system.answered.contains(asked))
+        #expect(program.system.told[asked] == 113)
+    }
+
+    @Test func `connects are looked after in time, however many others begin`() {
+        let program = Program(seed: 3)
+        let (system, supervisor) = (program.system, program.supervisor)
+        var now = Moment.zero
+        for id in 1...20 {
+            program.connect(program.socket(timeLimit: id == 2 ? .milliseconds(300) : nil), at: now)
             now = now + .milliseconds(40)
         }
         // The time limit of the second, which has begun after 40 ms.
@@ -153,19 +299,9 @@ struct ConnectSupervisorTests {
     }
 
     @Test func `one connect more than are kept track of fails, and one is let in when another has ended`() throws {
-        let system = SimulatedPrograms(seed: 1)
-        let supervisor = ConnectSupervisor(system, allowsUnproxied: false) { _ in true }
-        system.processes.append(.init())
-        var id: UInt64 = 0
-        func connect() {
-            id += 1
-            system.sockets.append(.init(cookie: id, isBlocking: true))
-            system.processes[0].descriptors[Int32(id)] = system.sockets.count - 1
-            system.addresses[id] = SocketAddress(numericHost: "192.0.2.1", port: 80)
-            let call = SupervisedCall(id: id, .connect, thread: 0, descriptor: Int32(id))
-            system.waiting[id] = (0, system.sockets.count - 1, call)
-            supervisor.receive(call, at: .zero)
-        }
+        let program = Program()
+        let (system, supervisor) = (program.system, program.supervisor)
+        func connect() { program.connect(program.socket()) }
         while supervisor.count < ConnectSupervisor.limit { connect() }
         let before = system.answered.count
         connect()

@@ -11,6 +11,9 @@ final class SimulatedPrograms: SupervisorSystem {
         var isBlocking: Bool
         var timeLimit: Duration?
         var local: SocketAddress?
+        /// Whether its program has chosen its own address.
+        var isBound = false
+        var isElsewhere = false
         var target: SocketAddress?
         /// What the socket's program has been told of its connect, once.
         var outcome: String?
@@ -34,9 +37,20 @@ final class SimulatedPrograms: SupervisorSystem {
     var waiting: [UInt64: (process: Int, socket: Int, call: SupervisedCall)] = [:]
     var answered: Set<UInt64> = []
     var addresses: [UInt64: SocketAddress] = [:]
+    /// The calls whose memory may not be read.
+    var secret: Set<UInt64> = []
+    /// What the next connect of a socket says, by cookie.
+    var objections: [UInt64: Int32] = [:]
+    var notices: [SupervisorNotice] = []
+    /// How calls have failed, and the errors that they were told.
+    var failures: [UInt64: Int32] = [:]
+    var told: [UInt64: Int32] = [:]
     var dials: [UInt64: Dial] = [:]
     var problems: [String] = []
+    /// The last socket that has connected from an address.
+    private var lastAt: [SocketAddress: Int] = [:]
     private var handles: [Int32: Int] = [:]
+    private var processHandles: Set<Int32> = []
     private var lastHandle: Int32 = 0
     private var lastDial: UInt64 = 0
     private var lastPort: UInt16 = 1_024
@@ -45,6 +59,20 @@ final class SimulatedPrograms: SupervisorSystem {
 
     /// The handles that were not given back.
     var openHandles: Int { handles.count }
+
+    /// Whether a program or the supervisor has a socket.
+    func isOpen(_ index: Int) -> Bool {
+        handles.contains { $0.value == index && !processHandles.contains($0.key) }
+            || processes.contains { $0.isAlive && $0.descriptors.values.contains(index) }
+    }
+
+    /// The sockets that programs have and that are connecting.
+    var undecided: [Int] { sockets.indices.filter { sockets[$0].state == .connecting && isOpen($0) } }
+
+    /// A program ends the connect of its socket.
+    func dissolve(_ index: Int) {
+        (sockets[index].state, sockets[index].outcome, sockets[index].error) = (.closed, nil, 104)
+    }
 
     private func handle(_ index: Int) -> Int32 {
         lastHandle += 1
@@ -63,6 +91,7 @@ final class SimulatedPrograms: SupervisorSystem {
     func answer(_ id: UInt64, _ answer: CallAnswer) {
         guard let entry = waiting.removeValue(forKey: id) else { return }
         if !answered.insert(id).inserted { problems.append("call \(id) was answered twice") }
+        if case .failure(let code) = answer { failures[id] = code }
         guard entry.call.kind == .connect else { return }
         let index = entry.socket
         switch answer {
@@ -89,11 +118,15 @@ final class SimulatedPrograms: SupervisorSystem {
 
     func isWaiting(_ id: UInt64) -> Bool { waiting[id] != nil }
 
-    func address(of call: SupervisedCall) -> SocketAddress? { addresses[call.id] }
+    func address(of call: SupervisedCall) -> Result<SocketAddress?, SystemFailure> {
+        secret.contains(call.id) ? .failure(SystemFailure(code: 1)) : .success(addresses[call.id])
+    }
 
     func process(of call: SupervisedCall) -> Result<Int32, SystemFailure> {
         let index = Int(call.thread)
-        return processes[index].isAlive ? .success(handle(index)) : .failure(SystemFailure(code: 3))
+        guard processes[index].isAlive else { return .failure(SystemFailure(code: 3)) }
+        processHandles.insert(lastHandle + 1)
+        return .success(handle(index))
     }
 
     func socket(_ descriptor: Int32, of process: Int32, isShared: Bool) -> Result<Int32, SystemFailure> {
@@ -110,8 +143,19 @@ final class SimulatedPrograms: SupervisorSystem {
             cookie: socket.cookie,
             state: socket.state,
             isBlocking: socket.isBlocking,
-            timeLimit: socket.timeLimit
+            timeLimit: socket.timeLimit,
+            isElsewhere: socket.isElsewhere
         )
+    }
+
+    func takeError(of handle: Int32) -> Int32 {
+        let index = socket(at: handle)
+        defer { sockets[index].error = 0 }
+        return sockets[index].error
+    }
+
+    func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool {
+        connecting(at: local).map { sockets[$0].cookie } == cookie
     }
 
     func release(_ process: Int32) { close(process) }
@@ -123,9 +167,16 @@ final class SimulatedPrograms: SupervisorSystem {
     ) -> Result<SocketAddress, SystemFailure> {
         let index = socket(at: handle)
         if sockets[index].state != .closed { problems.append("a socket connects twice") }
-        lastPort += 1
-        guard let local = SocketAddress(numericHost: "127.0.0.1", port: lastPort) else { preconditionFailure() }
-        (sockets[index].state, sockets[index].local, sockets[index].target) = (.connecting, local, target)
+        if let code = objections.removeValue(forKey: sockets[index].cookie) {
+            return .failure(SystemFailure(code: code))
+        }
+        if !sockets[index].isBound {
+            lastPort += 1
+            sockets[index].local = SocketAddress(numericHost: "127.0.0.1", port: lastPort)
+        }
+        guard let local = sockets[index].local else { preconditionFailure() }
+        (sockets[index].state, sockets[index].target, sockets[index].outcome) = (.connecting, target, nil)
+        lastAt[local] = index
         return .success(local)
     }
 
@@ -142,14 +193,27 @@ final class SimulatedPrograms: SupervisorSystem {
         tell(index, "refused")
     }
 
-    func connectAndEnd(_ local: SocketAddress) { connect(local) }
+    func connectAndEnd(_ local: SocketAddress, resets: Bool) {
+        guard let index = connecting(at: local) else { return }
+        sockets[index].state = resets ? .closed : .other
+        if resets {
+            sockets[index].error = 104
+            tell(index, "refused")
+        }
+    }
 
     /// The proxy's socket meets a program's.
-    func connect(_ local: SocketAddress) {
-        guard let index = sockets.firstIndex(where: { $0.local == local }), sockets[index].state == .connecting else {
-            return
-        }
+    func connect(_ dial: Dial) {
+        guard let index = connecting(at: dial.local) else { return }
+        if sockets[index].target != dial.target { problems.append("a socket was connected to another one's target") }
         sockets[index].state = .other
+    }
+
+    private func connecting(at local: SocketAddress) -> Int? {
+        guard let index = lastAt[local], sockets[index].local == local, sockets[index].state == .connecting else {
+            return nil
+        }
+        return isOpen(index) ? index : nil
     }
 
     func dial(
@@ -159,7 +223,7 @@ final class SimulatedPrograms: SupervisorSystem {
         blocks: Bool
     ) -> Result<UInt64, SystemFailure> {
         if generator.next() % 16 == 0 { return .failure(SystemFailure(code: 111)) }
-        if sockets.first(where: { $0.local == local })?.target != target { problems.append("a target was mixed up") }
+        if connecting(at: local).map({ sockets[$0].target }) != target { problems.append("a target was mixed up") }
         lastDial += 1
         dials[lastDial] = Dial(target: target, local: local)
         return .success(lastDial)
@@ -171,6 +235,7 @@ final class SimulatedPrograms: SupervisorSystem {
 
     func tell(_ error: Int32, to call: SupervisedCall, of handle: Int32) -> Bool {
         sockets[socket(at: handle)].error = 0
+        told[call.id] = error
         return true
     }
 
@@ -180,5 +245,5 @@ final class SimulatedPrograms: SupervisorSystem {
         if handles.removeValue(forKey: handle) == nil { problems.append("a handle was closed twice") }
     }
 
-    func note(_ notice: SupervisorNotice) {}
+    func note(_ notice: SupervisorNotice) { notices.append(notice) }
 }

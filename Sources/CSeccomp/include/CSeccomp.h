@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #ifdef __linux__
 // For Swift, whose Glibc leaves them out.
@@ -18,6 +19,7 @@ enum {
     squall_call_connect = 1,
     squall_call_peer_name = 2,
     squall_call_pending_error = 3,
+    squall_call_unsupported = 4,
 };
 
 // A thread of a supervised program that waits for an answer.
@@ -32,6 +34,8 @@ struct squall_call {
     uint64_t value;
     // For connect the length of the address, for the others the address of the length.
     uint64_t length;
+    // For squall_call_unsupported how it fails: an errno value.
+    int error;
 };
 
 // Filters the calls of this thread and of everything that it starts, for ever, and sets no_new_privs (prctl(2)). Returns a
@@ -70,5 +74,14 @@ const char *squall_error_name(int code);
 
 // A number that no other socket of the machine has (SO_COOKIE, socket(7)); 0 on failure.
 uint64_t squall_socket_cookie(int descriptor);
+
+// The number of a socket's network namespace (SO_NETNS_COOKIE); 0 if the kernel doesn't tell (before 5.14).
+uint64_t squall_network_cookie(int descriptor);
+
+// The number of the interface that a socket is bound to (SO_BINDTOIFINDEX); 0 for none.
+int squall_bound_interface(int descriptor);
+
+// Whether the socket of TCP with this cookie and these addresses is connecting, whoever has it (sock_diag(7)). 1, 0, or -errno on failure.
+int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie);
 
 #endif

@@ -70,7 +70,7 @@ package final class LocalClient: Sendable {
     /// Whether it was given up, or has an outcome.
     var hasEnded: Bool { isOver.load(ordering: .relaxed) }
 
-    func connect() -> DetachedSocket? { makeSocket() }
+    func connect() -> DetachedSocket? { hasEnded ? nil : makeSocket() }
 
     /// Ends it as one that the proxy refuses.
     package func refuse() { end(.ended(reset: true)) }

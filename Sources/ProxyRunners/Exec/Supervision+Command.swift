@@ -56,18 +56,29 @@ extension SupervisionRules {
         )
     }
 
-    /// The addresses of the page: those of localhost, and the unspecified ones, which are the same to connect(2).
-    private static let pageHosts: Set<String> = ["127.0.0.1", "::1", "0.0.0.0", "::"]
+    /// The addresses of the page: those of localhost.
+    private static let pageHosts: Set<String> = ["127.0.0.1", "::1"]
 
     private static func line(about notice: SupervisorNotice, isAllowed: Bool) -> String {
         switch notice {
         case .http3:
             "the command uses UDP to port 443 (HTTP/3), which passes untouched"
-        case .unproxied(let code):
-            "a connection couldn't be redirected (\(SystemError(call: "pidfd_getfd", code: code))) and was "
+        case .unproxied(let obstacle):
+            "a connection couldn't be redirected (\(SupervisionRules.reason(of: obstacle))) and was "
                 + (isAllowed ? "made without faults" : "refused: --unproxied allow makes it without faults")
         case .full:
             "more than \(Supervision.connectLimit) connections are being opened: some fail with EAGAIN"
+        }
+    }
+}
+
+extension SupervisionRules {
+    private static func reason(of obstacle: SupervisorNotice.Obstacle) -> String {
+        switch obstacle {
+        case .program(EPERM): "its program forbids others to have its sockets, as prctl(2) with PR_SET_DUMPABLE does"
+        case .program(let code): "\(SystemError(call: "pidfd_getfd", code: code))"
+        case .network: "its socket is bound to an interface, or of another network namespace"
+        case .address: "no port is free, or its port serves another connection"
         }
     }
 }
