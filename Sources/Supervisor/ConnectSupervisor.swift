@@ -121,6 +121,10 @@ package final class ConnectSupervisor {
             leave(call, .network)
             return false
         }
+        // Those whose sockets are closed make room. Not at each call, because it takes milliseconds.
+        if pending.count >= ConnectSupervisor.limit, lookDue - now <= ConnectSupervisor.interval * 9 / 10 {
+            look(at: now)
+        }
         guard pending.count < ConnectSupervisor.limit else {
             system.note(.full)
             system.answer(call.id, .failure(EAGAIN))

@@ -313,4 +313,14 @@ struct ConnectSupervisorTests {
         while system.dials.count == dials { connect() }
         #expect(supervisor.count == ConnectSupervisor.limit)
     }
+
+    @Test func `sockets that their program has closed make room`() {
+        let program = Program()
+        while program.supervisor.count < ConnectSupervisor.limit { program.connect(program.socket(isBlocking: false)) }
+        program.system.processes[0].descriptors = [:]
+        #expect(program.system.failures[program.connect(program.socket(isBlocking: false))] == 11)
+        let late = program.connect(program.socket(isBlocking: false), at: .zero + .milliseconds(100))
+        #expect(program.system.failures[late] == 115)
+        #expect(program.supervisor.count == 1)
+    }
 }
