@@ -16,9 +16,6 @@ package final class ForegroundCommand: Sendable {
         case ended(ChildProcess.End)
     }
 
-    /// The descriptor of the guard's channel.
-    static let channel: Int32 = 3
-
     private let process: pid_t
     private let socket: Int32
 
@@ -27,8 +24,9 @@ package final class ForegroundCommand: Sendable {
     deinit { close(socket) }
 
     /// Starts the guard, by `guardWords` behind this program's name, as a child of the calling thread: it inherits the thread's
-    /// filter of system calls. The command has its environment; `nil` is that of this process. With `descriptors`, such as those
-    /// from the time before a library opened its own, it has no others of this process.
+    /// filter of system calls. Behind the first word come `--channel` and the number of its channel. The command has its
+    /// environment; `nil` is that of this process. With `descriptors`, such as those from the time before a library opened its
+    /// own, it has no others of this process.
     ///
     /// - Throws: `SystemError` of socketpair or posix_spawn.
     package static func start(
@@ -46,8 +44,10 @@ package final class ForegroundCommand: Sendable {
         _ = squall_adopt_orphans()
         do throws(SystemError) {
             let others = descriptors.map { ProcessLimits.openDescriptors.subtracting($0) } ?? []
+            // The number is new here, so that it is none of those that the command has.
+            let words = guardWords.prefix(1) + ["--channel", "\(sockets[1])"] + guardWords.dropFirst()
             let streams = ProgramStart.Streams.shared(channel: sockets[1], without: Array(others))
-            let process = try ProgramStart.runSelf(guardWords, streams, environment)
+            let process = try ProgramStart.runSelf(Array(words), streams, environment)
             return ForegroundCommand(process: process, socket: sockets[0])
         } catch {
             close(sockets[0])
@@ -86,8 +86,12 @@ package final class ForegroundCommand: Sendable {
 
     // MARK: The guard
 
-    /// Runs the guard and the command: descriptor 3 is the channel. Returns when no process is left.
-    package static func runGuard(_ arguments: [String]) {
+    /// Runs the guard and the command. Returns when no process is left.
+    ///
+    /// - Parameters:
+    ///   - arguments: the command.
+    ///   - channel: the descriptor of the guard's channel, which the command doesn't get.
+    package static func runGuard(_ arguments: [String], channel: Int32) {
         _ = fcntl(channel, F_SETFD, FD_CLOEXEC)
         signal(SIGQUIT, SIG_IGN)
         let children = squall_open_child_signals()
@@ -98,14 +102,14 @@ package final class ForegroundCommand: Sendable {
         // The other side closes the channel if the test has failed.
         guard GuardProtocol.read(1, from: channel) != nil else { return }
         do throws(SystemError) {
-            watch(try ProgramStart.run(arguments, nil, .shared(channel: nil)), children)
+            watch(try ProgramStart.run(arguments, nil, .shared(channel: nil)), channel, children)
         } catch {
             GuardProtocol.write(.startFailed, error.code, to: channel)
         }
     }
 
     /// Stays until no process is left, or kills them when the other side has gone.
-    private static func watch(_ process: pid_t, _ children: Int32) {
+    private static func watch(_ process: pid_t, _ channel: Int32, _ children: Int32) {
         var isRunning = true
         while true {
             var sources = [

@@ -16,7 +16,7 @@ enum ProgramStart {
         /// The standard input of this process, `output` for both outputs, and `channel` as `DetachedProgram.channel`; in
         /// a session of its own.
         case detached(output: Int32, channel: Int32)
-        /// Those of this process but `without` some, in its process group; with `channel` as `ForegroundCommand.channel`.
+        /// Those of this process but `without` some, in its process group; `channel` as well, at its number.
         case shared(channel: Int32?, without: [Int32] = [])
 
         /// The flag of posix_spawn(3) for the program's group. `POSIX_SPAWN_SETSID` is a GNU extension that isn't imported.
@@ -98,8 +98,9 @@ enum ProgramStart {
             posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
             posix_spawn_file_actions_adddup2(&actions, channel, DetachedProgram.channel)
         case .shared(let channel, let others):
-            if let channel { posix_spawn_file_actions_adddup2(&actions, channel, ForegroundCommand.channel) }
-            for descriptor in others where descriptor != ForegroundCommand.channel {
+            // It isn't closed on exec then.
+            if let channel { posix_spawn_file_actions_adddup2(&actions, channel, channel) }
+            for descriptor in others where descriptor != channel {
                 posix_spawn_file_actions_addclose(&actions, descriptor)
             }
         }

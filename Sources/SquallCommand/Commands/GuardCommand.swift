@@ -18,11 +18,14 @@ struct GuardCommand: ParsableCommand {
     @Flag(help: "Whether the connections of the command are supervised.")
     var supervised = false
 
+    @Option(help: "The descriptor of the socket, for a command of squall exec.")
+    var channel: Int32?
+
     func run() {
-        if let folder {
+        if let channel {
+            ForegroundCommand.runGuard(command, channel: channel)
+        } else if let folder {
             CommandGuard.run(folder: folder, isSupervised: supervised)
-        } else {
-            ForegroundCommand.runGuard(command)
         }
     }
 }
