@@ -8,6 +8,7 @@ import Units
 package enum Program {
     /// Readies the process, before anything is opened or written.
     package static func prepare() {
+        InheritedSignals.note()
         ProcessLimits.ignoreBrokenPipes()
         ProcessLimits.occupyStandardDescriptors()
         ProcessLimits.growDescriptorTable()

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// What the command of `squall exec` has of Squall's caller.
@@ -25,6 +26,67 @@ import Testing
             let outcome = try await bash(script, options)
             #expect(outcome.lines == ["is 3", "is 4", "is 5", "is 9", "is 40"])
         }
+    }
+
+    /// Ignores and blocks signals, and runs the arguments.
+    private static let signals = """
+        import os, signal, sys
+        for number in [signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGTSTP, signal.SIGRTMAX]:
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2, signal.SIGQUIT, signal.SIGCHLD, signal.SIGRTMIN})
+        os.execvp(sys.argv[1], sys.argv[1:])
+        """
+
+    @Test(arguments: options) func `ignored and blocked signals stay so, and others don't`(options: String) async throws
+    {
+        let show = #"grep -E '^Sig(Blk|Ign)' /proc/self/status"#
+        for start in ["", "python3 -c \"$SIGNALS\""] {
+            let script = "SIGNALS='\(ExecCallerTests.signals)'; \(start) \(show); \(start) \"$@\" \(show)"
+            let lines = try await bash(script, options).lines
+            try #require(lines.count == 4)
+            #expect(lines[..<2] == lines[2...])
+        }
+    }
+
+    @Test func `signals that are ignored neither end it nor are passed on`() async throws {
+        try await withFolder { folder in
+            // The command doesn't ignore them any more.
+            let command = """
+                import os, signal, sys, time
+                for number in [signal.SIGHUP, signal.SIGTERM]:
+                    signal.signal(number, signal.SIG_DFL)
+                print("ready", flush=True)
+                while not os.path.exists("go"): time.sleep(0.01)
+                sys.exit(5)
+                """
+            let words = [
+                "-c", "trap '' HUP TERM; exec \"$@\"", "bash", Programs.squall.path, "exec", "--latency", "1ms",
+            ]
+            let all = words + ["--", "python3", "-c", command]
+            let status = try await withChild(Programs.find("bash"), all, folder: folder) { child in
+                _ = try await child.line(with: "ready")
+                for number in [SIGHUP, SIGTERM, SIGTERM] { child.signal(number) }
+                try Data().write(to: folder.appendingPathComponent("go"))
+                return await child.finish().status
+            }
+            #expect(status == 5)
+        }
+    }
+
+    @Test func `a signal that is blocked is passed on to the command, which has it blocked`() async throws {
+        let block = """
+            import os, signal, sys
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
+        let command = "import signal, sys; print('ready', flush=True); signal.sigwait({signal.SIGTERM}); sys.exit(9)"
+        let words = ["-c", block, Programs.squall.path, "exec", "--latency", "1ms", "--", "python3", "-c", command]
+        let status = try await withChild(Programs.find("python3"), words) { child in
+            _ = try await child.line(with: "ready")
+            child.signal(SIGTERM)
+            return await child.finish().status
+        }
+        #expect(status == 9)
     }
 
     @Test func `the tasks of make are shared with the command's own make`() async throws {

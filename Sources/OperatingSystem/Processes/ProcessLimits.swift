@@ -96,12 +96,17 @@ public enum ProcessLimits {
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         fflush(nil)
         signal(number, SIG_DFL)
+        unblock(number)
+        raise(number)
+        exit(128 + number)
+    }
+
+    /// Has the calling thread take a signal, even if the caller of this process blocks it.
+    package static func unblock(_ number: Int32) {
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, number)
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-        raise(number)
-        exit(128 + number)
     }
 
     private static var openFiles: rlimit {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Starts programs by posix_spawn(3): in a process group of their own, with default signal handling, no blocked signals and
-/// the original limit of open files, as from a shell.
+/// the original limit of open files, as from a shell. One that shares what this process has starts as this one has.
 enum ProgramStart {
     /// The descriptors that a program gets.
     enum Streams {
@@ -16,7 +16,8 @@ enum ProgramStart {
         /// The standard input of this process, `output` for both outputs, and `channel` as `DetachedProgram.channel`; in
         /// a session of its own.
         case detached(output: Int32, channel: Int32)
-        /// Those of this process but `without` some, in its process group; `channel` as well, at its number.
+        /// Those of this process but `without` some, in its process group, with its `InheritedSignals`; `channel` as well, at
+        /// its number.
         case shared(channel: Int32?, without: [Int32] = [])
 
         /// The flag of posix_spawn(3) for the program's group. `POSIX_SPAWN_SETSID` is a GNU extension that isn't imported.
@@ -107,11 +108,15 @@ enum ProgramStart {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        for number in [SIGCHLD, SIGINT, SIGPIPE, SIGQUIT, SIGTERM] { sigaddset(&signals, number) }
-        posix_spawnattr_setsigdefault(&attributes, &signals)
+        if case .shared = streams {
+            InheritedSignals.apply(to: &attributes)
+        } else {
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            posix_spawnattr_setsigmask(&attributes, &signals)
+            for number in [SIGCHLD, SIGINT, SIGPIPE, SIGQUIT, SIGTERM] { sigaddset(&signals, number) }
+            posix_spawnattr_setsigdefault(&attributes, &signals)
+        }
         posix_spawnattr_setpgroup(&attributes, 0)
         let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | streams.groupFlag
         posix_spawnattr_setflags(&attributes, Int16(flags))

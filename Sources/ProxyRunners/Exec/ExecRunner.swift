@@ -194,8 +194,8 @@ package struct ExecRunner {
         }
     }
 
-    /// Passes SIGTERM and SIGHUP on to the command. The second of them, one that comes when the command has ended, and the end of
-    /// `parent` end this process, and the guard all others.
+    /// Passes SIGTERM and SIGHUP on to the command, but for one that the caller ignores. The second of them, one that comes when
+    /// the command has ended, and the end of `parent` end this process, and the guard all others.
     private func passSignals(
         to supervised: SupervisedCommand,
         on loop: EventLoop
@@ -205,8 +205,9 @@ package struct ExecRunner {
         if let parent { descriptor = try ForegroundCommand.watched(process: parent) }
         return try await loop.run { [descriptor] in
             var wasPassed = false
-            var sources = [SIGTERM, SIGHUP].map { number in
-                EventSource(signal: number, on: loop) {
+            var sources = [SIGTERM, SIGHUP].filter { !InheritedSignals.ignores($0) }.map { number in
+                ProcessLimits.unblock(number)
+                return EventSource(signal: number, on: loop) {
                     guard !wasPassed, supervised.send(number) else {
                         trust?.remove()
                         Glibc.exit(128 + number)
