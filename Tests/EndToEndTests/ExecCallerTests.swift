@@ -7,10 +7,10 @@ import Testing
     /// The options with which a command has the same of its caller.
     private static let options = ["", "--page --port 0", "--intercept localhost"]
 
-    /// Runs a script of bash in which `$@` is `squall exec` with options, up to the command.
+    /// Runs a script of bash, which ends when a command of it fails, and in which `$@` is `squall exec` with options, up to the command.
     private func bash(_ script: String, _ options: String) async throws -> Outcome {
         let words = [Programs.squall.path, "exec", "--latency", "1ms"] + options.split(separator: " ").map(String.init)
-        let outcome = try await run("bash", ["-c", script, "bash"] + words + ["--"])
+        let outcome = try await run("bash", ["-ec", script, "bash"] + words + ["--"])
         #expect(outcome.status == 0, "\(outcome.errors)")
         return outcome
     }
@@ -87,6 +87,22 @@ import Testing
             return await child.finish().status
         }
         #expect(status == 9)
+    }
+
+    @Test(arguments: options) func `words and variables have their bytes`(options: String) async throws {
+        try await withFolder { folder in
+            let script = #"""
+                cd '\#(folder.path)'
+                export NAME=$'caf\xe9'
+                printf '#!/bin/sh\nprintf "%%s;" "$NAME" "$@" > out; env > env' > $'run\xff'
+                chmod +x $'run\xff'
+                "$@" $'./run\xff' $'caf\xe9' '' $'caf\xe8' $'e\u0301' -- $'\xff=' a
+                printf 'caf\xe9;caf\xe9;;caf\xe8;e\u0301;--;\xff=;a;' | cmp - out
+                LC_ALL=C grep -qx $'NAME=caf\xe9' env
+                "$@" $'no-such-\xff' || (($? == 127))
+                """#
+            _ = try await bash(script, options)
+        }
     }
 
     @Test func `the tasks of make are shared with the command's own make`() async throws {

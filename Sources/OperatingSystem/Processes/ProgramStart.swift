@@ -38,11 +38,11 @@ enum ProgramStart {
         _ streams: Streams
     ) throws(SystemError) -> pid_t {
         do throws(SystemError) {
-            return try spawn(arguments[0], arguments, environment, streams)
+            return try spawn(nil, arguments, environment, streams)
         } catch {
             guard error.code == ENOEXEC, let script = path(of: arguments[0]) else { throw error }
             let shell = ["/bin/sh", script] + arguments.dropFirst()
-            return try spawn(shell[0], shell, environment, streams)
+            return try spawn(nil, shell, environment, streams)
         }
     }
 
@@ -68,8 +68,31 @@ enum ProgramStart {
             }
     }
 
+    /// The words of a command line as C strings. Those at its end that end this process's own have their bytes, which may be
+    /// none that a `String` keeps.
+    private static func words(_ arguments: [String]) -> [UnsafeMutablePointer<CChar>] {
+        let own = (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
+        let same = zip(own.reversed(), arguments.reversed()).prefix { String(cString: $0) == $1 }.map(\.0)
+        return (arguments.dropLast(same.count).map { strdup($0) } + same.reversed().map { strdup($0) }).compactMap(
+            \.self
+        )
+    }
+
+    /// The variables of an environment as C strings; `nil` is that of this process. Those that this process has as well have
+    /// their bytes.
+    private static func variables(_ environment: [String: String]?) -> [UnsafeMutablePointer<CChar>] {
+        var own: [UnsafeMutablePointer<CChar>] = []
+        while let text = environ[own.count] { own.append(text) }
+        guard let environment else { return own.compactMap { strdup($0) } }
+        let bytes = Dictionary(own.map { (String(cString: $0), $0) }) { first, _ in first }
+        return environment.map { "\($0.key)=\($0.value)" }.compactMap { text in
+            bytes[text].map { strdup($0) } ?? strdup(text)
+        }
+    }
+
+    /// Starts `program`; `nil` is the first of the arguments.
     private static func spawn(
-        _ program: String,
+        _ program: String?,
         _ arguments: [String],
         _ environment: [String: String]?,
         _ streams: Streams
@@ -120,22 +143,12 @@ enum ProgramStart {
         posix_spawnattr_setpgroup(&attributes, 0)
         let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | streams.groupFlag
         posix_spawnattr_setflags(&attributes, Int16(flags))
-        let words = arguments.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = []
-        if let environment {
-            variables = environment.map { strdup("\($0.key)=\($0.value)") }
-        } else {
-            var entry = environ
-            while let text = entry.pointee {
-                variables.append(strdup(text))
-                entry += 1
-            }
-        }
-        variables.append(nil)
-        defer { for text in words + variables { free(text) } }
+        let (words, variables) = (words(arguments), variables(environment))
+        let name = program.flatMap { strdup($0) }
+        defer { for text in words + variables + [name] { free(text) } }
         var process: pid_t = 0
         let code = ProcessLimits.withInheritedOpenFiles {
-            posix_spawnp(&process, program, &actions, &attributes, words, variables)
+            posix_spawnp(&process, name ?? words[0], &actions, &attributes, words + [nil], variables + [nil])
         }
         guard code == 0 else { throw SystemError(call: "posix_spawn", code: code) }
         return process
