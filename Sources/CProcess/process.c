@@ -52,6 +52,10 @@ int squall_adopt_orphans(void) {
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? 0 : errno;
 }
 
+int squall_continue_without_parent(void) {
+    return prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0) == 0 ? 0 : errno;
+}
+
 int squall_open_child_signals(void) {
     sigset_t signals;
     sigemptyset(&signals);
@@ -77,6 +81,7 @@ int squall_open_pipe(int descriptors[2]) {
 }
 
 int squall_adopt_orphans(void) { return ENOSYS; }
+int squall_continue_without_parent(void) { return ENOSYS; }
 int squall_open_process(int process) { (void)process; return -ENOSYS; }
 int squall_open_child_signals(void) { return -ENOSYS; }
 void squall_drain_child_signals(int descriptor) { (void)descriptor; }

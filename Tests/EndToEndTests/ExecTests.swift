@@ -431,6 +431,19 @@ import Testing
         }
     }
 
+    @Test func `a guard that is stopped kills the command when squall is killed`() async throws {
+        let script = "kill -STOP $PPID; echo command $$; exec sleep 1000"
+        let words = ["exec", "--latency", "1ms", "--", "sh", "-c", script]
+        let (line, outcome) = try await withChild(Programs.squall, words) { child in
+            let line = try await child.line(with: "command ")
+            child.signal(SIGKILL)
+            // Its outputs end with the guard, which waits for the command's end.
+            return (line, await child.finish())
+        }
+        #expect(outcome.status == 128 + SIGKILL)
+        #expect(kill(try #require(pid_t(line.dropFirst(8))), 0) != 0)
+    }
+
     /// Has pidfd_getfd(2) fail with EPERM, as the usual filter of a container does, and runs the arguments.
     private static let container = """
         import ctypes, os, sys

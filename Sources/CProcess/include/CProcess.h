@@ -6,6 +6,10 @@
 // Returns 0 or an errno value; ENOSYS where the system isn't Linux.
 int squall_adopt_orphans(void);
 
+// Sends this process SIGCONT when its parent ends, so that it goes on if it has been stopped, see PR_SET_PDEATHSIG in
+// prctl(2). The end of a thread of the parent may send it as well. Returns 0 or an errno value.
+int squall_continue_without_parent(void);
+
 // Blocks SIGCHLD and the signals that end a terminal's processes, SIGHUP, SIGINT and SIGTERM, and returns a descriptor,
 // closed on exec, that is readable when a child has ended, or -errno.
 int squall_open_child_signals(void);

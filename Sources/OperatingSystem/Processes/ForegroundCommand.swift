@@ -94,6 +94,8 @@ package final class ForegroundCommand: Sendable {
     package static func runGuard(_ arguments: [String], channel: Int32) {
         _ = fcntl(channel, F_SETFD, FD_CLOEXEC)
         signal(SIGQUIT, SIG_IGN)
+        // Stopped, it would miss the end of the other side. That isn't known before: Ctrl-Z stops both.
+        _ = squall_continue_without_parent()
         let children = squall_open_child_signals()
         guard children >= 0, squall_adopt_orphans() == 0 else {
             return GuardProtocol.write(.startFailed, children < 0 ? -children : ENOSYS, to: channel)
