@@ -105,6 +105,13 @@ import Testing
         }
     }
 
+    @Test(arguments: options) func `a closed standard descriptor is closed`(options: String) async throws {
+        let tell = #"for number in 0 1 2; do [[ ! -e /proc/$$/fd/$number ]] || echo $number >&8; done"#
+        let script = "exec 8>&1; for shut in '<&-' '>&-' '2>&-'; do eval '\"$@\" bash -c \"$TELL\"' $shut; done"
+        let lines = try await bash("export TELL='\(tell)'; \(script)", options).lines
+        #expect(lines == ["1", "2", "0", "2", "0", "1"])
+    }
+
     @Test func `the tasks of make are shared with the command's own make`() async throws {
         try await withFolder { folder in
             let makefile = """

@@ -41,11 +41,11 @@ public enum ProcessLimits {
     }
 
     /// Opens /dev/null in place of standard descriptors that are closed, so that no other file gets their numbers. Reading and
-    /// writing them still fails with EBADF.
+    /// writing them still fails with EBADF, and in programs that share them they are closed.
     public static func occupyStandardDescriptors() {
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 {
-            _ = open("/dev/null", mode)
+            _ = open("/dev/null", mode | O_CLOEXEC)
         }
     }
 
