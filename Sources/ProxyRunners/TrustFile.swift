@@ -7,7 +7,8 @@ import TerminalDisplay
 package struct TrustFile: Sendable {
     /// The path of the file.
     package let path: String
-    private let folder: String
+    /// The path of the folder.
+    let folder: String
     private let certificate: String
     private let owner: String
 

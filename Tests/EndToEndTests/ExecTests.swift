@@ -444,6 +444,20 @@ import Testing
         #expect(kill(try #require(pid_t(line.dropFirst(8))), 0) != 0)
     }
 
+    @Test func `the folder of the authority is removed when squall is killed`() async throws {
+        try await withFolder { folder in
+            let words = ["exec", "--latency", "1ms", "--intercept", "localhost", "--", "sh", "-c"]
+            let script = "ls $TMPDIR/squall-*/authority.pem; exec sleep 1000"
+            let environment = ["TMPDIR": folder.path]
+            try await withChild(Programs.squall, words + [script], environment: environment) { child in
+                _ = try await child.line(with: "authority.pem")
+                child.signal(SIGKILL)
+                _ = await child.finish()
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        }
+    }
+
     /// Has pidfd_getfd(2) fail with EPERM, as the usual filter of a container does, and runs the arguments.
     private static let container = """
         import ctypes, os, sys

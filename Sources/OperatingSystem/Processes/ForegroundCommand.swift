@@ -91,7 +91,9 @@ package final class ForegroundCommand: Sendable {
     /// - Parameters:
     ///   - arguments: the command.
     ///   - channel: the descriptor of the guard's channel, which the command doesn't get.
-    package static func runGuard(_ arguments: [String], channel: Int32) {
+    ///   - folder: the folder of the run, which is removed at the end; `nil` if there is none.
+    package static func runGuard(_ arguments: [String], channel: Int32, folder: String?) {
+        defer { if let folder { _ = squall_remove_folder(folder) } }
         _ = fcntl(channel, F_SETFD, FD_CLOEXEC)
         signal(SIGQUIT, SIG_IGN)
         // Stopped, it would miss the end of the other side. That isn't known before: Ctrl-Z stops both.

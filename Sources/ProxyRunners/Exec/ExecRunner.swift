@@ -146,8 +146,7 @@ package struct ExecRunner {
             pagePort: pagePort
         )
         let result = await withStatus(of: proxy) {
-            let words = ["guard", "--"] + command
-            return await supervise(supervised, words, environment, descriptors, proxy, rules)
+            await supervise(supervised, command, environment, descriptors, proxy, rules)
         }
         if let page { await page.stop() } else { await proxy.stop() }
         _ = try? await loops.loops[0].run { for source in signals.value { source.cancel() } }
@@ -174,12 +173,14 @@ package struct ExecRunner {
 
     private func supervise(
         _ supervised: SupervisedCommand,
-        _ words: [String],
+        _ command: [String],
         _ environment: [String: String]?,
         _ descriptors: Set<Int32>,
         _ proxy: Proxy,
         _ rules: SupervisionRules
     ) async -> Result<ChildProcess.End, CommandFailure> {
+        // The guard removes the folder even if this process is killed.
+        let words = ["guard"] + (trust.map { [$0.folder] } ?? []) + ["--"] + command
         do throws(SupervisionProblem) {
             let end = try await supervised.run(
                 guardedBy: words,
@@ -188,9 +189,9 @@ package struct ExecRunner {
                 through: proxy,
                 rules
             )
-            return end.map { .success($0) } ?? .failure(.failed("the guard of “\(words[2])” was killed"))
+            return end.map { .success($0) } ?? .failure(.failed("the guard of “\(command[0])” was killed"))
         } catch {
-            return .failure(CommandFailure(error, words[2]))
+            return .failure(CommandFailure(error, command[0]))
         }
     }
 

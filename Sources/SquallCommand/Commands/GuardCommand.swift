@@ -9,7 +9,7 @@ struct GuardCommand: ParsableCommand {
         shouldDisplay: false
     )
 
-    @Argument(help: "The folder of the run.")
+    @Argument(help: "The folder of the run, which is removed at its end.")
     var folder: String?
 
     @Argument(parsing: .postTerminator, help: "The command of squall exec, behind --.")
@@ -23,7 +23,7 @@ struct GuardCommand: ParsableCommand {
 
     func run() {
         if let channel {
-            ForegroundCommand.runGuard(command, channel: channel)
+            ForegroundCommand.runGuard(command, channel: channel, folder: folder)
         } else if let folder {
             CommandGuard.run(folder: folder, isSupervised: supervised)
         }
