@@ -335,6 +335,8 @@ int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *pe
     struct inet_diag_sockid *socket_id = &request.body.id;
     fill(local, socket_id->idiag_src, &socket_id->idiag_sport);
     fill(peer, socket_id->idiag_dst, &socket_id->idiag_dport);
+    // Of lo in every namespace; sockets that aren't bound to an interface match as well.
+    socket_id->idiag_if = 1;
     socket_id->idiag_cookie[0] = (__u32)cookie;
     socket_id->idiag_cookie[1] = (__u32)(cookie >> 32);
     union {
@@ -349,8 +351,9 @@ int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *pe
     close(netlink);
     if (count < 0) return -code;
     if ((size_t)count < NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return 0;
-    // TCP_SYN_SENT of tcp_states.h of the kernel.
-    return ((const struct inet_diag_msg *)NLMSG_DATA(&reply.header))->idiag_state == 2;
+    // TCP_SYN_SENT and TCP_SYN_RECV of tcp_states.h of the kernel.
+    int state = ((const struct inet_diag_msg *)NLMSG_DATA(&reply.header))->idiag_state;
+    return state == 2 || state == 3;
 }
 #endif
 #endif

@@ -192,7 +192,8 @@ final class Shard: LoopShutdownHandler {
     func close() {
         isClosed = true
         awaitsRefusal = []
-        while let connection = connections.last { connection.abandon(reset: false) }
+        // A client of this process that isn't connected yet is refused.
+        while let connection = connections.last { connection.abandon(reset: connection.awaitsClient) }
         connectWatch.close()
         drainWatch.close()
         loop.remove(self)

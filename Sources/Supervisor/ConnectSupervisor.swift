@@ -72,8 +72,11 @@ package final class ConnectSupervisor {
         let process: Int32
         let socket: Int32
         do throws(SystemFailure) {
-            guard let address = try system.address(of: call).get() else { return system.answer(call.id, .kernel) }
-            target = address
+            switch try system.address(of: call).get() {
+            case .target(let address): target = address
+            case .unspecified: return dissolve(call)
+            case .other: return system.answer(call.id, .kernel)
+            }
             process = try system.process(of: call).get()
         } catch {
             return leave(call, .program(error.code))
@@ -93,6 +96,19 @@ package final class ConnectSupervisor {
         }
     }
 
+    /// Leaves it to the kernel to end a connect. Its dial is over before, which would find the socket at its next connect.
+    private func dissolve(_ call: SupervisedCall) {
+        if !dials.isEmpty || !errors.isEmpty {
+            withSocket(of: call) { socket in
+                let cookie = system.facts(of: socket).cookie
+                errors[cookie] = nil
+                if let dial = dials[cookie] { end(dial) }
+                return true
+            }
+        }
+        system.answer(call.id, .kernel)
+    }
+
     /// Redirects a connect, or answers it; returns whether the process and the socket are kept.
     private func redirect(
         _ call: SupervisedCall,
@@ -103,7 +119,8 @@ package final class ConnectSupervisor {
     ) -> Bool {
         let facts = system.facts(of: socket)
         if facts.isUDP, target.port == 443 { system.note(.http3) }
-        // Its program has ended the connect before, as by connect(2) with AF_UNSPEC.
+        let lastError = errors.removeValue(forKey: facts.cookie)
+        // The connect before has ended, as by shutdown(2).
         if let dial = dials[facts.cookie], facts.state == .closed { end(dial) }
         guard facts.isTCP, isWanted(target) else {
             system.answer(call.id, .kernel)
@@ -130,7 +147,6 @@ package final class ConnectSupervisor {
             system.answer(call.id, .failure(EAGAIN))
             return false
         }
-        let lastError = errors.removeValue(forKey: facts.cookie)
         let local: SocketAddress
         do throws(SystemFailure) {
             local = try system.beginConnecting(socket, isBlocking: facts.isBlocking, to: target).get()
@@ -226,14 +242,15 @@ package final class ConnectSupervisor {
     private func tellError(of call: SupervisedCall) -> Bool {
         guard !errors.isEmpty else { return false }
         return withSocket(of: call) { socket in
-            let cookie = system.facts(of: socket).cookie
-            guard let code = errors[cookie], system.tell(code, to: call, of: socket) else { return false }
-            errors[cookie] = nil
-            return true
+            let facts = system.facts(of: socket)
+            guard let code = errors.removeValue(forKey: facts.cookie) else { return false }
+            // A closed socket without an error has told it by another call.
+            let isTold = system.takeError(of: socket) == 0 && facts.state == .closed
+            return !isTold && system.tell(code, to: call)
         }
     }
 
-    private func withSocket(of call: SupervisedCall, _ body: (Int32) -> Bool) -> Bool {
+    @discardableResult private func withSocket(of call: SupervisedCall, _ body: (Int32) -> Bool) -> Bool {
         guard case .success(let process) = system.process(of: call) else { return false }
         defer { system.release(process) }
         guard case .success(let socket) = system.socket(call.descriptor, of: process, isShared: false) else {
@@ -256,7 +273,7 @@ package final class ConnectSupervisor {
             switch outcome {
             case .connected: break
             case .closed:
-                system.connectAndEnd(entry.local, resets: false)
+                system.connectAndEnd(entry.local, of: dial, resets: false)
                 system.answer(call, .success)
             case .failed(let code):
                 system.stopConnecting(socket)
@@ -266,13 +283,13 @@ package final class ConnectSupervisor {
         }
         switch outcome {
         case .connected: break
-        case .closed: if isConnecting(entry) { system.connectAndEnd(entry.local, resets: false) }
-        case .failed(let code): refuse(entry, code)
+        case .closed: if isConnecting(entry) { system.connectAndEnd(entry.local, of: dial, resets: false) }
+        case .failed(let code): refuse(entry, of: dial, code)
         }
     }
 
     /// Has a connect fail for which no thread waits.
-    private func refuse(_ entry: Pending, _ code: Int32) {
+    private func refuse(_ entry: Pending, of dial: UInt64, _ code: Int32) {
         // The error is noted before the program is woken, which asks for it.
         let isFound = withConnecting(entry) { socket in
             note(code, of: entry.cookie)
@@ -280,7 +297,7 @@ package final class ConnectSupervisor {
         }
         guard !isFound, system.isConnecting(entry.cookie, at: entry.local) else { return }
         note(code, of: entry.cookie)
-        system.connectAndEnd(entry.local, resets: true)
+        system.connectAndEnd(entry.local, of: dial, resets: true)
     }
 
     private func note(_ code: Int32, of cookie: UInt64) {

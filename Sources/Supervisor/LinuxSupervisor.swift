@@ -28,6 +28,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     /// A connection that the proxy makes.
     private struct Dial {
         let client: LocalClient
+        /// The address of the program's socket.
+        let local: SocketAddress
         let process: Int32
         let blocks: Bool
     }
@@ -125,7 +127,9 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             let process = try process(of: call).get()
             defer { release(process) }
             close(try socket(call.descriptor, of: process, isShared: false).get())
-            guard try address(of: call).get()?.host == TestConnect.address else { throw SystemFailure(code: EFAULT) }
+            guard case .target(let target) = try address(of: call).get(), target.host == TestConnect.address else {
+                throw SystemFailure(code: EFAULT)
+            }
             code = TestConnect.works
         } catch {
             code = error.code
@@ -145,22 +149,26 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 
     func isWaiting(_ id: UInt64) -> Bool { squall_is_waiting(supervisor, id) != 0 }
 
-    func address(of call: SupervisedCall) -> Result<SocketAddress?, SystemFailure> {
+    func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure> {
         var storage = sockaddr_storage()
         let size = Int(Int32(truncatingIfNeeded: call.length))
-        guard (MemoryLayout<sockaddr_in>.size...MemoryLayout<sockaddr_storage>.size).contains(size) else {
-            return .success(nil)
+        guard (MemoryLayout<sa_family_t>.size...MemoryLayout<sockaddr_storage>.size).contains(size) else {
+            return .success(.other)
         }
         let count = squall_read_memory(call.thread, call.value, &storage, size)
+        let isLarge = size >= MemoryLayout<sockaddr_in>.size
         guard count == size else {
             // The kernel says what is wrong with an address that isn't there. Nobody gives one of the network with the size of
             // a Unix socket's.
-            let isKernels = count >= 0 || count == -Int(EFAULT) || size == MemoryLayout<sockaddr_un>.size
-            return isKernels ? .success(nil) : .failure(SystemFailure(code: Int32(-count)))
+            let isKernels = count >= 0 || count == -Int(EFAULT) || !isLarge || size == MemoryLayout<sockaddr_un>.size
+            return isKernels ? .success(.other) : .failure(SystemFailure(code: Int32(-count)))
         }
-        guard Int32(storage.ss_family) != AF_INET6 || size >= 24 else { return .success(nil) }
+        if Int32(storage.ss_family) == AF_UNSPEC { return .success(.unspecified) }
+        guard isLarge, Int32(storage.ss_family) != AF_INET6 || size >= 24 else { return .success(.other) }
         return withUnsafePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { .success(SocketAddress($0)?.specified) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                .success(SocketAddress($0).map { .target($0.specified) } ?? .other)
+            }
         }
     }
 
@@ -200,10 +208,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     func takeError(of socket: Int32) -> Int32 { option(SO_ERROR, of: socket) }
 
     func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool {
-        guard let listener = rendezvous.listener(for: local) else { return false }
-        return local.withSystemAddress { own, _ in
-            listener.withSystemAddress { peer, _ in squall_is_connecting(own, peer, cookie) > 0 }
-        }
+        rendezvous.isConnecting(cookie, at: local)
     }
 
     private func timeLimit(of socket: Int32) -> Duration? {
@@ -240,20 +245,13 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     ) -> Result<SocketAddress, SystemFailure> {
         let isMapped = target.isIPv6 && target.host.hasPrefix("::ffff:")
         let family = isMapped ? target.canonical : target
-        guard let listener = rendezvous.listener(for: family) else {
-            return .failure(SystemFailure(code: EADDRNOTAVAIL))
-        }
+        // As on a machine without that family, which this one is.
+        guard let listener = rendezvous.listener(for: family) else { return .failure(SystemFailure(code: ENETUNREACH)) }
         let address = isMapped ? listener.mapped : listener
         // Else this thread would wait.
         if isBlocking { squall_set_blocking(socket, 0) }
-        let result = address.withSystemAddress { Glibc.connect(socket, $0, $1) }
-        let code = errno
-        if isBlocking { squall_set_blocking(socket, 1) }
-        guard result != 0, code == EINPROGRESS else {
-            return .failure(SystemFailure(code: result == 0 ? EISCONN : code))
-        }
-        guard let local = try? SocketAddress.bound(to: socket) else { return .failure(SystemFailure(code: errno)) }
-        return .success(local.canonical)
+        defer { if isBlocking { squall_set_blocking(socket, 1) } }
+        return rendezvous.begin(socket, at: address)
     }
 
     func stopConnecting(_ socket: Int32) {
@@ -269,14 +267,18 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         let local = try? SocketAddress.bound(to: socket)
         var address = rendezvous.closedAddress(isIPv6: local?.canonical.isIPv6 ?? false)
         if isIPv6, !address.isIPv6 { address = address.mapped }
+        // Else the error would be told to this thread, and not to the program.
+        let isBlocking = fcntl(socket, F_GETFL) & O_NONBLOCK == 0
+        if isBlocking { squall_set_blocking(socket, 0) }
         var none = sockaddr()
         none.sa_family = sa_family_t(AF_UNSPEC)
         Glibc.connect(socket, &none, socklen_t(MemoryLayout<sockaddr>.size))
         _ = address.withSystemAddress { Glibc.connect(socket, $0, $1) }
+        if isBlocking { squall_set_blocking(socket, 1) }
     }
 
-    func connectAndEnd(_ local: SocketAddress, resets: Bool) {
-        let socket = rendezvous.connect(to: local)
+    func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool) {
+        let socket = rendezvous.connect(to: local, by: dial)
         guard socket >= 0 else { return }
         var linger = linger(l_onoff: resets ? 1 : 0, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
@@ -301,14 +303,14 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             at: local,
             to: target.canonical,
             for: isAsked ? Program(process: process) : nil,
-            connect: { [rendezvous] in rendezvous.handOver(to: local) },
+            connect: { [rendezvous] in rendezvous.handOver(to: local, by: number) },
             ended: { outcome in
                 if me.loop.isCurrent, !me.value.isDialing { return me.value.dialEnded(number, outcome) }
                 me.loop.postBeyondLimit { me.value.dialEnded(number, outcome) }
             }
         )
-        rendezvous.note(target, of: local)
-        dials[number] = Dial(client: client, process: process, blocks: blocks)
+        rendezvous.note(target, of: local, by: number)
+        dials[number] = Dial(client: client, local: local, process: process, blocks: blocks)
         guard isHere else {
             let proxy = proxy
             if !proxy.admissionLoop.postBeyondLimit({ proxy.admit(client) }) { client.refuse() }
@@ -330,12 +332,14 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             case .ended(reset: false): .closed
             }
         core.dialEnded(number, end)
+        if case .failed = end { rendezvous.forget(dial.local, of: number) }
         record(dial, end.word)
     }
 
     func cancel(_ number: UInt64) {
         guard let dial = dials.removeValue(forKey: number) else { return }
         dial.client.cancel()
+        rendezvous.forget(dial.local, of: number)
         record(dial, "cancelled")
     }
 
@@ -357,15 +361,12 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         )
     }
 
-    func tell(_ error: Int32, to call: SupervisedCall, of socket: Int32) -> Bool {
+    func tell(_ error: Int32, to call: SupervisedCall) -> Bool {
         var (error, room): (Int32, Int32) = (error, 0)
         guard squall_read_memory(call.thread, call.length, &room, 4) == 4, room >= 0 else { return false }
         var count = min(room, 4)
-        guard squall_write_memory(call.thread, call.value, &error, Int(count)) == Int(count),
-            squall_write_memory(call.thread, call.length, &count, 4) == 4
-        else { return false }
-        _ = takeError(of: socket)
-        return true
+        return squall_write_memory(call.thread, call.value, &error, Int(count)) == Int(count)
+            && squall_write_memory(call.thread, call.length, &count, 4) == 4
     }
 
     func tellTarget(of socket: Int32, to call: SupervisedCall) -> Bool {

@@ -4,8 +4,8 @@ import Glibc
 /// Descriptors of the threads that connect (pidfd_open(2)), kept for their next connects: opening and closing one takes longer
 /// than every other call of a connect that isn't one of TCP.
 final class ProcessDescriptors {
-    /// The most threads that are kept: 256.
-    private static let limit = 256
+    /// The most threads that are kept: 64, some of which may have ended.
+    private static let limit = 64
 
     private struct Entry {
         let thread: Int32

@@ -15,8 +15,14 @@ final class Rendezvous: Sendable {
     private let listeners: [(descriptor: Int32, address: SocketAddress)]
     /// Sockets that are bound and don't listen: connections to them are refused.
     private let closed: [(descriptor: Int32, address: SocketAddress)]
-    /// The targets of the sockets that are connected or connecting, by their addresses. As many as there are ports.
-    private let targets = Mutex<[SocketAddress: SocketAddress]>([:])
+    /// The sockets that are connected or connecting, by their addresses. As many as there are ports.
+    private let meetings = Mutex<[SocketAddress: Meeting]>([:])
+
+    private struct Meeting {
+        let target: SocketAddress
+        /// The number of the dial that connects the socket.
+        let dial: UInt64
+    }
 
     init() throws(SystemError) {
         let four = try SilentListener.open("127.0.0.1")
@@ -41,38 +47,87 @@ final class Rendezvous: Sendable {
         (closed.first { $0.address.isIPv6 == isIPv6 } ?? closed[0]).address
     }
 
-    /// A socket with the address `local` is to be connected to `target`.
-    func note(_ target: SocketAddress, of local: SocketAddress) {
-        targets.withLock { $0[local] = target }
+    /// Has a program's socket, which mustn't block, connect to a listener; returns its own address.
+    func begin(_ socket: Int32, at listener: SocketAddress) -> Result<SocketAddress, SystemFailure> {
+        meetings.withLock { meetings in
+            let result = listener.withSystemAddress { Glibc.connect(socket, $0, $1) }
+            guard result != 0, errno == EINPROGRESS else {
+                return .failure(SystemFailure(code: result == 0 ? EISCONN : errno))
+            }
+            guard let local = try? SocketAddress.bound(to: socket).canonical else {
+                return .failure(SystemFailure(code: errno))
+            }
+            // The dial for a socket that had the address before would find this one.
+            meetings[local] = nil
+            return .success(local)
+        }
+    }
+
+    /// A socket with the address `local` is to be connected to `target`, by a dial.
+    func note(_ target: SocketAddress, of local: SocketAddress, by dial: UInt64) {
+        meetings.withLock { $0[local] = Meeting(target: target, dial: dial) }
+    }
+
+    /// The socket with the address `local` isn't connected by a dial.
+    func forget(_ local: SocketAddress, of dial: UInt64) {
+        meetings.withLock { if $0[local]?.dial == dial { $0[local] = nil } }
     }
 
     /// The target of a socket with the address `local` whose peer is `peer`; `nil` if the proxy hasn't connected it.
     func target(of local: SocketAddress, peer: SocketAddress) -> SocketAddress? {
         guard listeners.contains(where: { $0.address == peer }) else { return nil }
-        return targets.withLock { $0[local] }
+        return meetings.withLock { $0[local]?.target }
     }
 
     /// Whether an address is one of the listeners', or refuses on purpose.
     func isOwn(_ address: SocketAddress) -> Bool { (listeners + closed).contains { $0.address == address } }
 
-    /// Connects the program's socket with the address `local`, on any thread; `nil` if it is gone.
-    func handOver(to local: SocketAddress) -> DetachedSocket? {
-        let socket = connect(to: local)
+    /// Connects the program's socket with the address `local`, for which a dial was made, on any thread; `nil` if it is gone.
+    func handOver(to local: SocketAddress, by dial: UInt64) -> DetachedSocket? {
+        let socket = connect(to: local, by: dial)
         return socket < 0 ? nil : DetachedSocket(connected: socket)
     }
 
-    /// A socket that is connected to that of a program, which connects to the listener; below 0 if there is none.
-    func connect(to local: SocketAddress) -> Int32 {
+    /// A socket that is connected to that of a program, which connects to the listener; below 0 if there is none, or another
+    /// one than that of the dial.
+    func connect(to local: SocketAddress, by dial: UInt64) -> Int32 {
+        // No other socket begins to connect from the address meanwhile.
+        meetings.withLock { $0[local]?.dial == dial ? connect(to: local) : -1 }
+    }
+
+    private func connect(to local: SocketAddress) -> Int32 {
         guard let listener = listener(for: local) else { return -1 }
         let socket = SilentListener.make(for: listener, isShared: true)
         guard socket >= 0 else { return -1 }
         // The program's end answers during the call.
         let result = local.withSystemAddress { Glibc.connect(socket, $0, $1) }
-        guard result == 0 || errno == EINPROGRESS else {
+        guard result == 0 || errno == EINPROGRESS, isConnected(socket, to: local, from: listener) else {
             close(socket)
             return -1
         }
         return socket
+    }
+
+    /// Whether a socket gets connected to that of a program, within 12 ms. A socket that is in use by a call of its program
+    /// answers when the call ends. One that is being closed doesn't answer: a socket that waited on would meet the next one with
+    /// the program's address.
+    private func isConnected(_ socket: Int32, to local: SocketAddress, from listener: SocketAddress) -> Bool {
+        for milliseconds in 0..<12 {
+            var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+            if poll(&entry, 1, milliseconds == 0 ? 0 : 1) == 1 {
+                return entry.revents & Int16(POLLERR | POLLHUP) == 0
+            }
+            if milliseconds > 0, !isConnecting(.max, at: local) { return false }
+        }
+        return false
+    }
+
+    /// Whether a socket with a cookie, or any, and the address `local` is connecting to the listener.
+    func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool {
+        guard let listener = listener(for: local) else { return false }
+        return local.withSystemAddress { own, _ in
+            listener.withSystemAddress { peer, _ in squall_is_connecting(own, peer, cookie) > 0 }
+        }
     }
 }
 

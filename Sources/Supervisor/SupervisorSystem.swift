@@ -50,6 +50,15 @@ package enum CallAnswer: Hashable, Sendable {
     case kernel
 }
 
+/// The address that a connect is given.
+package enum ConnectAddress: Hashable, Sendable {
+    case target(SocketAddress)
+    /// AF_UNSPEC, which ends the connect or the connection of a socket of TCP.
+    case unspecified
+    /// One of another family, or one that the kernel refuses.
+    case other
+}
+
 /// What is known of a program's socket.
 package struct SocketFacts: Hashable, Sendable {
     /// The states of a TCP socket that matter here.
@@ -104,9 +113,8 @@ package protocol SupervisorSystem: AnyObject {
     func answer(_ id: UInt64, _ answer: CallAnswer)
     /// Whether the thread still waits for an answer.
     func isWaiting(_ id: UInt64) -> Bool
-    /// The address of a connect; `nil` for other families than IPv4 and IPv6, or one that the kernel refuses. A failure is that
-    /// the program's memory may not be read.
-    func address(of call: SupervisedCall) -> Result<SocketAddress?, SystemFailure>
+    /// The address of a connect. A failure is that the program's memory may not be read.
+    func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure>
     /// The process of a call, until `release`.
     func process(of call: SupervisedCall) -> Result<Int32, SystemFailure>
     func release(_ process: Int32)
@@ -128,8 +136,8 @@ package protocol SupervisorSystem: AnyObject {
     func stopConnecting(_ socket: Int32)
     /// Has a socket that is connecting be refused.
     func refuse(_ socket: Int32)
-    /// Has a socket that is connecting be connected, and its connection ended: with `resets` by RST, else by FIN.
-    func connectAndEnd(_ local: SocketAddress, resets: Bool)
+    /// Has the socket that is connecting for a dial be connected, and its connection ended: with `resets` by RST, else by FIN.
+    func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool)
     /// Has the proxy connect to a target for the socket with the address `local`, of the thread of a call that `blocks` or is
     /// polled; returns the dial's number.
     func dial(
@@ -140,8 +148,8 @@ package protocol SupervisorSystem: AnyObject {
     ) -> Result<UInt64, SystemFailure>
     /// Gives up a dial whose socket is gone.
     func cancel(_ dial: UInt64)
-    /// Writes an error, which a program has asked for, and forgets that of the socket.
-    func tell(_ error: Int32, to call: SupervisedCall, of socket: Int32) -> Bool
+    /// Writes an error, which a program has asked for.
+    func tell(_ error: Int32, to call: SupervisedCall) -> Bool
     /// Writes the target of a socket that the proxy has connected; `false` if it hasn't.
     func tellTarget(of socket: Int32, to call: SupervisedCall) -> Bool
     func close(_ descriptor: Int32)

@@ -73,6 +73,12 @@ import Testing
         }
     }
 
+    @Test func `a signal to the process group of the command ends neither Squall nor its guard`() async throws {
+        let command = "for name in USR1 USR2 ALRM PROF; do trap : $name; kill -$name 0; done; exit 6"
+        let words = ["-w", Programs.squall.path, "exec", "--latency", "1ms", "--", "bash", "-c", command]
+        #expect(try await run("setsid", words).status == 6)
+    }
+
     @Test func `a signal that is blocked is passed on to the command, which has it blocked`() async throws {
         let block = """
             import os, signal, sys

@@ -37,11 +37,17 @@ struct ConnectSupervisorTests {
             if now >= supervisor.nextLook || draw(3) == 0 { supervisor.look(at: now) }
         }
 
-        private func call(_ kind: SupervisedCall.Kind, _ process: Int, _ descriptor: Int32, _ target: UInt16) {
+        private func call(
+            _ kind: SupervisedCall.Kind,
+            _ process: Int,
+            _ descriptor: Int32,
+            _ target: UInt16?
+        ) {
             lastCall += 1
+            if target == nil { system.unspecified.insert(lastCall) }
             let call = SupervisedCall(id: lastCall, kind, thread: Int32(process), descriptor: descriptor)
             let index = system.processes[process].descriptors[descriptor] ?? 0
-            system.addresses[lastCall] = SocketAddress(numericHost: "192.0.2.1", port: target)
+            system.addresses[lastCall] = target.flatMap { SocketAddress(numericHost: "192.0.2.1", port: $0) }
             system.waiting[lastCall] = (process, index, call)
             supervisor.receive(call, at: now)
         }
@@ -100,10 +106,10 @@ struct ConnectSupervisorTests {
             system.processes[alive[draw(alive.count)]].descriptors[1_000 + Int32(socket)] = socket
         }
 
-        /// A program ends the connect of its socket, and may begin another one.
+        /// A program ends the connect of its socket, by shutdown(2) or AF_UNSPEC, and may begin another one.
         private func dissolve() {
             guard let (process, descriptor, socket) = polled() else { return }
-            system.dissolve(socket)
+            if draw(2) == 0 { system.dissolve(socket) } else { call(.connect, process, descriptor, nil) }
             system.sockets[socket].isBound = draw(2) == 0
             if draw(3) > 0 { call(.connect, process, descriptor, UInt16(60_001 + draw(1_000))) }
         }

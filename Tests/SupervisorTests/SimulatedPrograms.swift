@@ -37,8 +37,9 @@ final class SimulatedPrograms: SupervisorSystem {
     var waiting: [UInt64: (process: Int, socket: Int, call: SupervisedCall)] = [:]
     var answered: Set<UInt64> = []
     var addresses: [UInt64: SocketAddress] = [:]
-    /// The calls whose memory may not be read.
+    /// The calls whose memory may not be read, and those with AF_UNSPEC.
     var secret: Set<UInt64> = []
+    var unspecified: Set<UInt64> = []
     /// What the next connect of a socket says, by cookie.
     var objections: [UInt64: Int32] = [:]
     var notices: [SupervisorNotice] = []
@@ -94,6 +95,7 @@ final class SimulatedPrograms: SupervisorSystem {
         if case .failure(let code) = answer { failures[id] = code }
         guard entry.call.kind == .connect else { return }
         let index = entry.socket
+        if unspecified.contains(id) { return dissolve(index) }
         switch answer {
         case .success:
             if sockets[index].state != .other { problems.append("a connect succeeded without a connection") }
@@ -118,8 +120,10 @@ final class SimulatedPrograms: SupervisorSystem {
 
     func isWaiting(_ id: UInt64) -> Bool { waiting[id] != nil }
 
-    func address(of call: SupervisedCall) -> Result<SocketAddress?, SystemFailure> {
-        secret.contains(call.id) ? .failure(SystemFailure(code: 1)) : .success(addresses[call.id])
+    func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure> {
+        if secret.contains(call.id) { return .failure(SystemFailure(code: 1)) }
+        if unspecified.contains(call.id) { return .success(.unspecified) }
+        return .success(addresses[call.id].map { .target($0) } ?? .other)
     }
 
     func process(of call: SupervisedCall) -> Result<Int32, SystemFailure> {
@@ -193,7 +197,7 @@ final class SimulatedPrograms: SupervisorSystem {
         tell(index, "refused")
     }
 
-    func connectAndEnd(_ local: SocketAddress, resets: Bool) {
+    func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool) {
         guard let index = connecting(at: local) else { return }
         sockets[index].state = resets ? .closed : .other
         if resets {
@@ -233,8 +237,7 @@ final class SimulatedPrograms: SupervisorSystem {
         if dials.removeValue(forKey: dial) == nil { problems.append("a dial was cancelled that isn't there") }
     }
 
-    func tell(_ error: Int32, to call: SupervisedCall, of handle: Int32) -> Bool {
-        sockets[socket(at: handle)].error = 0
+    func tell(_ error: Int32, to call: SupervisedCall) -> Bool {
         told[call.id] = error
         return true
     }

@@ -81,7 +81,8 @@ uint64_t squall_network_cookie(int descriptor);
 // The number of the interface that a socket is bound to (SO_BINDTOIFINDEX); 0 for none.
 int squall_bound_interface(int descriptor);
 
-// Whether the socket of TCP with this cookie and these addresses is connecting, whoever has it (sock_diag(7)). 1, 0, or -errno on failure.
+// Whether the socket of TCP with this cookie, UINT64_MAX for any, and these addresses is connecting, whoever has it (sock_diag(7)).
+// 1, 0, or -errno on failure.
 int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie);
 
 #endif

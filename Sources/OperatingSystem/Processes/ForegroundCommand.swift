@@ -96,6 +96,7 @@ package final class ForegroundCommand: Sendable {
         defer { if let folder { _ = squall_remove_folder(folder) } }
         _ = fcntl(channel, F_SETFD, FD_CLOEXEC)
         signal(SIGQUIT, SIG_IGN)
+        InheritedSignals.ignoreOthers()
         // Stopped, it would miss the end of the other side. That isn't known before: Ctrl-Z stops both.
         _ = squall_continue_without_parent()
         let children = squall_open_child_signals()

@@ -30,6 +30,13 @@ package struct InheritedSignals: Sendable {
         return sigismember(&ignored, number) == 1
     }
 
+    /// Ignores the signals that a program may send to its process group for a purpose of its own, and that would end this one.
+    package static func ignoreOthers() {
+        let others = [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT]
+        let realTime = __libc_current_sigrtmin()...__libc_current_sigrtmax()
+        for number in others + realTime { signal(number, SIG_IGN) }
+    }
+
     /// Has a program start with them, provided that this process has gone on to ignore those that its caller ignores.
     static func apply(to attributes: inout posix_spawnattr_t) {
         var (others, blocked) = (sigset_t(), own.blocked)

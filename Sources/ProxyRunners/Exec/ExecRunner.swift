@@ -106,6 +106,7 @@ package struct ExecRunner {
         let signals: LoopBound<[EventSource]>
         do throws(SystemError) {
             loops = try EventLoopGroup(count: threads)
+            InheritedSignals.ignoreOthers()
             signals = try await passSignals(to: supervised, on: loops.loops[0])
         } catch {
             throw CommandFailure.failed("can't start: \(error)")

@@ -75,7 +75,9 @@ extension SupervisionRules {
 extension SupervisionRules {
     private static func reason(of obstacle: SupervisorNotice.Obstacle) -> String {
         switch obstacle {
-        case .program(EPERM): "its program forbids others to have its sockets, as prctl(2) with PR_SET_DUMPABLE does"
+        case .program(EPERM):
+            "Squall may not have the sockets of its program, which forbids it, as prctl(2) with PR_SET_DUMPABLE does, or "
+                + "has another user"
         case .program(let code): "\(SystemError(call: "pidfd_getfd", code: code))"
         case .network: "its socket is bound to an interface, or of another network namespace"
         case .address: "no port is free, or its port serves another connection"

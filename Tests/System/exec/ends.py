@@ -109,6 +109,9 @@ class Terminal:
     def __init__(self, word):
         self.process, self.terminal = pty.fork()
         if self.process == 0:
+            # They are ignored where this runs in the background, and would be by the command.
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+                signal.signal(number, signal.SIG_DFL)
             os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], {**os.environ, "SQUALL_ROUND": word, "PS1": "$ "})
         self.said = ""
 
