@@ -155,6 +155,34 @@ import Testing
         }
     }
 
+    /// Connects to what never answers in two ways, and prints how they end.
+    private static let waiting =
+        common + """
+            made = polled(silent.getsockname())
+            blocks = socket.socket()
+            codes = []
+            thread = threading.Thread(target=lambda: codes.append(blocks.connect_ex(silent.getsockname())))
+            thread.start()
+            print("waits", flush=True)
+            found = end(made)
+            thread.join()
+            print("ended:", found, name(codes[0]), flush=True)
+            """
+
+    @Test func `connects that wait are refused when the proxy of the page is disabled`() async throws {
+        let words = ["exec", "--page", "--port", "0", "--", "python3", "-c", ExecSocketTests.waiting]
+        try await withChild(Programs.squall, words) { child in
+            let line = try await child.errorLine(with: "page: ")
+            let url = String(try #require(line.firstMatch(of: /http:[^ ]*[0-9]/)).output)
+            _ = try await child.line(with: "waits")
+            // Either one that has begun, or one that begins at a proxy that is disabled.
+            let body = #"{"enabled":false}"#
+            _ = try await run("curl", ["-sS", "-X", "POST", url + "/proxies/exec", "-d", body])
+            #expect(try await child.line(with: "ended: ") == "ended: ECONNREFUSED ECONNREFUSED")
+            _ = await child.finish()
+        }
+    }
+
     /// Tries what would connect past a supervisor, and prints how each fails.
     private static let unseen =
         common + """

@@ -7,7 +7,8 @@
 1,000 connects that block and 1,000 that are polled go to an open port, a closed one and one that never answers, through no fault.
 Those that block must end as without Squall, each of them. Of those that are polled none may look connected that isn't, and each
 refused one must say ECONNREFUSED. Then 100 of each wait for a connect delay of 100 ms: the median has to be from 100 to 103 ms. A
-polled connect is refused as well if the process's first thread, which has begun it, ends meanwhile. A connect in another network
+polled connect is refused as well if the process's first thread, which has begun it, ends meanwhile. 2,000 connects that are closed
+or dissolved while their outcome comes must leave nothing to the next one from the same address. A connect in another network
 namespace fails, and a line says so. Where this runs as root, squall runs as `nobody`, but for the last. Exits 1 if something
 doesn't hold.
 """
@@ -117,6 +118,52 @@ def orphan():
     ctypes.CDLL(None).syscall({"aarch64": 93}.get(os.uname().machine, 60), 0)
 
 
+def greet(listener, letter):
+    with contextlib.suppress(OSError):
+        while True:
+            link, _ = listener.accept()
+            with link, contextlib.suppress(OSError):
+                link.sendall(letter)
+
+
+def again(count=2_000):
+    """What the second of two connects from one address is greeted with, where the first is given up while its outcome comes."""
+    listeners = [socket.create_server(("127.0.0.1", 0), backlog=512) for _ in range(2)]
+    for listener, letter in zip(listeners, (b"A", b"B")):
+        threading.Thread(target=greet, args=(listener, letter), daemon=True).start()
+    first, second = (listener.getsockname() for listener in listeners)
+    closed = socket.socket()
+    closed.bind(("127.0.0.1", 0))
+    found = collections.Counter()
+    for number in range(count):
+        is_closed = number % 2 == 0
+        made = socket.socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        made.setblocking(False)
+        made.connect_ex(first if is_closed or number % 4 == 1 else closed.getsockname())
+        address, end = made.getsockname(), time.perf_counter() + number % 120 * 1e-6
+        while time.perf_counter() < end:
+            pass
+        if is_closed:
+            made.close()
+            made = socket.socket()
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            with contextlib.suppress(OSError):
+                made.bind(address)
+        else:
+            # AF_UNSPEC ends the connect.
+            ctypes.CDLL(None).connect(made.fileno(), bytes(16), 16)
+        made.settimeout(10)
+        try:
+            made.connect(second)
+            found[made.recv(1).decode() or "nothing"] += 1
+        except OSError as error:
+            found[errno.errorcode.get(error.errno, str(error))] += 1
+        made.close()
+    print(json.dumps(found))
+
+
 def elsewhere():
     """A connect in a network namespace of this process's own."""
     place = network.enter()
@@ -141,6 +188,8 @@ def main():
         return inner(*sys.argv[2:])
     if sys.argv[1:2] == ["orphan"]:
         return orphan()
+    if sys.argv[1:2] == ["again"]:
+        return again()
     if sys.argv[1:2] == ["elsewhere"]:
         return elsewhere()
     programs.need_squall()
@@ -175,6 +224,8 @@ def main():
         command = [*user, squall, "exec", delay, "--", sys.executable, own, "orphan"]
         outcome = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip()
         verdict("thread", outcome == "ECONNREFUSED", f"a refusal when the first thread has ended: {outcome}")
+        done = subprocess.run([*none, sys.executable, own, "again"], capture_output=True, text=True, timeout=300)
+        verdict("again", done.stdout.strip() == '{"B": 2000}', done.stdout.strip() + done.stderr.strip()[-300:])
         done = subprocess.run([squall, *none[len(user) + 1:], sys.executable, own, "elsewhere"], capture_output=True, text=True, timeout=60)
         said = done.stdout.strip()
         verdict("namespace", said.startswith("its own") and said.endswith("EACCES") and "network namespace" in done.stderr,
