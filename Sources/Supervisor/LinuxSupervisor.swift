@@ -338,8 +338,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 
     func cancel(_ number: UInt64) {
         guard let dial = dials.removeValue(forKey: number) else { return }
+        // Its socket may be connected by now, and its program ask for the target.
         dial.client.cancel()
-        rendezvous.forget(dial.local, of: number)
         record(dial, "cancelled")
     }
 
