@@ -331,7 +331,7 @@ package final class ConnectSupervisor {
         firstDeadline = pending.values.reduce(.distantFuture) { $1.call == nil ? $0 : min($0, $1.deadline) }
     }
 
-    /// Gives a dial up whose socket isn't connecting any more; a thread that waits is told why.
+    /// Gives up a dial whose socket no longer connects. A call that waits for it fails with the socket's error.
     private func end(_ dial: UInt64) {
         if let entry = pending[dial], let call = entry.call, let socket = entry.socket, system.isWaiting(call) {
             let code = system.takeError(of: socket)

@@ -52,11 +52,12 @@ import Testing
         try await withFolder { folder in
             // The command doesn't ignore them any more.
             let command = """
-                import os, signal, sys, time
+                import os, signal, sys
                 for number in [signal.SIGHUP, signal.SIGTERM]:
                     signal.signal(number, signal.SIG_DFL)
+                os.mkfifo("go")
                 print("ready", flush=True)
-                while not os.path.exists("go"): time.sleep(0.01)
+                open("go").close()
                 sys.exit(5)
                 """
             let words = [
@@ -66,7 +67,7 @@ import Testing
             let status = try await withChild(Programs.find("bash"), all, folder: folder) { child in
                 _ = try await child.line(with: "ready")
                 for number in [SIGHUP, SIGTERM, SIGTERM] { child.signal(number) }
-                try Data().write(to: folder.appendingPathComponent("go"))
+                try #require(FileHandle(forWritingAtPath: folder.path + "/go")).close()
                 return await child.finish().status
             }
             #expect(status == 5)

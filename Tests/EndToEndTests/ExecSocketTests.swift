@@ -4,48 +4,52 @@ import Testing
 
 /// `squall exec`: programs that do with their sockets what few do.
 @Suite(.timeLimit(.minutes(5))) struct ExecSocketTests {
-    /// What the clients need: listeners that greet with a letter, one that never answers, and a port that is shut.
-    private static let common = """
+    /// A port that is shut, and a listener that never answers: its queue is full, so that the kernel drops every SYN.
+    static let ports = """
         import ctypes, errno, os, select, socket, sys, threading
-        system = ctypes.CDLL(None, use_errno=True)
-        def greet(listener, letter):
-            while True:
-                made = listener.accept()[0]
-                made.sendall(letter)
-                kept.append(made)
-        kept = []
-        def greeter(letter):
-            listener = socket.create_server(("127.0.0.1", 0))
-            threading.Thread(target=greet, args=(listener, letter), daemon=True).start()
-            return listener.getsockname()
-        first, second = greeter(b"A"), greeter(b"B")
-        shut = socket.socket()
+        shut, silent, filler = socket.socket(), socket.socket(), socket.socket()
         shut.bind(("127.0.0.1", 0))
-        # Its queue is full, so that the kernel drops every SYN.
-        silent, filler = socket.socket(), socket.socket()
         silent.bind(("127.0.0.1", 0))
         silent.listen(0)
         filler.connect(silent.getsockname())
-        def name(code):
-            return errno.errorcode.get(code, "ok")
-        def polled(target, made=None):
-            made = made or socket.socket()
-            made.setblocking(False)
-            made.connect_ex(target)
-            return made
-        def end(made):
-            poll = select.poll()
-            poll.register(made, select.POLLOUT)
-            if not poll.poll(20000):
-                return "silence"
-            code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            if code:
-                return name(code)
-            made.setblocking(True)
-            made.settimeout(20)
-            return made.recv(1).decode()
 
         """
+
+    /// What the clients need: listeners that greet with a letter as well.
+    private static let common =
+        ports + """
+            system = ctypes.CDLL(None, use_errno=True)
+            def greet(listener, letter):
+                while True:
+                    made = listener.accept()[0]
+                    made.sendall(letter)
+                    kept.append(made)
+            kept = []
+            def greeter(letter):
+                listener = socket.create_server(("127.0.0.1", 0))
+                threading.Thread(target=greet, args=(listener, letter), daemon=True).start()
+                return listener.getsockname()
+            first, second = greeter(b"A"), greeter(b"B")
+            def name(code):
+                return errno.errorcode.get(code, "ok")
+            def polled(target, made=None):
+                made = made or socket.socket()
+                made.setblocking(False)
+                made.connect_ex(target)
+                return made
+            def end(made):
+                poll = select.poll()
+                poll.register(made, select.POLLOUT)
+                if not poll.poll(20000):
+                    return "silence"
+                code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if code:
+                    return name(code)
+                made.setblocking(True)
+                made.settimeout(20)
+                return made.recv(1).decode()
+
+            """
 
     private static let client =
         common + """
@@ -183,6 +187,31 @@ import Testing
         }
     }
 
+    @Test func `a connect that is polled goes on when the thread that has begun it ends`() async throws {
+        let client = """
+            import select, socket, threading
+            listener = socket.create_server(("127.0.0.1", 0))
+            made = socket.socket()
+            made.setblocking(False)
+            thread = threading.Thread(target=made.connect_ex, args=(listener.getsockname(),))
+            thread.start()
+            thread.join()
+            poll = select.poll()
+            poll.register(made, select.POLLOUT)
+            print("connected" if poll.poll(30000) and made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0 else "lost")
+            """
+        try await withFolder { folder in
+            let profile = folder.appendingPathComponent("profile.json")
+            // Longer than the interval in which connects are looked after.
+            try Data(#"{"name":"x","faults":[{"kind":"connect","how":"delay","for":"2500 ms"}]}"#.utf8).write(
+                to: profile
+            )
+            let words = ["exec", profile.path, "--", "python3", "-c", client]
+            let outcome = try await withChild(Programs.squall, words) { await $0.finish() }
+            #expect(outcome.lines == ["connected"], "\(outcome.errors)")
+        }
+    }
+
     /// Tries what would connect past a supervisor, and prints how each fails.
     private static let unseen =
         common + """
@@ -241,7 +270,7 @@ import Testing
             """
 
     @Test(arguments: [("refuse", "EACCES", "was refused"), ("allow", "ok", "made without faults")])
-    func `a program that forbids others its sockets is refused, and its user is told`(
+    func `a connect of a program that isn't dumpable fails, with a line on standard error`(
         policy: String,
         end: String,
         said: String

@@ -6,53 +6,46 @@ import Testing
 /// `squall exec`: programs that know of no proxy.
 @Suite(.timeLimit(.minutes(5))) struct ExecTests {
     /// Connects to the port of the first argument in every way, and prints how each has ended.
-    private static let client = """
-        import errno, select, socket, sys, threading
-        port, found, lock = int(sys.argv[1]), [], threading.Lock()
-        shut = socket.socket()
-        shut.bind(("127.0.0.1", 0))
-        # Its queue is full, so that the kernel drops every SYN.
-        silent, filler = socket.socket(), socket.socket()
-        silent.bind(("127.0.0.1", 0))
-        silent.listen(0)
-        filler.connect(silent.getsockname())
-        def outcome(name, way):
-            made = socket.socket(socket.AF_INET6 if way == "mapped" else socket.AF_INET)
-            target = {"open": ("127.0.0.1", port), "shut": shut.getsockname(), "silent": silent.getsockname()}[name]
-            if way == "mapped":
-                target = ("::ffff:" + target[0], target[1])
-            if way == "waits":
-                if name == "silent":
-                    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, (0).to_bytes(8, "little") + (200000).to_bytes(8, "little"))
-                code = made.connect_ex(target)
-            else:
-                made.setblocking(False)
-                code = made.connect_ex(target)
-                if code == errno.EINPROGRESS:
-                    poll = select.poll()
-                    poll.register(made, select.POLLOUT)
-                    if not poll.poll(300 if name == "silent" else 30000):
-                        return "silence"
-                    code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            if code:
-                return errno.errorcode[code]
-            made.setblocking(True)
-            made.settimeout(30)
-            peer = made.getpeername()[:2] == target
-            made.sendall(b"GET /file.bin HTTP/1.1\\r\\nHost: a\\r\\nRange: bytes=0-0\\r\\n\\r\\n")
-            return "ok" if peer and made.recv(12) == b"HTTP/1.1 206" else "wrong"
-        def work(number):
-            for turn in range(8):
-                name = ["open", "shut", "open", "silent"][(number + turn) % 4]
-                way = ["waits", "polls", "mapped"][(number + turn) % 3]
-                said = f"{name} {way} {outcome(name, way)}"
-                with lock:
-                    found.append(said)
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
-        for thread in threads: thread.start()
-        for thread in threads: thread.join()
-        print("\\n".join(sorted(found)))
-        """
+    private static let client =
+        ExecSocketTests.ports + """
+            port, found, lock = int(sys.argv[1]), [], threading.Lock()
+            def outcome(name, way):
+                made = socket.socket(socket.AF_INET6 if way == "mapped" else socket.AF_INET)
+                target = {"open": ("127.0.0.1", port), "shut": shut.getsockname(), "silent": silent.getsockname()}[name]
+                if way == "mapped":
+                    target = ("::ffff:" + target[0], target[1])
+                if way == "waits":
+                    if name == "silent":
+                        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, (0).to_bytes(8, "little") + (200000).to_bytes(8, "little"))
+                    code = made.connect_ex(target)
+                else:
+                    made.setblocking(False)
+                    code = made.connect_ex(target)
+                    if code == errno.EINPROGRESS:
+                        poll = select.poll()
+                        poll.register(made, select.POLLOUT)
+                        if not poll.poll(300 if name == "silent" else 30000):
+                            return "silence"
+                        code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if code:
+                    return errno.errorcode[code]
+                made.setblocking(True)
+                made.settimeout(30)
+                peer = made.getpeername()[:2] == target
+                made.sendall(b"GET /file.bin HTTP/1.1\\r\\nHost: a\\r\\nRange: bytes=0-0\\r\\n\\r\\n")
+                return "ok" if peer and made.recv(12) == b"HTTP/1.1 206" else "wrong"
+            def work(number):
+                for turn in range(8):
+                    name = ["open", "shut", "open", "silent"][(number + turn) % 4]
+                    way = ["waits", "polls", "mapped"][(number + turn) % 3]
+                    said = f"{name} {way} {outcome(name, way)}"
+                    with lock:
+                        found.append(said)
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            print("\\n".join(sorted(found)))
+            """
 
     private func exec(_ arguments: String...) async throws -> Outcome {
         try await withChild(Programs.squall, ["exec"] + arguments) { await $0.finish() }
@@ -232,30 +225,6 @@ import Testing
                 #expect(outcome.status == status, "\(outcome.errors)")
                 #expect(Date().timeIntervalSince(began) >= least)
             }
-        }
-    }
-
-    @Test func `a connect that is polled goes on when the thread that has begun it ends`() async throws {
-        let client = """
-            import select, socket, threading
-            listener = socket.create_server(("127.0.0.1", 0))
-            made = socket.socket()
-            made.setblocking(False)
-            thread = threading.Thread(target=made.connect_ex, args=(listener.getsockname(),))
-            thread.start()
-            thread.join()
-            poll = select.poll()
-            poll.register(made, select.POLLOUT)
-            print("connected" if poll.poll(30000) and made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0 else "lost")
-            """
-        try await withFolder { folder in
-            let profile = folder.appendingPathComponent("profile.json")
-            // Longer than the interval in which connects are looked after.
-            try Data(#"{"name":"x","faults":[{"kind":"connect","how":"delay","for":"2500 ms"}]}"#.utf8).write(
-                to: profile
-            )
-            let outcome = try await exec(profile.path, "--", "python3", "-c", client)
-            #expect(outcome.lines == ["connected"], "\(outcome.errors)")
         }
     }
 

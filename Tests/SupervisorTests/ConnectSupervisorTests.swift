@@ -234,7 +234,7 @@ struct ConnectSupervisorTests {
         }
     }
 
-    @Test func `what can't be redirected fails, and its user is told why`() {
+    @Test func `a connect that can't be redirected fails with EACCES, and the user gets the reason`() {
         let program = Program()
         #expect(program.system.failures[program.connect(program.socket(), secret: true)] == 13)
         #expect(program.system.failures[program.connect(program.socket(isElsewhere: true))] == 13)
@@ -246,7 +246,7 @@ struct ConnectSupervisorTests {
         )
     }
 
-    @Test func `what the kernel says to a connect is passed on, and the error of one before is told once`() {
+    @Test func `a connect returns the kernel's error, and that of the connect before once`() {
         let program = Program()
         let socket = program.socket(isBlocking: false)
         program.system.objections[UInt64(socket)] = 97
