@@ -45,6 +45,8 @@
 #define __NR_io_uring_setup 425
 #endif
 #define PIDFD_OF_THREAD O_EXCL
+// The part of the second argument of socket(2) that is no flag.
+#define SOCKET_TYPE 0xf
 // struct pidfd_info and PIDFD_GET_INFO of linux/pidfd.h, which older headers lack.
 struct thread_info {
     uint64_t mask, control_group;
@@ -60,18 +62,20 @@ struct thread_info {
 #define ARCHITECTURE AUDIT_ARCH_X86_64
 #define ARCHITECTURE_32 AUDIT_ARCH_I386
 enum { connect_32 = 362, peer_name_32 = 368, get_option_32 = 365, set_option_32 = 366, send_to_32 = 369, send_message_32 = 370 };
-enum { send_messages_32 = 345, socket_32 = 359, io_uring_setup_32 = 425, socket_call_32 = 102 };
+enum { send_messages_32 = 345, socket_32 = 359, bind_32 = 361, listen_32 = 363, io_uring_setup_32 = 425, socket_call_32 = 102 };
 #elif defined(__aarch64__)
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #define ARCHITECTURE_32 AUDIT_ARCH_ARM
 enum { connect_32 = 283, peer_name_32 = 287, get_option_32 = 295, set_option_32 = 294, send_to_32 = 290, send_message_32 = 296 };
-enum { send_messages_32 = 374, socket_32 = 281, io_uring_setup_32 = 425, socket_call_32 = -2 };
+enum { send_messages_32 = 374, socket_32 = 281, bind_32 = 282, listen_32 = 284, io_uring_setup_32 = 425, socket_call_32 = -2 };
 #endif
 
 // The calls of socketcall(2).
 enum {
     socket_call_socket = 1,
+    socket_call_bind = 2,
     socket_call_connect = 3,
+    socket_call_listen = 4,
     socket_call_peer_name = 7,
     socket_call_send_to = 11,
     socket_call_set_option = 14,
@@ -90,6 +94,8 @@ enum {
 #define WHEN(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, (count))
 #define WHEN_ANY_BIT(bits, count) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, (count))
 #define ASK RETURN(SECCOMP_RET_USER_NOTIF)
+// Asks where this process makes the sockets; the kernel ignores the data of the action.
+#define ASK_OF_SOCKETS RETURN(SECCOMP_RET_USER_NOTIF | 1)
 #define ALLOW RETURN(SECCOMP_RET_ALLOW)
 #define FAIL(code) RETURN(SECCOMP_RET_ERRNO | (code))
 
@@ -98,18 +104,22 @@ enum {
 #define FAIL_WHEN_ANY_BIT(call, index, bits, code) WHEN(call, 4), LOAD(ARGUMENT(index)), WHEN_ANY_BIT(bits, 1), FAIL(code), ALLOW
 #define ASK_WHEN(value) WHEN(value, 1), ASK
 
-// For one architecture, 41 instructions: the calls whose callers wait, and those by which a program would connect unseen. A
+// For one architecture, 53 instructions: the calls whose callers wait, and those by which a program would connect unseen. A
 // program does without TCP Fast Open, Multipath TCP and io_uring where the system hasn't got them.
-#define CALLS(connect, peer, get, set, send_to, send_message, send_messages, socket, uring)                                      \
+#define CALLS(connect, peer, get, set, send_to, send_message, send_messages, socket, bind, listen, uring)                        \
     LOAD(FIELD(nr)), ASK_WHEN(connect), ASK_WHEN(peer), WHEN(uring, 1), FAIL(ENOSYS),                                            \
     WHEN(get, 6), LOAD(ARGUMENT(1)), WHEN(SOL_SOCKET, 3), LOAD(ARGUMENT(2)), WHEN(SO_ERROR, 1), ASK, ALLOW,                      \
     WHEN(set, 6), LOAD(ARGUMENT(1)), WHEN(TCP_LEVEL, 3), LOAD(ARGUMENT(2)), WHEN(FASTOPEN_CONNECT, 1), FAIL(EOPNOTSUPP), ALLOW,  \
     FAIL_WHEN_ANY_BIT(send_to, 3, MSG_FASTOPEN, EOPNOTSUPP), FAIL_WHEN_ANY_BIT(send_message, 2, MSG_FASTOPEN, EOPNOTSUPP),       \
-    FAIL_WHEN_ANY_BIT(send_messages, 3, MSG_FASTOPEN, EOPNOTSUPP), FAIL_WHEN(socket, 2, MULTIPATH_TCP, EPROTONOSUPPORT)
+    FAIL_WHEN_ANY_BIT(send_messages, 3, MSG_FASTOPEN, EOPNOTSUPP),                                                               \
+    WHEN(bind, 1), ASK_OF_SOCKETS, WHEN(listen, 1), ASK_OF_SOCKETS,                                                              \
+    WHEN(socket, 12), LOAD(ARGUMENT(2)), WHEN(MULTIPATH_TCP, 1), FAIL(EPROTONOSUPPORT),                                          \
+    LOAD(ARGUMENT(1)), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE), WHEN(SOCK_STREAM, 5),                                   \
+    LOAD(ARGUMENT(0)), WHEN(AF_INET, 1), ASK_OF_SOCKETS, WHEN(AF_INET6, 1), ASK_OF_SOCKETS, ALLOW
 
 static const struct sock_filter filter[] = {
     LOAD(FIELD(arch)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE_32, 47, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE_32, 59, 0),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
     FAIL(ENOSYS),
 #if defined(__x86_64__)
@@ -118,21 +128,33 @@ static const struct sock_filter filter[] = {
 #else
     LOAD(FIELD(nr)), LOAD(FIELD(nr)), LOAD(FIELD(nr)),
 #endif
-    CALLS(__NR_connect, __NR_getpeername, __NR_getsockopt, __NR_setsockopt, __NR_sendto, __NR_sendmsg, __NR_sendmmsg, __NR_socket, __NR_io_uring_setup),
+    CALLS(__NR_connect, __NR_getpeername, __NR_getsockopt, __NR_setsockopt, __NR_sendto, __NR_sendmsg, __NR_sendmmsg, __NR_socket, __NR_bind, __NR_listen, __NR_io_uring_setup),
     ALLOW,
     // The filter can't read the arguments of socketcall(2), which are in memory.
-    LOAD(FIELD(nr)), WHEN(socket_call_32, 17), LOAD(ARGUMENT(0)),
+    LOAD(FIELD(nr)), WHEN(socket_call_32, 21), LOAD(ARGUMENT(0)),
+    WHEN(socket_call_bind, 1), ASK_OF_SOCKETS, WHEN(socket_call_listen, 1), ASK_OF_SOCKETS,
     ASK_WHEN(socket_call_connect), ASK_WHEN(socket_call_peer_name), ASK_WHEN(socket_call_get_option), ASK_WHEN(socket_call_set_option),
     ASK_WHEN(socket_call_send_to), ASK_WHEN(socket_call_send_message), ASK_WHEN(socket_call_send_messages), ASK_WHEN(socket_call_socket),
-    CALLS(connect_32, peer_name_32, get_option_32, set_option_32, send_to_32, send_message_32, send_messages_32, socket_32, io_uring_setup_32),
+    CALLS(connect_32, peer_name_32, get_option_32, set_option_32, send_to_32, send_message_32, send_messages_32, socket_32, bind_32, listen_32, io_uring_setup_32),
     ALLOW,
 };
 
-int squall_supervise_connects(void) {
+int squall_supervise_connects(int makes_sockets) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
-    struct sock_fprog program = {sizeof filter / sizeof filter[0], (struct sock_filter *)filter};
+    enum { count = sizeof filter / sizeof filter[0] };
+    struct sock_filter instructions[count];
+    const struct sock_filter asks = ASK_OF_SOCKETS, allows = ALLOW;
+    for (size_t i = 0; i < count; i++) {
+        int is_left_out = !makes_sockets && filter[i].code == asks.code && filter[i].k == asks.k;
+        instructions[i] = is_left_out ? allows : filter[i];
+    }
+    struct sock_fprog program = {count, instructions};
     int supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
     return supervisor < 0 ? -errno : supervisor;
+}
+
+static int is_stream(uint32_t domain, uint32_t type) {
+    return (type & SOCKET_TYPE) == SOCK_STREAM && (domain == AF_INET || domain == AF_INET6);
 }
 
 // Decodes socketcall(2), whose arguments are in the caller's memory.
@@ -171,8 +193,18 @@ static void decode_socket_call(const struct seccomp_notif *notice, struct squall
         if (arguments[3] & MSG_FASTOPEN) call->error = EOPNOTSUPP;
         break;
     case socket_call_socket:
-        if (arguments[2] == MULTIPATH_TCP) call->error = EPROTONOSUPPORT;
-        break;
+        if (arguments[2] == MULTIPATH_TCP) {
+            call->error = EPROTONOSUPPORT;
+            break;
+        }
+        if (is_stream(arguments[0], arguments[1])) call->kind = squall_call_socket;
+        return;
+    case socket_call_bind:
+        call->kind = squall_call_bind;
+        return;
+    case socket_call_listen:
+        call->kind = squall_call_listen;
+        return;
     }
     if (call->error) call->kind = squall_call_unsupported;
 }
@@ -197,6 +229,12 @@ static void decode(const struct seccomp_notif *notice, struct squall_call *call)
         call->kind = squall_call_pending_error;
         call->value = data->args[3];
         call->length = data->args[4];
+    } else if (data->nr == (is_32 ? socket_32 : __NR_socket)) {
+        call->kind = squall_call_socket;
+    } else if (data->nr == (is_32 ? bind_32 : __NR_bind)) {
+        call->kind = squall_call_bind;
+    } else if (data->nr == (is_32 ? listen_32 : __NR_listen)) {
+        call->kind = squall_call_listen;
     }
 }
 
@@ -224,6 +262,22 @@ int squall_answer(int supervisor, uint64_t id, int error) {
         response.error = -error;
     }
     return ioctl(supervisor, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0 ? 0 : errno;
+}
+
+int squall_give(int supervisor, uint64_t id, int descriptor, int closes_on_exec) {
+    struct seccomp_notif_addfd gift = {.id = id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)descriptor};
+    if (closes_on_exec) gift.newfd_flags = O_CLOEXEC;
+    int given = ioctl(supervisor, SECCOMP_IOCTL_NOTIF_ADDFD, &gift);
+    return given < 0 ? -errno : given;
+}
+
+int squall_may_duplicate(void) {
+    int own = (int)syscall(__NR_pidfd_open, getpid(), 0);
+    if (own < 0) return errno;
+    int copy = squall_duplicate(own, own);
+    if (copy >= 0) close(copy);
+    close(own);
+    return copy < 0 ? -copy : 0;
 }
 
 // The process of a thread: from the kernel (6.13 and later), or by proc_pid_status(5), which takes 20 times as long; 0 on failure.
@@ -278,16 +332,32 @@ int squall_duplicate_by_any(pid_t process, int descriptor) {
     return copy;
 }
 
-ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count) {
+// Copies by proc_pid_mem(5), which needs the same rights. Filters of system calls allow it where they forbid the calls for that.
+static ssize_t copy_by_file(pid_t thread, uint64_t address, void *bytes, size_t count, int writes) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)thread);
+    int file = open(path, (writes ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    if (file < 0) return errno == EACCES ? -EPERM : -errno;
+    ssize_t copied = writes ? pwrite(file, bytes, count, (off_t)address) : pread(file, bytes, count, (off_t)address);
+    // No memory is there.
+    if (copied < 0) copied = errno == EIO ? -EFAULT : -errno;
+    close(file);
+    return copied;
+}
+
+static ssize_t copy(pid_t thread, uint64_t address, void *bytes, size_t count, int writes) {
     struct iovec own = {bytes, count}, other = {(void *)(uintptr_t)address, count};
-    ssize_t read = process_vm_readv(thread, &own, 1, &other, 1, 0);
-    return read < 0 ? -errno : read;
+    ssize_t copied = writes ? process_vm_writev(thread, &own, 1, &other, 1, 0) : process_vm_readv(thread, &own, 1, &other, 1, 0);
+    if (copied < 0 && (errno == EPERM || errno == ENOSYS)) return copy_by_file(thread, address, bytes, count, writes);
+    return copied < 0 ? -errno : copied;
+}
+
+ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count) {
+    return copy(thread, address, bytes, count, 0);
 }
 
 ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count) {
-    struct iovec own = {(void *)bytes, count}, other = {(void *)(uintptr_t)address, count};
-    ssize_t written = process_vm_writev(thread, &own, 1, &other, 1, 0);
-    return written < 0 ? -errno : written;
+    return copy(thread, address, (void *)bytes, count, 1);
 }
 
 void squall_set_blocking(int descriptor, int blocks) {
@@ -359,7 +429,12 @@ int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *pe
 #endif
 
 #ifndef ARCHITECTURE
-int squall_supervise_connects(void) { return -ENOSYS; }
+int squall_supervise_connects(int makes_sockets) { (void)makes_sockets; return -ENOSYS; }
+int squall_may_duplicate(void) { return ENOSYS; }
+int squall_give(int supervisor, uint64_t id, int descriptor, int closes_on_exec) {
+    (void)supervisor; (void)id; (void)descriptor; (void)closes_on_exec;
+    return -ENOSYS;
+}
 int squall_next_call(int supervisor, struct squall_call *call) { (void)supervisor; (void)call; return ENOSYS; }
 int squall_is_waiting(int supervisor, uint64_t id) { (void)supervisor; (void)id; return 0; }
 int squall_answer(int supervisor, uint64_t id, int error) { (void)supervisor; (void)id; (void)error; return ENOSYS; }

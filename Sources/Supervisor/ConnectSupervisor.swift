@@ -85,8 +85,13 @@ package final class ConnectSupervisor {
             socket = try system.socket(call.descriptor, of: process, isShared: false).get()
         } catch {
             system.release(process)
+            switch error.code {
             // The kernel says what is wrong with the descriptor.
-            return error.code == EBADF ? system.answer(call.id, .kernel) : leave(call, .program(error.code))
+            case EBADF: system.answer(call.id, .kernel)
+            case EXDEV: leave(call, .network)
+            default: leave(call, .program(error.code))
+            }
+            return
         }
         // Else they may be of another thread, which has its number by now.
         let isKept = system.isWaiting(call.id) && redirect(call, process, socket, to: target, at: now)

@@ -32,6 +32,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         let local: SocketAddress
         let process: Int32
         let blocks: Bool
+        /// The number of the program's socket among those that this process supplies.
+        let supplied: UInt64?
     }
 
     private var dials: [UInt64: Dial] = [:]
@@ -40,17 +42,24 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     private var isDialing = false
     private var isTested = false
     private var told: Set<SupervisorNotice> = []
-    private let processes = ProcessDescriptors()
+    /// The programs' sockets, where they can't be duplicated.
+    private let supplied: SuppliedSockets?
+    /// When those that are closed are let go next.
+    private var sweepDue = Moment.distantFuture
+    private let processes: ProcessDescriptors
 
     /// A supervisor of the threads that `supervisor`, a descriptor of squall_supervise_connects, is for. It takes the
-    /// descriptor over.
+    /// descriptor over. With `suppliesSockets` the descriptor was made so.
     init(
         _ supervisor: Int32,
+        suppliesSockets: Bool,
         _ rendezvous: Rendezvous,
         of proxy: Proxy,
         _ rules: SupervisionRules
     ) {
         (self.supervisor, self.rendezvous, self.proxy, self.rules) = (supervisor, rendezvous, proxy, rules)
+        supplied = suppliesSockets ? SuppliedSockets() : nil
+        processes = ProcessDescriptors(supplied)
         loop = proxy.admissionLoop
         super.init()
         source = EventSource(readable: supervisor, on: loop) { [unowned self] in serve() }
@@ -72,11 +81,18 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 
     override func timerFired(_ tag: Int) {
         core.look(at: loop.now)
+        if loop.now >= sweepDue {
+            supplied?.letGoOfClosed()
+            sweepDue = .distantFuture
+        }
         setTimer()
     }
 
     private func setTimer() {
-        let look = core.nextLook
+        if let supplied, !supplied.isEmpty, sweepDue == .distantFuture {
+            sweepDue = loop.now + ConnectSupervisor.interval
+        }
+        let look = min(core.nextLook, sweepDue)
         if look < .distantFuture { timer.set(to: look) } else { timer.cancel() }
     }
 
@@ -99,6 +115,15 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     private func serveNext() {
         var call = squall_call()
         guard squall_next_call(supervisor, &call) == 0 else { return }
+        switch Int(call.kind) {
+        case squall_call_socket:
+            return supply(call)
+        case squall_call_bind, squall_call_listen:
+            supplied?.note(call.descriptor, of: call.thread, listens: Int(call.kind) == squall_call_listen)
+            return answer(call.id, .kernel)
+        default:
+            break
+        }
         let kind: SupervisedCall.Kind =
             switch Int(call.kind) {
             case squall_call_connect: .connect
@@ -116,7 +141,37 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             length: call.length
         )
         if !isTested, kind == .connect { return test(next) }
+        if kind == .peerName, let target = suppliedTarget(of: call) {
+            return answer(call.id, tell(target, to: next) ? .success : .kernel)
+        }
         core.receive(next, at: loop.now)
+    }
+
+    /// The target of a socket that isn't kept any more.
+    private func suppliedTarget(of call: squall_call) -> SocketAddress? {
+        guard let supplied, let number = supplied.number(call.descriptor, of: call.thread) else { return nil }
+        return supplied.target(of: number)
+    }
+
+    /// Makes the socket that a program asks for, which can't be duplicated later.
+    private func supply(_ call: squall_call) {
+        let type = Int32(truncatingIfNeeded: call.value)
+        let protocolNumber = Int32(truncatingIfNeeded: call.length)
+        guard let supplied, protocolNumber == 0 || protocolNumber == Int32(IPPROTO_TCP) else {
+            return answer(call.id, .kernel)
+        }
+        // One of another network is the kernel's, and fails when it connects.
+        guard supplied.isOfThisNetwork(call.thread) else { return answer(call.id, .kernel) }
+        let process = processes.open(call.thread)
+        guard process >= 0 else { return answer(call.id, .failure(-process)) }
+        defer { processes.release(process) }
+        let closesOnExec: Int32 = type & Int32(SOCK_CLOEXEC.rawValue) == 0 ? 0 : 1
+        let number = processes.number(of: call.thread)
+        let code = supplied.supply(call.descriptor, type, protocolNumber, for: number) {
+            squall_give(supervisor, call.id, $0, closesOnExec)
+        }
+        if code == -ENFILE { note(.full) }
+        if code < 0 { answer(call.id, .failure(-code)) }
     }
 
     /// Answers the first connect of all, that of the guard: whether its socket can be had.
@@ -310,7 +365,13 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             }
         )
         rendezvous.note(target, of: local, by: number)
-        dials[number] = Dial(client: client, local: local, process: process, blocks: blocks)
+        dials[number] = Dial(
+            client: client,
+            local: local,
+            process: process,
+            blocks: blocks,
+            supplied: supplied?.number(call.descriptor, of: call.thread)
+        )
         guard isHere else {
             let proxy = proxy
             if !proxy.admissionLoop.postBeyondLimit({ proxy.admit(client) }) { client.refuse() }
@@ -332,7 +393,11 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             case .ended(reset: false): .closed
             }
         core.dialEnded(number, end)
-        if case .failed = end { rendezvous.forget(dial.local, of: number) }
+        if case .failed = end {
+            rendezvous.forget(dial.local, of: number)
+        } else if let socket = dial.supplied {
+            supplied?.letGo(socket, connectedTo: rendezvous.target(of: dial.local))
+        }
         record(dial, end.word)
     }
 
@@ -373,6 +438,10 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         guard let peer = SocketAddress.peer(of: socket), let local = try? SocketAddress.bound(to: socket),
             let target = rendezvous.target(of: local.canonical, peer: peer.canonical)
         else { return false }
+        return tell(target, to: call)
+    }
+
+    private func tell(_ target: SocketAddress, to call: SupervisedCall) -> Bool {
         var room: Int32 = 0
         guard squall_read_memory(call.thread, call.length, &room, 4) == 4, room >= 0, isWaiting(call.id) else {
             return false

@@ -14,8 +14,12 @@ final class ProcessDescriptors {
         var users: Int
     }
 
+    /// Where the threads' sockets are, if they can't be duplicated.
+    private let supplied: SuppliedSockets?
     private var entries: [Int32: Entry] = [:]
     private var threads: [Int32: Int32] = [:]
+
+    init(_ supplied: SuppliedSockets?) { self.supplied = supplied }
 
     deinit {
         for descriptor in entries.keys { remove(descriptor) }
@@ -47,8 +51,16 @@ final class ProcessDescriptors {
     }
 
     /// Duplicates a descriptor of a thread, which another thread of its process has as well if `isShared`: then also when the
-    /// thread has ended. −errno on failure.
+    /// thread has ended. −errno on failure, EXDEV if it may be one of another network namespace.
     func duplicate(_ descriptor: Int32, of thread: Int32, isShared: Bool) -> Int32 {
+        if let supplied, let entry = entries[thread] {
+            let number =
+                supplied.number(descriptor, of: entry.thread)
+                ?? (isShared ? supplied.number(descriptor, of: entry.process) : nil)
+            guard let number else { return -EBADF }
+            let copy = supplied.duplicate(number)
+            return copy == -EBADF && !supplied.isOfThisNetwork(entry.thread) ? -EXDEV : copy
+        }
         let copy = squall_duplicate(thread, descriptor)
         guard isShared, copy == -ESRCH || copy == -EBADF, let process = entries[thread]?.process, process > 0 else {
             return copy

@@ -75,9 +75,11 @@ final class Rendezvous: Sendable {
 
     /// The target of a socket with the address `local` whose peer is `peer`; `nil` if the proxy hasn't connected it.
     func target(of local: SocketAddress, peer: SocketAddress) -> SocketAddress? {
-        guard listeners.contains(where: { $0.address == peer }) else { return nil }
-        return meetings.withLock { $0[local]?.target }
+        listeners.contains { $0.address == peer } ? target(of: local) : nil
     }
+
+    /// The target of the latest dial for a socket with the address `local`.
+    func target(of local: SocketAddress) -> SocketAddress? { meetings.withLock { $0[local]?.target } }
 
     /// Whether an address is one of the listeners', or refuses on purpose.
     func isOwn(_ address: SocketAddress) -> Bool { (listeners + closed).contains { $0.address == address } }

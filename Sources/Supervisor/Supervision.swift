@@ -51,6 +51,8 @@ package final class Supervision: Sendable {
     private struct State {
         /// What the kernel asks by; −1 before `start`, and once the supervisor has it.
         var descriptor: Int32 = -1
+        /// Whether this process makes the programs' sockets.
+        var suppliesSockets = false
         var supervisor: LoopBound<LinuxSupervisor>?
     }
 
@@ -76,10 +78,11 @@ package final class Supervision: Sendable {
     {
         try await Threads.run { [self] in
             Result { () throws(SupervisionProblem) in
-                let descriptor = squall_supervise_connects()
+                let suppliesSockets = squall_may_duplicate() != 0
+                let descriptor = squall_supervise_connects(suppliesSockets ? 1 : 0)
                 if descriptor == -EBUSY { throw .alreadySupervised }
                 guard descriptor >= 0 else { throw .unsupported(SystemError(call: "seccomp", code: -descriptor)) }
-                state.withLock { $0.descriptor = descriptor }
+                state.withLock { ($0.descriptor, $0.suppliesSockets) = (descriptor, suppliesSockets) }
                 return body()
             }
         }
@@ -90,8 +93,10 @@ package final class Supervision: Sendable {
     package func serve(by proxy: Proxy, _ rules: SupervisionRules) {
         let (rendezvous, loop) = (rendezvous, proxy.admissionLoop)
         let supervisor = state.withLock { state in
-            let descriptor = state.descriptor
-            let supervisor = LoopBound(on: loop) { LinuxSupervisor(descriptor, rendezvous, of: proxy, rules) }
+            let (descriptor, suppliesSockets) = (state.descriptor, state.suppliesSockets)
+            let supervisor = LoopBound(on: loop) {
+                LinuxSupervisor(descriptor, suppliesSockets: suppliesSockets, rendezvous, of: proxy, rules)
+            }
             (state.descriptor, state.supervisor) = (-1, supervisor)
             return supervisor
         }

@@ -16,7 +16,7 @@ import Testing
         """
 
     /// What the clients need: listeners that greet with a letter as well.
-    private static let common =
+    static let common =
         ports + """
             system = ctypes.CDLL(None, use_errno=True)
             def greet(listener, letter):
@@ -51,7 +51,7 @@ import Testing
 
             """
 
-    private static let client =
+    static let client =
         common + """
             def dissolved():
                 made = polled(silent.getsockname())
@@ -213,7 +213,7 @@ import Testing
     }
 
     /// Tries what would connect past a supervisor, and prints how each fails.
-    private static let unseen =
+    static let unseen =
         common + """
             MSG_FASTOPEN, MULTIPATH_TCP, FASTOPEN_CONNECT = 0x20000000, 262, 30
             def code(body):

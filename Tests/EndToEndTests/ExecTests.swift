@@ -427,29 +427,6 @@ import Testing
         }
     }
 
-    /// Has pidfd_getfd(2) fail with EPERM, as the usual filter of a container does, and runs the arguments.
-    private static let container = """
-        import ctypes, os, sys
-        class Instruction(ctypes.Structure):
-            _fields_ = [("code", ctypes.c_uint16), ("yes", ctypes.c_uint8), ("no", ctypes.c_uint8), ("k", ctypes.c_uint32)]
-        class Program(ctypes.Structure):
-            _fields_ = [("count", ctypes.c_uint16), ("instructions", ctypes.c_void_p)]
-        words = [(0x20, 0, 0, 0), (0x15, 0, 1, 438), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
-        listed = (Instruction * 4)(*(Instruction(*word) for word in words))
-        system = ctypes.CDLL(None, use_errno=True)
-        assert system.prctl(38, 1, 0, 0, 0) == 0
-        assert system.prctl(22, 2, ctypes.byref(Program(4, ctypes.addressof(listed)))) == 0
-        os.execv(sys.argv[1], sys.argv[1:])
-        """
-
-    @Test func `in a container that keeps descriptors apart it says what to add, and runs nothing`() async throws {
-        let words = [Programs.squall.path, "exec", "--latency", "1ms", "--", "echo", "run"]
-        let outcome = try await run("python3", ["-c", ExecTests.container] + words)
-        #expect(outcome.status == 125)
-        #expect(outcome.output.isEmpty)
-        #expect(outcome.errors.contains("--cap-add SYS_PTRACE"), "\(outcome.errors)")
-    }
-
     @Test func `SIGTERM is the command's`() async throws {
         let words = [
             "exec", "--latency", "1ms", "--", "sh", "-c",

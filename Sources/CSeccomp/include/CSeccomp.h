@@ -20,6 +20,11 @@ enum {
     squall_call_peer_name = 2,
     squall_call_pending_error = 3,
     squall_call_unsupported = 4,
+    // Of programs whose sockets this process makes: socket(2) for TCP, with the three arguments in `descriptor`, `value` and
+    // `length`, bind(2), and listen(2).
+    squall_call_socket = 5,
+    squall_call_bind = 6,
+    squall_call_listen = 7,
 };
 
 // A thread of a supervised program that waits for an answer.
@@ -38,9 +43,17 @@ struct squall_call {
     int error;
 };
 
-// Filters the calls of this thread and of everything that it starts, for ever, and sets no_new_privs (prctl(2)). Returns a
-// descriptor for squall_next_call, closed on exec, or -errno: EBUSY if another supervisor is there already.
-int squall_supervise_connects(void);
+// Filters the calls of this thread and of everything that it starts, for ever, and sets no_new_privs (prctl(2)). With
+// `makes_sockets` those by which a program gets, binds or opens a socket of TCP wait as well. Returns a descriptor for
+// squall_next_call, closed on exec, or -errno: EBUSY if another supervisor is there already.
+int squall_supervise_connects(int makes_sockets);
+
+// Whether squall_duplicate is allowed at all: 0 or an errno value, as EPERM in many containers.
+int squall_may_duplicate(void);
+
+// Ends a call by giving its thread a descriptor of this process (SECCOMP_IOCTL_NOTIF_ADDFD, Linux 5.14). Returns its number there,
+// which the call returns as well, or -errno.
+int squall_give(int supervisor, uint64_t id, int descriptor, int closes_on_exec);
 
 // Takes the next call that waits for an answer. Returns 0 or an errno value; ENOENT if its caller doesn't wait any more.
 int squall_next_call(int supervisor, struct squall_call *call);
@@ -62,7 +75,7 @@ int squall_duplicate(int thread, int descriptor);
 // The same by any thread of `process` that lives.
 int squall_duplicate_by_any(pid_t process, int descriptor);
 
-// Copies from and to the memory of a thread's process. Return the number of bytes, or -errno.
+// Copies from and to the memory of a thread's process. Return the number of bytes, or -errno: EFAULT if nothing can be copied there.
 ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count);
 ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count);
 

@@ -67,7 +67,7 @@ extension SupervisionRules {
             "a connection couldn't be redirected (\(SupervisionRules.reason(of: obstacle))) and was "
                 + (isAllowed ? "made without faults" : "refused: --unproxied allow makes it without faults")
         case .full:
-            "more than \(Supervision.connectLimit) connections are being opened: some fail with EAGAIN"
+            "more than \(Supervision.connectLimit) connections are being opened: some fail"
         }
     }
 }

@@ -5,8 +5,9 @@
     SQUALL=… python3 Tests/System/exec/container.py FILE     the profile of another version of Docker, a default.json
 
 The profile is that of Debian's package of Docker's sources, and libseccomp applies it. With Docker's usual capabilities Squall
-ends with 125 and the remedy, and runs nothing; with the remedy, --cap-add SYS_PTRACE, it works. Where the kernel has Yama, its
-scopes 1 and 2 are set, as root: with 1 it works for `nobody`, with 2 it ends with 125.
+can't duplicate programs' sockets, and makes them; with --cap-add SYS_PTRACE it can. Without pidfd_open(2) as well, as in versions of
+Docker before 20.10, it ends with 125 and the remedy, and runs nothing. Where the kernel has Yama, its scopes 1 and 2 are set, as
+root: with 1 it works for `nobody`, with 2 it ends with 125.
 """
 import ctypes, glob, json, os, subprocess, sys, tempfile
 
@@ -67,8 +68,8 @@ def is_meant(rule, capabilities):
     return all(has("includes")) and not any(has("excludes"))
 
 
-def confine(path, capabilities):
-    """Applies a profile of Docker to this process and those that it starts."""
+def confine(path, capabilities, forbidden):
+    """Applies a profile of Docker, but for some calls, to this process and those that it starts."""
     with open(path, encoding="utf-8") as file:
         profile = json.load(file)
     library = ctypes.CDLL("libseccomp.so.2")
@@ -80,7 +81,7 @@ def confine(path, capabilities):
             continue
         action = ALLOW if rule["action"] == "SCMP_ACT_ALLOW" else failure(rule.get("errnoRet") or EPERM)
         found = [Comparison(entry["index"], COMPARISONS[entry["op"]], entry["value"], entry.get("valueTwo", 0)) for entry in rule.get("args") or []]
-        for name in rule["names"]:
+        for name in set(rule["names"]) - forbidden:
             number = library.seccomp_syscall_resolve_name(name.encode())
             if number == -1:  # Of a later kernel than the library knows.
                 continue
@@ -92,8 +93,8 @@ def confine(path, capabilities):
         raise SystemExit(f"seccomp_load: {os.strerror(-code)}")
 
 
-def run(path, capabilities):
-    command = [sys.executable, os.path.abspath(__file__), "confine", path, ",".join(capabilities)]
+def run(path, capabilities, forbidden=()):
+    command = [sys.executable, os.path.abspath(__file__), "confine", path, ",".join(capabilities), ",".join(forbidden)]
     command += [programs.SQUALL, *WORDS]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
@@ -117,8 +118,8 @@ def limit_tracing():
 
 def main():
     if sys.argv[1:2] == ["confine"]:
-        confine(sys.argv[2], set(sys.argv[3].split(",")))
-        os.execv(sys.argv[4], sys.argv[4:])
+        confine(sys.argv[2], set(sys.argv[3].split(",")), set(sys.argv[4].split(",")))
+        os.execv(sys.argv[5], sys.argv[5:])
     programs.need_squall()
     with tempfile.TemporaryDirectory() as folder:
         path = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -126,11 +127,13 @@ def main():
             subprocess.run(["apt-get", "download", PACKAGE], cwd=folder, check=True, capture_output=True)
             subprocess.run(["dpkg-deb", "-x", *glob.glob(os.path.join(folder, "*.deb")), folder], check=True)
             path = os.path.join(folder, PLACE)
-        usual = run(path, CAPABILITIES)
-        verdict("usual", usual.returncode == 125 and "--cap-add SYS_PTRACE" in usual.stderr and not usual.stdout,
-                f"exit code {usual.returncode}: {usual.stderr.strip() or usual.stdout.strip()}")
-        remedied = run(path, CAPABILITIES | {"CAP_SYS_PTRACE"})
-        verdict("remedied", remedied.returncode == 0 and remedied.stdout == "late\n", f"exit code {remedied.returncode}: {remedied.stdout}{remedied.stderr}".strip())
+        for name, capabilities in (("usual", CAPABILITIES), ("tracing", CAPABILITIES | {"CAP_SYS_PTRACE"})):
+            done = run(path, capabilities)
+            verdict(name, done.returncode == 0 and done.stdout == "late\n" and not done.stderr,
+                    f"exit code {done.returncode}: {done.stdout}{done.stderr}".strip())
+        old = run(path, CAPABILITIES, ["pidfd_open"])
+        verdict("old", old.returncode == 125 and "--cap-add SYS_PTRACE" in old.stderr and not old.stdout,
+                f"exit code {old.returncode}: {old.stderr.strip() or old.stdout.strip()}")
     limit_tracing()
     finish()
 

@@ -1,0 +1,160 @@
+import Foundation
+import TestStreams
+import Testing
+
+/// `squall exec` where programs' sockets can't be duplicated, as in a container: Squall makes them.
+@Suite(.timeLimit(.minutes(5))) struct ExecContainerTests {
+    #if arch(x86_64)
+        /// The numbers of process_vm_readv(2) and process_vm_writev(2).
+        private static let copying = "310,311"
+    #else
+        private static let copying = "270,271"
+    #endif
+    /// The numbers of pidfd_open(2) and pidfd_getfd(2).
+    private static let (opening, duplicating) = ("434", "438")
+
+    /// Has the calls with the numbers of its first argument fail with EPERM, as the filter of a container does, and runs the
+    /// others.
+    private static let container = """
+        import ctypes, os, sys
+        class Instruction(ctypes.Structure):
+            _fields_ = [("code", ctypes.c_uint16), ("yes", ctypes.c_uint8), ("no", ctypes.c_uint8), ("k", ctypes.c_uint32)]
+        class Program(ctypes.Structure):
+            _fields_ = [("count", ctypes.c_uint16), ("instructions", ctypes.c_void_p)]
+        words = [(0x20, 0, 0, 0)]
+        for number in sys.argv[1].split(","):
+            words += [(0x15, 0, 1, int(number)), (0x06, 0, 0, 0x00050001)]
+        words.append((0x06, 0, 0, 0x7FFF0000))
+        listed = (Instruction * len(words))(*(Instruction(*word) for word in words))
+        system = ctypes.CDLL(None, use_errno=True)
+        assert system.prctl(38, 1, 0, 0, 0) == 0
+        assert system.prctl(22, 2, ctypes.byref(Program(len(words), ctypes.addressof(listed)))) == 0
+        os.execv(sys.argv[2], sys.argv[2:])
+        """
+
+    private func contained(_ words: [String], without calls: String = duplicating) async throws -> Outcome {
+        try await run("python3", ["-c", ExecContainerTests.container, calls, Programs.squall.path] + words)
+    }
+
+    /// As Docker does, and as it did before 23.0.
+    @Test(arguments: [duplicating, "\(duplicating),\(copying)"])
+    func `sockets that are used in rare ways end as without a supervisor`(without calls: String) async throws {
+        let plain = try await run("python3", ["-c", ExecSocketTests.client])
+        try await withFolder { folder in
+            let profile = folder.appendingPathComponent("profile.json")
+            // Longer than the interval in which sockets are looked after.
+            let text = #"{"name":"x","faults":[{"kind":"connect","how":"delay","for":"1200 ms"}]}"#
+            try Data(text.utf8).write(to: profile)
+            let words = ["exec", profile.path, "--", "python3", "-c", ExecSocketTests.client]
+            let outcome = try await contained(words, without: calls)
+            #expect(outcome.lines == plain.lines, "\(outcome.errors)")
+            #expect(outcome.errors.isEmpty)
+        }
+    }
+
+    @Test func `what would connect unseen fails as on a system without it`() async throws {
+        let outcome = try await contained(["exec", "--latency", "1ms", "--", "python3", "-c", ExecSocketTests.unseen])
+        #expect(
+            outcome.lines == ["ENOTSUP", "ENOTSUP", "ENOTSUP", "ENOTSUP", "EPROTONOSUPPORT"],
+            "\(outcome.errors)"
+        )
+    }
+
+    /// Prints what a program finds of its sockets before and after it connects them.
+    private static let client =
+        ExecSocketTests.common + """
+            import fcntl
+            made = socket.socket()
+            print(os.get_inheritable(made.fileno()), fcntl.fcntl(made, fcntl.F_GETFL) & os.O_NONBLOCK)
+            made = socket.socket(socket.AF_INET6, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            print(made.family, made.type, fcntl.fcntl(made, fcntl.F_GETFL) & os.O_NONBLOCK)
+            # Without SOCK_CLOEXEC.
+            raw = system.socket(2, 1, 0)
+            print(os.get_inheritable(raw))
+            made = socket.socket()
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            made.setblocking(False)
+            poll = select.epoll()
+            poll.register(made, select.EPOLLOUT | select.EPOLLET)
+            poll.poll(0)
+            made.connect_ex(first)
+            print(poll.poll(20)[0][1] & select.EPOLLOUT, end(made))
+            print(made.getpeername() == first, made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
+            try:
+                socket.socket().getpeername()
+            except OSError as error:
+                print(name(error.errno))
+            # A free port, which a server then takes.
+            for listens in (False, True):
+                made = socket.socket()
+                made.bind(("127.0.0.1", 0))
+                if listens:
+                    made.listen()
+                address = made.getsockname()
+                made.close()
+                server = socket.socket()
+                server.bind(address)
+                server.listen()
+                print(end(polled(first)), end(polled(shut.getsockname())), polled(address).fileno() > 0)
+                server.accept()[0].close()
+                server.close()
+            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            receiver.bind(("127.0.0.1", 0))
+            sender.connect(receiver.getsockname())
+            sender.send(b"x")
+            print(receiver.recv(1), sender.getpeername() == receiver.getsockname())
+            one, other = socket.socketpair()
+            one.send(b"y")
+            print(other.recv(1))
+            # The peer sees the end of what is closed at once.
+            server = socket.create_server(("127.0.0.1", 0))
+            made = socket.create_connection(server.getsockname())
+            peer = server.accept()[0]
+            made.close()
+            peer.settimeout(20)
+            print(peer.recv(1))
+            """
+
+    @Test func `programs find their sockets as they are without a supervisor`() async throws {
+        let plain = try await run("python3", ["-c", ExecContainerTests.client])
+        #expect(plain.lines.count == 11, "\(plain.errors)")
+        let words = ["exec", "--latency", "1ms", "--", "python3", "-c", ExecContainerTests.client]
+        let outcome = try await contained(words)
+        #expect(outcome.lines == plain.lines, "\(outcome.errors)")
+        #expect(outcome.errors.isEmpty)
+    }
+
+    /// Makes more sockets than are kept at a time, and closes them: one after the other, and once many at a time.
+    private static let many =
+        ExecSocketTests.common + """
+            for _ in range(4200):
+                socket.socket().close()
+            import resource
+            resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+            made = []
+            try:
+                while True:
+                    made.append(socket.socket())
+            except OSError as error:
+                print(name(error.errno))
+            for one in made:
+                one.close()
+            print(end(polled(first)))
+            """
+
+    @Test func `sockets that a program closes aren't kept`() async throws {
+        let words = ["exec", "--latency", "1ms", "--", "python3", "-c", ExecContainerTests.many]
+        let outcome = try await contained(words)
+        #expect(outcome.lines == ["EMFILE", "A"], "\(outcome.errors)")
+        #expect(outcome.errors.isEmpty)
+    }
+
+    @Test func `where programs can't be had at all it says what to add, and runs nothing`() async throws {
+        let calls = "\(ExecContainerTests.opening),\(ExecContainerTests.duplicating)"
+        let outcome = try await contained(["exec", "--latency", "1ms", "--", "echo", "run"], without: calls)
+        #expect(outcome.status == 125)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.contains("--cap-add SYS_PTRACE"), "\(outcome.errors)")
+    }
+}
