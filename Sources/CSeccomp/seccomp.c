@@ -394,7 +394,7 @@ static void fill(const struct sockaddr *address, __be32 *bytes, __be16 *port) {
     }
 }
 
-int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie) {
+int squall_socket_state(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie) {
     struct {
         struct nlmsghdr header;
         struct inet_diag_req_v2 body;
@@ -421,9 +421,7 @@ int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *pe
     close(netlink);
     if (count < 0) return -code;
     if ((size_t)count < NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return 0;
-    // TCP_SYN_SENT and TCP_SYN_RECV of tcp_states.h of the kernel.
-    int state = ((const struct inet_diag_msg *)NLMSG_DATA(&reply.header))->idiag_state;
-    return state == 2 || state == 3;
+    return ((const struct inet_diag_msg *)NLMSG_DATA(&reply.header))->idiag_state;
 }
 #endif
 #endif
@@ -453,7 +451,7 @@ void squall_set_blocking(int descriptor, int blocks) { (void)descriptor; (void)b
 uint64_t squall_socket_cookie(int descriptor) { (void)descriptor; return 0; }
 uint64_t squall_network_cookie(int descriptor) { (void)descriptor; return 0; }
 int squall_bound_interface(int descriptor) { (void)descriptor; return 0; }
-int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie) {
+int squall_socket_state(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie) {
     (void)local; (void)peer; (void)cookie;
     return -ENOSYS;
 }

@@ -58,7 +58,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         _ rules: SupervisionRules
     ) {
         (self.supervisor, self.rendezvous, self.proxy, self.rules) = (supervisor, rendezvous, proxy, rules)
-        supplied = suppliesSockets ? SuppliedSockets() : nil
+        supplied = suppliesSockets ? SuppliedSockets { rendezvous.isConnected(at: $0) } : nil
         processes = ProcessDescriptors(supplied)
         loop = proxy.admissionLoop
         super.init()
@@ -147,7 +147,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         core.receive(next, at: loop.now)
     }
 
-    /// The target of a socket that isn't kept any more.
+    /// The target of a connected socket that isn't kept any more.
     private func suppliedTarget(of call: squall_call) -> SocketAddress? {
         guard let supplied, let number = supplied.number(call.descriptor, of: call.thread) else { return nil }
         return supplied.target(of: number)
@@ -396,7 +396,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         if case .failed = end {
             rendezvous.forget(dial.local, of: number)
         } else if let socket = dial.supplied {
-            supplied?.letGo(socket, connectedTo: rendezvous.target(of: dial.local))
+            supplied?.letGo(socket, connectedTo: rendezvous.target(of: dial.local), at: dial.local)
         }
         record(dial, end.word)
     }

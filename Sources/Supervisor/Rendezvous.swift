@@ -126,9 +126,18 @@ final class Rendezvous: Sendable {
 
     /// Whether a socket with a cookie, or any, and the address `local` is connecting to the listener.
     func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool {
-        guard let listener = listener(for: local) else { return false }
+        [squall_syn_sent, squall_syn_received].contains(state(cookie, at: local))
+    }
+
+    /// Whether a socket with the address `local` is connected to a socket of the proxy.
+    func isConnected(at local: SocketAddress) -> Bool {
+        [squall_established, squall_fin_wait_1, squall_close_wait].contains(state(.max, at: local))
+    }
+
+    private func state(_ cookie: UInt64, at local: SocketAddress) -> Int {
+        guard let listener = listener(for: local) else { return 0 }
         return local.withSystemAddress { own, _ in
-            listener.withSystemAddress { peer, _ in squall_is_connecting(own, peer, cookie) > 0 }
+            listener.withSystemAddress { peer, _ in Int(squall_socket_state(own, peer, cookie)) }
         }
     }
 }

@@ -25,11 +25,14 @@ final class SuppliedSockets {
 
     /// What has become of a socket.
     private enum Fate {
-        /// It was connected to a target.
-        case connected(SocketAddress)
+        /// It was connected to a target, at an address of its own.
+        case connected(SocketAddress, local: SocketAddress)
         /// It was let go before, and can't be redirected.
         case letGo
     }
+
+    /// Whether the socket at an address is connected still.
+    private let isConnected: (SocketAddress) -> Bool
 
     /// By the number of the socket's file, which no other socket has.
     private var kept: [UInt64: Kept] = [:]
@@ -37,6 +40,8 @@ final class SuppliedSockets {
     private var olderFates: [UInt64: Fate] = [:]
     /// The network namespace of this process.
     private let network = SuppliedSockets.number(of: "/proc/self/ns/net")
+
+    init(isConnected: @escaping (SocketAddress) -> Bool) { self.isConnected = isConnected }
 
     deinit {
         for socket in kept.values { close(socket.descriptor) }
@@ -80,24 +85,31 @@ final class SuppliedSockets {
         SuppliedSockets.number(of: "/proc/\(thread)/fd/\(descriptor)")
     }
 
-    /// Duplicates a socket that is kept; −errno for another one: EBADF if it is none of TCP, EOPNOTSUPP if it was let go.
+    /// Duplicates a socket that is kept; −errno for another one: EBADF if it is connected or none of TCP, EOPNOTSUPP if it was let
+    /// go.
     func duplicate(_ number: UInt64) -> Int32 {
-        guard let socket = kept[number] else { return fate(of: number) == nil ? -EBADF : -EOPNOTSUPP }
-        let copy = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
-        return copy < 0 ? -errno : copy
+        if let socket = kept[number] {
+            let copy = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
+            return copy < 0 ? -errno : copy
+        }
+        return switch fate(of: number) {
+        case nil: -EBADF
+        case .connected(_, let local)?: isConnected(local) ? -EBADF : -EOPNOTSUPP
+        case .letGo?: -EOPNOTSUPP
+        }
     }
 
-    /// The target of a socket that was connected.
+    /// The target of a socket that is connected.
     func target(of number: UInt64) -> SocketAddress? {
-        guard case .connected(let target)? = fate(of: number) else { return nil }
+        guard case .connected(let target, let local)? = fate(of: number), isConnected(local) else { return nil }
         return target
     }
 
-    /// Keeps a socket no longer, which is connected to a target, or `nil` if it can't be redirected from now on.
-    func letGo(_ number: UInt64, connectedTo target: SocketAddress?) {
+    /// Keeps a socket no longer, which is connected to a target, or can't be redirected from now on.
+    func letGo(_ number: UInt64, connectedTo target: SocketAddress? = nil, at local: SocketAddress? = nil) {
         guard let socket = kept.removeValue(forKey: number) else { return }
         if fates.count >= SuppliedSockets.remembered { (olderFates, fates) = (fates, [:]) }
-        fates[number] = target.map { .connected($0) } ?? .letGo
+        fates[number] = if let target, let local { .connected(target, local: local) } else { .letGo }
         close(socket.descriptor)
     }
 
@@ -105,7 +117,7 @@ final class SuppliedSockets {
     func note(_ descriptor: Int32, of thread: Int32, listens: Bool) {
         letGoOfClosed { $0.isBound }
         guard let number = number(descriptor, of: thread) else { return }
-        if listens { letGo(number, connectedTo: nil) } else { kept[number]?.isBound = true }
+        if listens { letGo(number) } else { kept[number]?.isBound = true }
     }
 
     /// Keeps no longer what no process has any more, of all or of some.
@@ -120,7 +132,7 @@ final class SuppliedSockets {
         let owners = SuppliedSockets.owners(of: Set(missing.keys))
         for (number, socket) in missing {
             guard let owner = owners[number] else {
-                letGo(number, connectedTo: nil)
+                letGo(number)
                 continue
             }
             let (process, given) = owner

@@ -6,7 +6,18 @@ import Testing
 
 /// Sockets that are made for programs; this process is the program.
 @Suite struct SuppliedSocketsTests {
-    private let sockets = SuppliedSockets()
+    private let connected = Connected()
+    private let sockets: SuppliedSockets
+
+    /// The addresses of sockets that are connected.
+    private final class Connected {
+        var addresses: Set<SocketAddress> = []
+    }
+
+    init() {
+        let connected = connected
+        sockets = SuppliedSockets { connected.addresses.contains($0) }
+    }
 
     /// A socket as a program has it: its descriptor and its number.
     private func supplied() throws -> (descriptor: Int32, number: UInt64) {
@@ -41,9 +52,16 @@ import Testing
         defer { close(descriptor) }
         #expect(sockets.target(of: number) == nil)
         let target = try #require(SocketAddress(numericHost: "192.0.2.1", port: 80))
-        sockets.letGo(number, connectedTo: target)
-        #expect(sockets.target(of: number) == target)
+        let local = try #require(SocketAddress(numericHost: "127.0.0.1", port: 50_000))
+        sockets.letGo(number, connectedTo: target, at: local)
         #expect(sockets.isEmpty)
+        connected.addresses = [local]
+        #expect(sockets.target(of: number) == target)
+        // The kernel says that it is connected.
+        #expect(sockets.duplicate(number) == -EBADF)
+        connected.addresses = []
+        #expect(sockets.target(of: number) == nil)
+        #expect(sockets.duplicate(number) == -EOPNOTSUPP)
     }
 
     @Test func `a closed socket is let go before another one is bound, and one that listens at once`() throws {

@@ -94,8 +94,11 @@ uint64_t squall_network_cookie(int descriptor);
 // The number of the interface that a socket is bound to (SO_BINDTOIFINDEX); 0 for none.
 int squall_bound_interface(int descriptor);
 
-// Whether the socket of TCP with this cookie, UINT64_MAX for any, and these addresses is connecting, whoever has it (sock_diag(7)).
-// 1, 0, or -errno on failure.
-int squall_is_connecting(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie);
+// The states of a socket of TCP that squall_socket_state tells, those of the kernel.
+enum { squall_established = 1, squall_syn_sent = 2, squall_syn_received = 3, squall_fin_wait_1 = 4, squall_close_wait = 8 };
+
+// The state of the socket of TCP with this cookie, UINT64_MAX for any, and these addresses, whoever has it (sock_diag(7)). 0 if there
+// is none, -errno on failure.
+int squall_socket_state(const struct sockaddr *local, const struct sockaddr *peer, uint64_t cookie);
 
 #endif

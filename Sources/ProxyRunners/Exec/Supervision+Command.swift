@@ -78,6 +78,9 @@ extension SupervisionRules {
         case .program(EPERM):
             "Squall may not have the sockets of its program, which forbids it, as prctl(2) with PR_SET_DUMPABLE does, or "
                 + "has another user"
+        case .program(EOPNOTSUPP):
+            "its socket was connected before, or has gone from one process to another: without the capability SYS_PTRACE "
+                + "this container allows neither"
         case .program(let code): "\(SystemError(call: "pidfd_getfd", code: code))"
         case .network: "its socket is bound to an interface, or of another network namespace"
         case .address: "no port is free, or its port serves another connection"

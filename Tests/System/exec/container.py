@@ -2,14 +2,15 @@
 """Runs `squall exec` below the filter of system calls that Docker gives to containers.
 
     SQUALL=.build/release/squall python3 Tests/System/exec/container.py
-    SQUALL=… python3 Tests/System/exec/container.py FILE     the profile of another version of Docker, a default.json
+    SQUALL=… python3 Tests/System/exec/container.py FILE [NAME …]     the profile of another version of Docker, a default.json
 
 The profile is that of Debian's package of Docker's sources, and libseccomp applies it. With Docker's usual capabilities Squall
 can't duplicate programs' sockets, and makes them; with --cap-add SYS_PTRACE it can. Without pidfd_open(2) as well, as in versions of
-Docker before 20.10, it ends with 125 and the remedy, and runs nothing. Where the kernel has Yama, its scopes 1 and 2 are set, as
+Docker before 20.10, it ends with 125 and the remedy, and runs nothing. Programs that use their sockets in ways of their own work
+there as elsewhere (`programs.py`, which can be given other names with FILE). Where the kernel has Yama, its scopes 1 and 2 are set, as
 root: with 1 it works for `nobody`, with 2 it ends with 125.
 """
-import ctypes, glob, json, os, subprocess, sys, tempfile
+import ctypes, glob, json, os, shlex, shutil, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -99,6 +100,24 @@ def run(path, capabilities, forbidden=()):
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
+def run_programs(path, folder, names):
+    """Runs programs.py with a Squall below the filter, where another user can run all of it."""
+    os.chmod(folder, 0o755)
+    shutil.copytree(os.path.join(os.path.dirname(HERE), "kit"), os.path.join(folder, "kit"))
+    own, copied, profile, wrapper = (os.path.join(folder, *parts) for parts in (["exec", "own.py"], ["copied"], ["default.json"], ["squall"]))
+    os.mkdir(os.path.dirname(own))
+    for source, target in ((__file__, own), (programs.SQUALL, copied), (path, profile)):
+        shutil.copy(source, target)
+    words = [PYTHON3, own, "confine", profile, ",".join(CAPABILITIES), "", copied]
+    with open(wrapper, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\nexec {shlex.join(words)} \"$@\"\n")
+    for made in (profile, copied, wrapper):
+        os.chmod(made, 0o755)
+    command = [sys.executable, os.path.join(HERE, "programs.py"), *names]
+    done = subprocess.run(command, env=os.environ | {"SQUALL": wrapper}, capture_output=True, text=True, timeout=900)
+    verdict("programs", done.returncode == 0, " ".join(names) if done.returncode == 0 else done.stdout + done.stderr)
+
+
 def limit_tracing():
     if not os.path.exists(YAMA) or os.geteuid() != 0:
         return print("--   yama       not tried: " + ("only root sets a scope" if os.path.exists(YAMA) else "this kernel hasn't got it"))
@@ -134,6 +153,7 @@ def main():
         old = run(path, CAPABILITIES, ["pidfd_open"])
         verdict("old", old.returncode == 125 and "--cap-add SYS_PTRACE" in old.stderr and not old.stdout,
                 f"exit code {old.returncode}: {old.stderr.strip() or old.stdout.strip()}")
+        run_programs(path, folder, sys.argv[2:] or ["curl", "node", "redis-cli", "nginx"])
     limit_tracing()
     finish()
 
