@@ -88,6 +88,9 @@ package final class ConnectSupervisor {
             switch error.code {
             // The kernel says what is wrong with the descriptor.
             case EBADF: system.answer(call.id, .kernel)
+            case EPROTOTYPE:
+                if target.port == 443 { system.note(.http3) }
+                system.answer(call.id, .kernel)
             case EXDEV: leave(call, .network)
             default: leave(call, .program(error.code))
             }

@@ -51,7 +51,7 @@ final class ProcessDescriptors {
     }
 
     /// Duplicates a descriptor of a thread, which another thread of its process has as well if `isShared`: then also when the
-    /// thread has ended. −errno on failure, EXDEV if it may be one of another network namespace.
+    /// thread has ended. −errno on failure, as `SupervisorSystem.socket` has it.
     func duplicate(_ descriptor: Int32, of thread: Int32, isShared: Bool) -> Int32 {
         if let supplied, let entry = entries[thread] {
             let number =
@@ -59,7 +59,7 @@ final class ProcessDescriptors {
                 ?? (isShared ? supplied.number(descriptor, of: entry.process) : nil)
             guard let number else { return -EBADF }
             let copy = supplied.duplicate(number)
-            return copy == -EBADF && !supplied.isOfThisNetwork(entry.thread) ? -EXDEV : copy
+            return copy == -EPROTOTYPE && !supplied.isOfThisNetwork(entry.thread) ? -EXDEV : copy
         }
         let copy = squall_duplicate(thread, descriptor)
         guard isShared, copy == -ESRCH || copy == -EBADF, let process = entries[thread]?.process, process > 0 else {

@@ -119,7 +119,8 @@ package protocol SupervisorSystem: AnyObject {
     func process(of call: SupervisedCall) -> Result<Int32, SystemFailure>
     func release(_ process: Int32)
     /// The socket that a thread has under a descriptor; with `isShared` also when it has ended, and others of its process live.
-    /// A failure is EBADF for what the kernel makes as always, and EXDEV for one of another network namespace.
+    /// A failure is EBADF where the kernel says what is wrong, EPROTOTYPE for one that isn't of TCP, and EXDEV for one of another
+    /// network namespace; these two where the socket can't be had.
     func socket(_ descriptor: Int32, of process: Int32, isShared: Bool) -> Result<Int32, SystemFailure>
     func facts(of socket: Int32) -> SocketFacts
     /// The error that a socket would tell next (SO_ERROR), which it forgets; 0 for none.

@@ -85,15 +85,15 @@ final class SuppliedSockets {
         SuppliedSockets.number(of: "/proc/\(thread)/fd/\(descriptor)")
     }
 
-    /// Duplicates a socket that is kept; −errno for another one: EBADF if it is connected or none of TCP, EOPNOTSUPP if it was let
-    /// go.
+    /// Duplicates a socket that is kept; −errno for another one: EBADF if it is connected, EPROTOTYPE if it is none of TCP,
+    /// EOPNOTSUPP if it was let go.
     func duplicate(_ number: UInt64) -> Int32 {
         if let socket = kept[number] {
             let copy = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
             return copy < 0 ? -errno : copy
         }
         return switch fate(of: number) {
-        case nil: -EBADF
+        case nil: -EPROTOTYPE
         case .connected(_, let local)?: isConnected(local) ? -EBADF : -EOPNOTSUPP
         case .letGo?: -EOPNOTSUPP
         }

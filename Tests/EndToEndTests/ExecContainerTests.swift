@@ -126,6 +126,13 @@ import Testing
         #expect(outcome.errors.isEmpty)
     }
 
+    @Test func `UDP to port 443 is told`() async throws {
+        let client = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('127.0.0.1', 443))"
+        let outcome = try await contained(["exec", "--latency", "1ms", "--", "python3", "-c", client])
+        #expect(outcome.status == 0)
+        #expect(outcome.errors.contains("HTTP/3"))
+    }
+
     /// Makes more sockets than are kept at a time, and closes them: one after the other, and once many at a time.
     private static let many =
         ExecSocketTests.common + """
