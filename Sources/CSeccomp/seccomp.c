@@ -303,7 +303,7 @@ int squall_open_thread(pid_t thread, pid_t *process) {
     // Not the first thread of its process. A thread may have descriptors of its own; kernels before 6.9 open processes only.
     descriptor = (int)syscall(__NR_pidfd_open, thread, PIDFD_OF_THREAD);
     *process = process_of(descriptor, thread);
-    if (descriptor < 0) descriptor = (int)syscall(__NR_pidfd_open, *process, 0);
+    if (descriptor < 0 && *process > 0) descriptor = (int)syscall(__NR_pidfd_open, *process, 0);
     return descriptor < 0 ? -errno : descriptor;
 }
 

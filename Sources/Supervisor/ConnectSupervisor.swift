@@ -91,17 +91,28 @@ package final class ConnectSupervisor {
             case EPROTOTYPE:
                 if target.port == 443 { system.note(.http3) }
                 system.answer(call.id, .kernel)
+            case _ where !isWanted(target): system.answer(call.id, .kernel)
             case EXDEV: leave(call, .network)
             default: leave(call, .program(error.code))
             }
             return
         }
         // Else they may be of another thread, which has its number by now.
-        let isKept = system.isWaiting(call.id) && redirect(call, process, socket, to: target, at: now)
-        if !isKept {
-            system.close(socket)
-            system.release(process)
-        }
+        let step = system.isWaiting(call.id) ? redirect(call, process, socket, to: target, at: now) : .answered
+        guard step != .kept else { return }
+        // First: the program may close its own, and this one would wait for its bytes (SO_LINGER).
+        system.close(socket)
+        system.release(process)
+        if step == .passes { system.pass(call) }
+    }
+
+    /// How far a call has come.
+    private enum Step {
+        /// Its process and its socket are kept.
+        case kept
+        case answered
+        /// The kernel is to make it.
+        case passes
     }
 
     /// Leaves it to the kernel to end a connect. Its dial is over before, which would find the socket at its next connect.
@@ -117,34 +128,31 @@ package final class ConnectSupervisor {
         system.answer(call.id, .kernel)
     }
 
-    /// Redirects a connect, or answers it; returns whether the process and the socket are kept.
+    /// Redirects a connect, or answers it, unless it passes.
     private func redirect(
         _ call: SupervisedCall,
         _ process: Int32,
         _ socket: Int32,
         to target: SocketAddress,
         at now: Moment
-    ) -> Bool {
+    ) -> Step {
         let facts = system.facts(of: socket)
         if facts.isUDP, target.port == 443 { system.note(.http3) }
         let lastError = errors.removeValue(forKey: facts.cookie)
         // The connect before has ended, as by shutdown(2).
         if let dial = dials[facts.cookie], facts.state == .closed { end(dial) }
-        guard facts.isTCP, isWanted(target) else {
-            system.answer(call.id, .kernel)
-            return false
-        }
+        guard facts.isTCP, isWanted(target) else { return .passes }
         if let dial = dials[facts.cookie], facts.state == .connecting {
-            return repeats(call, dial, facts, socket: socket, process: process, at: now)
+            return repeats(call, dial, facts, socket: socket, process: process, at: now) ? .kept : .answered
         }
         guard facts.state == .closed else {
             // Connected, or connecting past this supervisor: the kernel says so.
             system.answer(call.id, .kernel)
-            return false
+            return .answered
         }
         guard !facts.isElsewhere else {
             leave(call, .network)
-            return false
+            return .answered
         }
         // Those whose sockets are closed make room. Not at each call, because it takes milliseconds.
         if pending.count >= ConnectSupervisor.limit, lookDue - now <= ConnectSupervisor.interval * 9 / 10 {
@@ -153,7 +161,7 @@ package final class ConnectSupervisor {
         guard pending.count < ConnectSupervisor.limit else {
             system.note(.full)
             system.answer(call.id, .failure(EAGAIN))
-            return false
+            return .answered
         }
         let local: SocketAddress
         do throws(SystemFailure) {
@@ -165,18 +173,18 @@ package final class ConnectSupervisor {
             case ECONNREFUSED, ECONNRESET: system.answer(call.id, .failure(lastError ?? error.code))
             default: system.answer(call.id, .failure(error.code))
             }
-            return false
+            return .answered
         }
         // Its socket is closed, and would have got this one's connection.
         if let dial = dialsByAddress[local] { giveUp(dial) }
         do throws(SystemFailure) {
             let dial = try system.dial(target, for: local, of: call, blocks: facts.isBlocking).get()
             begin(dial, call, facts, local, socket: socket, process: process, at: now)
-            return true
+            return .kept
         } catch {
             system.stopConnecting(socket)
             system.answer(call.id, .failure(error.code))
-            return false
+            return .answered
         }
     }
 
@@ -240,7 +248,7 @@ package final class ConnectSupervisor {
         // The thread is gone.
         guard system.isWaiting(call.id) else { return }
         system.note(.unproxied(obstacle))
-        system.answer(call.id, allowsUnproxied ? .kernel : .failure(EACCES))
+        if allowsUnproxied { system.pass(call) } else { system.answer(call.id, .failure(EACCES)) }
     }
 
     private func tellTarget(of call: SupervisedCall) -> Bool {
@@ -271,12 +279,13 @@ package final class ConnectSupervisor {
     /// A dial has ended.
     package func dialEnded(_ dial: UInt64, _ outcome: DialOutcome) {
         guard let entry = remove(dial) else { return }
-        defer { release(entry) }
-        // Nothing is left to do if it doesn't wait.
+        // Nothing is left to do if it doesn't wait. As above, the socket is closed first.
         if outcome == .connected {
+            release(entry)
             if let call = entry.call { system.answer(call, .success) }
             return
         }
+        defer { release(entry) }
         if let call = entry.call, let socket = entry.socket, system.isWaiting(call) {
             switch outcome {
             case .connected: break

@@ -44,8 +44,6 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     private var told: Set<SupervisorNotice> = []
     /// The programs' sockets, where they can't be duplicated.
     private let supplied: SuppliedSockets?
-    /// When those that are closed are let go next.
-    private var sweepDue = Moment.distantFuture
     private let processes: ProcessDescriptors
 
     /// A supervisor of the threads that `supervisor`, a descriptor of squall_supervise_connects, is for. It takes the
@@ -80,19 +78,15 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     }
 
     override func timerFired(_ tag: Int) {
-        core.look(at: loop.now)
-        if loop.now >= sweepDue {
-            supplied?.letGoOfClosed()
-            sweepDue = .distantFuture
-        }
+        var isClosed = false
+        if let supplied, loop.now >= supplied.nextLook { isClosed = supplied.look(at: loop.now) }
+        // The connect of a socket that is closed is over.
+        if isClosed || loop.now >= core.nextLook { core.look(at: loop.now) }
         setTimer()
     }
 
     private func setTimer() {
-        if let supplied, !supplied.isEmpty, sweepDue == .distantFuture {
-            sweepDue = loop.now + ConnectSupervisor.interval
-        }
-        let look = min(core.nextLook, sweepDue)
+        let look = min(core.nextLook, supplied?.nextLook ?? .distantFuture)
         if look < .distantFuture { timer.set(to: look) } else { timer.cancel() }
     }
 
@@ -118,8 +112,10 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         switch Int(call.kind) {
         case squall_call_socket:
             return supply(call)
-        case squall_call_bind, squall_call_listen:
-            supplied?.note(call.descriptor, of: call.thread, listens: Int(call.kind) == squall_call_listen)
+        case squall_call_bind:
+            return bind(call)
+        case squall_call_listen:
+            letGo(call.descriptor, of: call.thread)
             return answer(call.id, .kernel)
         default:
             break
@@ -161,17 +157,43 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             return answer(call.id, .kernel)
         }
         // One of another network is the kernel's, and fails when it connects.
-        guard supplied.isOfThisNetwork(call.thread) else { return answer(call.id, .kernel) }
-        let process = processes.open(call.thread)
-        guard process >= 0 else { return answer(call.id, .failure(-process)) }
-        defer { processes.release(process) }
+        if supplied.isElsewhere(call.thread) { return answer(call.id, .kernel) }
         let closesOnExec: Int32 = type & Int32(SOCK_CLOEXEC.rawValue) == 0 ? 0 : 1
-        let number = processes.number(of: call.thread)
-        let code = supplied.supply(call.descriptor, type, protocolNumber, for: number) {
-            squall_give(supervisor, call.id, $0, closesOnExec)
-        }
+        let (supervisor, id, me) = (supervisor, call.id, LoopBound(self, on: loop))
+        let code = supplied.supply(
+            call.descriptor,
+            type,
+            protocolNumber,
+            for: call.thread,
+            at: loop.now,
+            give: { squall_give(supervisor, id, $0, closesOnExec) },
+            given: { number, result in
+                me.loop.postBeyondLimit { me.value.given(number, as: result, to: id) }
+            }
+        )
         if code == -ENFILE { note(.full) }
         if code < 0 { answer(call.id, .failure(-code)) }
+    }
+
+    private func given(_ number: UInt64, as result: Int32, to call: UInt64) {
+        supplied?.noteGiven(number, as: result)
+        if result < 0 { answer(call, .failure(-result)) }
+    }
+
+    /// A program gives a socket an address.
+    private func bind(_ call: squall_call) {
+        var address: (family: sa_family_t, port: UInt16) = (0, 0)
+        guard let supplied, squall_read_memory(call.thread, call.value, &address, 4) == 4,
+            [AF_INET, AF_INET6].contains(Int32(address.family))
+        else { return answer(call.id, .kernel) }
+        let closed = supplied.noteBinding(call.descriptor, of: call.thread, hasPort: address.port != 0)
+        let (supervisor, id) = (supervisor, call.id)
+        supplied.whenClosed(closed) { squall_answer(supervisor, id, -1) }
+    }
+
+    private func letGo(_ descriptor: Int32, of thread: Int32) {
+        guard let supplied, let number = supplied.number(descriptor, of: thread) else { return }
+        supplied.letGo(number)
     }
 
     /// Answers the first connect of all, that of the guard: whether its socket can be had.
@@ -200,6 +222,11 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         case .failure(let code): squall_answer(supervisor, id, code)
         case .kernel: squall_answer(supervisor, id, -1)
         }
+    }
+
+    func pass(_ call: SupervisedCall) {
+        letGo(call.descriptor, of: call.thread)
+        answer(call.id, .kernel)
     }
 
     func isWaiting(_ id: UInt64) -> Bool { squall_is_waiting(supervisor, id) != 0 }
@@ -395,8 +422,10 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         core.dialEnded(number, end)
         if case .failed = end {
             rendezvous.forget(dial.local, of: number)
-        } else if let socket = dial.supplied {
-            supplied?.letGo(socket, connectedTo: rendezvous.target(of: dial.local), at: dial.local)
+            supplied?.noteChange(at: loop.now)
+            setTimer()
+        } else if let socket = dial.supplied, let target = rendezvous.target(of: dial.local) {
+            supplied?.letGo(socket, connectedTo: target, at: dial.local)
         }
         record(dial, end.word)
     }

@@ -59,7 +59,7 @@ final class ProcessDescriptors {
                 ?? (isShared ? supplied.number(descriptor, of: entry.process) : nil)
             guard let number else { return -EBADF }
             let copy = supplied.duplicate(number)
-            return copy == -EPROTOTYPE && !supplied.isOfThisNetwork(entry.thread) ? -EXDEV : copy
+            return copy == -EPROTOTYPE && supplied.isElsewhere(entry.thread) ? -EXDEV : copy
         }
         let copy = squall_duplicate(thread, descriptor)
         guard isShared, copy == -ESRCH || copy == -EBADF, let process = entries[thread]?.process, process > 0 else {

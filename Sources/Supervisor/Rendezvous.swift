@@ -131,7 +131,8 @@ final class Rendezvous: Sendable {
 
     /// Whether a socket with the address `local` is connected to a socket of the proxy.
     func isConnected(at local: SocketAddress) -> Bool {
-        [squall_established, squall_fin_wait_1, squall_close_wait].contains(state(.max, at: local))
+        let state = state(.max, at: local)
+        return state > 0 && ![squall_syn_sent, squall_syn_received, squall_time_wait, squall_closed].contains(state)
     }
 
     private func state(_ cookie: UInt64, at local: SocketAddress) -> Int {

@@ -111,6 +111,8 @@ package enum DialOutcome: Hashable, Sendable {
 /// Processes, sockets and dials are numbers. The supervisor gives back every socket and process with `close`.
 package protocol SupervisorSystem: AnyObject {
     func answer(_ id: UInt64, _ answer: CallAnswer)
+    /// Has the kernel make a connect of TCP past the proxy.
+    func pass(_ call: SupervisedCall)
     /// Whether the thread still waits for an answer.
     func isWaiting(_ id: UInt64) -> Bool
     /// The address of a connect. A failure is that the program's memory may not be read.
@@ -157,6 +159,10 @@ package protocol SupervisorSystem: AnyObject {
     func close(_ descriptor: Int32)
     /// Tells the user, once, what isn't redirected.
     func note(_ notice: SupervisorNotice)
+}
+
+extension SupervisorSystem {
+    package func pass(_ call: SupervisedCall) { answer(call.id, .kernel) }
 }
 
 /// An errno value.

@@ -1,45 +1,57 @@
 import CSeccomp
+import Dispatch
 import EventLoop
 import Glibc
+import OperatingSystem
+import Units
 
 /// The sockets of programs where they can't be duplicated (pidfd_getfd(2)), as in a container without `CAP_SYS_PTRACE`: this
 /// process makes them, gives them to the programs that call socket(2), and has them as well until they are connected.
 ///
-/// A socket that is kept here isn't closed when its program closes it. So it is let go when it listens, within a second when no
-/// process has it any more, and before another one is bound, which may want its address.
+/// A socket that is kept here isn't closed when its program closes it. So it is let go when it listens or connects past the
+/// proxy, soon after the last process that has it has closed it, and before another one is bound to a port.
 final class SuppliedSockets {
     /// The most sockets that are kept at a time, as many as connects that aren't decided.
     static let limit = ConnectSupervisor.limit
-    /// The most sockets that aren't kept any more whose fate is remembered, of two generations each.
+    /// The most sockets that were let go and aren't connected of which that is known, of two generations each.
     private static let remembered = 32_768
+    /// The pauses between two looks for closed sockets: 20 ms after a change, and twice as long each time, up to 1 s.
+    private static let pauses = Duration.milliseconds(20)...(.seconds(1))
+    /// A look takes at most this part of the time.
+    private static let share = 50
 
     /// A socket that a program has, and this process as well.
     private struct Kept {
         let descriptor: Int32
-        /// A process that has it, and its descriptor there.
-        let process: Int32
-        let given: Int32
+        /// The thread that has asked for it, or another process that has it by now, and its descriptor there; `nil` while it is
+        /// given.
+        var owner: Int32
+        var given: Int32?
+        /// Left when the thread has it, and only this process's `descriptor` besides is open.
+        let giving = DispatchGroup()
         /// Whether bind(2) has given it an address.
         var isBound = false
     }
 
-    /// What has become of a socket.
-    private enum Fate {
-        /// It was connected to a target, at an address of its own.
-        case connected(SocketAddress, local: SocketAddress)
-        /// It was let go before, and can't be redirected.
-        case letGo
-    }
-
-    /// Whether the socket at an address is connected still.
-    private let isConnected: (SocketAddress) -> Bool
-
     /// By the number of the socket's file, which no other socket has.
     private var kept: [UInt64: Kept] = [:]
-    private var fates: [UInt64: Fate] = [:]
-    private var olderFates: [UInt64: Fate] = [:]
+    /// The sockets that were connected, until another one has their address.
+    private var connections: [UInt64: (target: SocketAddress, local: SocketAddress)] = [:]
+    private var numbers: [SocketAddress: UInt64] = [:]
+    /// The other ones that were let go.
+    private var lost: Set<UInt64> = []
+    private var olderLost: Set<UInt64> = []
+    private var pause = SuppliedSockets.pauses.lowerBound
+    /// When to look for closed sockets next.
+    private(set) var nextLook = Moment.distantFuture
+    /// The end of the rest after the last look.
+    private var restsUntil = Moment.zero
     /// The network namespace of this process.
     private let network = SuppliedSockets.number(of: "/proc/self/ns/net")
+    /// Whether the socket at an address is connected still.
+    private let isConnected: (SocketAddress) -> Bool
+    /// For calls that may wait for a program: the one that gives it a descriptor, and close(2) with SO_LINGER.
+    private let waiting = DispatchQueue(label: "squall.sockets", attributes: .concurrent)
 
     init(isConnected: @escaping (SocketAddress) -> Bool) { self.isConnected = isConnected }
 
@@ -47,38 +59,65 @@ final class SuppliedSockets {
         for socket in kept.values { close(socket.descriptor) }
     }
 
-    var isEmpty: Bool { kept.isEmpty }
-
-    /// Makes a socket as socket(2) does, for a process, to which `give` gives it: it returns the descriptor there, or −errno.
-    /// Returns 0 or −errno, ENFILE if too many are kept.
+    /// Makes a socket as socket(2) does, for a thread. `give` is called with a descriptor of it on another thread, which may
+    /// wait, and returns the one that the thread has got, or −errno; `given` takes that, on any thread, for `noteGiven`. Returns
+    /// 0 or −errno: ENFILE if too many are kept.
     func supply(
         _ domain: Int32,
         _ type: Int32,
         _ protocolNumber: Int32,
-        for process: Int32,
-        _ give: (Int32) -> Int32
+        for thread: Int32,
+        at now: Moment,
+        give: @escaping @Sendable (Int32) -> Int32,
+        given: @escaping @Sendable (UInt64, Int32) -> Void
     ) -> Int32 {
-        if kept.count >= SuppliedSockets.limit { letGoOfClosed() }
+        if kept.count >= SuppliedSockets.limit { lookIfDue(at: now) }
         guard kept.count < SuppliedSockets.limit else { return -ENFILE }
         let flags = Int32(SOCK_CLOEXEC.rawValue)
         var descriptor = socket(domain, type | flags, protocolNumber)
         if descriptor < 0, errno == EMFILE {
-            letGoOfClosed()
+            lookIfDue(at: now)
             descriptor = socket(domain, type | flags, protocolNumber)
         }
         guard descriptor >= 0 else { return -errno }
-        let given = give(descriptor)
-        guard given >= 0 else {
+        // The one that is kept may be closed before it is given.
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else {
+            let code = errno
             close(descriptor)
-            return given
+            return -code
         }
-        let number = SuppliedSockets.file(descriptor)
-        kept[number] = Kept(descriptor: descriptor, process: process, given: given)
+        let (number, socket) = (SuppliedSockets.file(descriptor), Kept(descriptor: descriptor, owner: thread))
+        kept[number] = socket
+        socket.giving.enter()
+        waiting.async {
+            let result = give(copy)
+            close(copy)
+            socket.giving.leave()
+            given(number, result)
+        }
+        noteChange(at: now)
         return 0
     }
 
-    /// Whether a thread has the network of this process, and not one of its own.
-    func isOfThisNetwork(_ thread: Int32) -> Bool { SuppliedSockets.number(of: "/proc/\(thread)/ns/net") == network }
+    /// Notes the descriptor that a thread has got, or, below 0, that it has got none.
+    func noteGiven(_ number: UInt64, as descriptor: Int32) {
+        if descriptor < 0 { drop(number) } else { kept[number]?.given = descriptor }
+    }
+
+    /// Calls `body`, on any thread, when the sockets are closed here that were let go.
+    func whenClosed(_ sockets: [DispatchGroup], _ body: @escaping @Sendable () -> Void) {
+        guard !sockets.isEmpty else { return body() }
+        waiting.async {
+            for socket in sockets { socket.wait() }
+            body()
+        }
+    }
+
+    /// Whether a thread has another network than this process, as far as it can be told.
+    func isElsewhere(_ thread: Int32) -> Bool {
+        SuppliedSockets.number(of: "/proc/\(thread)/ns/net").map { $0 != network } ?? false
+    }
 
     /// The number of the socket that a thread has under a descriptor; `nil` if it has none there.
     func number(_ descriptor: Int32, of thread: Int32) -> UInt64? {
@@ -92,60 +131,89 @@ final class SuppliedSockets {
             let copy = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
             return copy < 0 ? -errno : copy
         }
-        return switch fate(of: number) {
-        case nil: -EPROTOTYPE
-        case .connected(_, let local)?: isConnected(local) ? -EBADF : -EOPNOTSUPP
-        case .letGo?: -EOPNOTSUPP
-        }
+        if let connection = connections[number] { return isConnected(connection.local) ? -EBADF : -EOPNOTSUPP }
+        return lost.contains(number) || olderLost.contains(number) ? -EOPNOTSUPP : -EPROTOTYPE
     }
 
     /// The target of a socket that is connected.
     func target(of number: UInt64) -> SocketAddress? {
-        guard case .connected(let target, let local)? = fate(of: number), isConnected(local) else { return nil }
-        return target
+        connections[number].flatMap { isConnected($0.local) ? $0.target : nil }
     }
 
-    /// Keeps a socket no longer, which is connected to a target, or can't be redirected from now on.
-    func letGo(_ number: UInt64, connectedTo target: SocketAddress? = nil, at local: SocketAddress? = nil) {
+    /// Keeps a socket no longer, which is connected to a target.
+    func letGo(_ number: UInt64, connectedTo target: SocketAddress, at local: SocketAddress) {
         guard let socket = kept.removeValue(forKey: number) else { return }
-        if fates.count >= SuppliedSockets.remembered { (olderFates, fates) = (fates, [:]) }
-        fates[number] = if let target, let local { .connected(target, local: local) } else { .letGo }
+        if let last = numbers.updateValue(number, forKey: local) { connections[last] = nil }
+        connections[number] = (target, local)
+        waiting.async { close(socket.descriptor) }
+    }
+
+    /// Keeps a socket no longer, which can't be redirected from now on.
+    func letGo(_ number: UInt64) {
+        guard drop(number) else { return }
+        if lost.count >= SuppliedSockets.remembered { (olderLost, lost) = (lost, []) }
+        lost.insert(number)
+    }
+
+    @discardableResult private func drop(_ number: UInt64) -> Bool {
+        guard let socket = kept.removeValue(forKey: number) else { return false }
         close(socket.descriptor)
+        return true
     }
 
-    /// Notes that a thread binds or opens a socket.
-    func note(_ descriptor: Int32, of thread: Int32, listens: Bool) {
-        letGoOfClosed { $0.isBound }
-        guard let number = number(descriptor, of: thread) else { return }
-        if listens { letGo(number) } else { kept[number]?.isBound = true }
+    /// Notes that a thread binds a socket, to a port or to a free one. Returns what `whenClosed` waits for before it may do so.
+    func noteBinding(_ descriptor: Int32, of thread: Int32, hasPort: Bool) -> [DispatchGroup] {
+        let closed = hasPort ? letGoOfClosed { $0.isBound } : []
+        if let number = number(descriptor, of: thread) {
+            kept[number]?.isBound = true
+            // It has it, whether that was noted or not.
+            kept[number]?.owner = thread
+            kept[number]?.given = descriptor
+        }
+        return closed.map(\.giving)
     }
 
-    /// Keeps no longer what no process has any more, of all or of some.
-    func letGoOfClosed() { letGoOfClosed { _ in true } }
+    /// Notes that a program may close a socket soon.
+    func noteChange(at now: Moment) {
+        pause = SuppliedSockets.pauses.lowerBound
+        nextLook = min(nextLook, max(now + pause, restsUntil))
+    }
 
-    private func letGoOfClosed(_ isMeant: (Kept) -> Bool) {
+    /// Keeps no longer what no process has any more; returns whether there is such a socket.
+    @discardableResult func look(at now: Moment) -> Bool {
+        let (began, count) = (MonotonicClock.now, kept.count)
+        letGoOfClosed { _ in true }
+        pause = min(pause * 2, SuppliedSockets.pauses.upperBound)
+        restsUntil = now + (MonotonicClock.now - began) * SuppliedSockets.share
+        nextLook = kept.isEmpty ? .distantFuture : max(now + pause, restsUntil)
+        return kept.count < count
+    }
+
+    private func lookIfDue(at now: Moment) {
+        if nextLook <= now { look(at: now) }
+    }
+
+    @discardableResult private func letGoOfClosed(_ isMeant: (Kept) -> Bool) -> [Kept] {
         let missing = kept.filter { number, socket in
-            isMeant(socket) && self.number(socket.given, of: socket.process) != number
+            guard isMeant(socket), let given = socket.given else { return false }
+            return self.number(given, of: socket.owner) != number
         }
-        guard !missing.isEmpty else { return }
+        guard !missing.isEmpty else { return [] }
         // They may have other descriptors by now, or other processes.
-        let owners = SuppliedSockets.owners(of: Set(missing.keys))
+        var owners = Owners(of: Set(missing.keys))
+        for thread in Set(missing.values.map(\.owner)) { owners.search(thread) }
+        var closed: [Kept] = []
         for (number, socket) in missing {
-            guard let owner = owners[number] else {
+            if let owner = owners.found[number] {
+                kept[number]?.owner = owner.thread
+                kept[number]?.given = owner.descriptor
+            } else if !owners.isIncomplete {
                 letGo(number)
-                continue
+                closed.append(socket)
             }
-            let (process, given) = owner
-            kept[number] = Kept(
-                descriptor: socket.descriptor,
-                process: process,
-                given: given,
-                isBound: socket.isBound
-            )
         }
+        return closed
     }
-
-    private func fate(of number: UInt64) -> Fate? { fates[number] ?? olderFates[number] }
 
     /// The number of the file of a descriptor of this process.
     private static func file(_ descriptor: Int32) -> UInt64 {
@@ -153,35 +221,8 @@ final class SuppliedSockets {
         return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
-    /// The processes but this one that have sockets with these numbers, and their descriptors there.
-    private static func owners(of wanted: Set<UInt64>) -> [UInt64: (process: Int32, descriptor: Int32)] {
-        var owners: [UInt64: (process: Int32, descriptor: Int32)] = [:]
-        for process in names(in: "/proc") where process != getpid() {
-            let path = "/proc/\(process)/fd"
-            for descriptor in names(in: path) {
-                guard let number = number(of: "\(path)/\(descriptor)"), wanted.contains(number) else { continue }
-                owners[number] = (process, descriptor)
-            }
-        }
-        return owners
-    }
-
-    /// The names in a folder that are numbers.
-    private static func names(in folder: String) -> [Int32] {
-        guard let folder = opendir(folder) else { return [] }
-        defer { closedir(folder) }
-        var names: [Int32] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { Int32(String(cString: $0)) }
-            }
-            if let name { names.append(name) }
-        }
-        return names
-    }
-
     /// The number in a link of proc(5) such as `socket:[42]` or `net:[42]`; `nil` for another one, or none.
-    private static func number(of path: String) -> UInt64? {
+    fileprivate static func number(of path: String) -> UInt64? {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { room in
             guard let start = room.baseAddress else { return nil }
             let count = readlink(path, start, room.count)
@@ -192,5 +233,76 @@ final class SuppliedSockets {
             else { return nil }
             return UInt64(text[text.index(after: opening)...].dropLast())
         }
+    }
+}
+
+/// A search for the processes that have sockets, by proc(5).
+private struct Owners {
+    /// The threads that have them, and their descriptors there.
+    private(set) var found: [UInt64: (thread: Int32, descriptor: Int32)] = [:]
+    /// Whether a process couldn't be looked at.
+    private(set) var isIncomplete = false
+    private let wanted: Set<UInt64>
+    private var searched: Set<Int32> = []
+    private var hasSearchedAll = false
+
+    init(of wanted: Set<UInt64>) { self.wanted = wanted }
+
+    /// Searches a thread, the others of its process, and the processes that they have started; all if the thread has ended,
+    /// because another process has its children then.
+    mutating func search(_ thread: Int32) {
+        // This process has all of them.
+        guard thread != getpid(), searched.insert(thread).inserted else { return }
+        guard let descriptors = numbers(in: "/proc/\(thread)/fd") else {
+            if errno == ENOENT || errno == ESRCH { searchAll() } else { isIncomplete = true }
+            return
+        }
+        for descriptor in descriptors {
+            guard let number = SuppliedSockets.number(of: "/proc/\(thread)/fd/\(descriptor)"), wanted.contains(number)
+            else { continue }
+            found[number] = (thread, descriptor)
+        }
+        for other in numbers(in: "/proc/\(thread)/task") ?? [] {
+            search(other)
+            for child in children(of: other, in: thread) { search(child) }
+        }
+    }
+
+    private mutating func searchAll() {
+        guard !hasSearchedAll else { return }
+        hasSearchedAll = true
+        for process in numbers(in: "/proc") ?? [] { search(process) }
+    }
+
+    /// The processes that a thread has started (proc_tid_children(5)).
+    private mutating func children(of thread: Int32, in process: Int32) -> [Int32] {
+        let file = open("/proc/\(process)/task/\(thread)/children", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else {
+            // The kernel doesn't tell, or the thread has ended.
+            searchAll()
+            return []
+        }
+        defer { close(file) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 65_536) { room in
+            let count = read(file, room.baseAddress, room.count)
+            guard count > 0 else { return [] }
+            let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(room)[..<count])
+            let text = String(decoding: bytes, as: UTF8.self)
+            return text.split(separator: " ").compactMap { Int32($0) }
+        }
+    }
+
+    /// The names in a folder that are numbers; `nil` if it can't be read.
+    private func numbers(in folder: String) -> [Int32]? {
+        guard let folder = opendir(folder) else { return nil }
+        defer { closedir(folder) }
+        var numbers: [Int32] = []
+        while let entry = readdir(folder) {
+            let number = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { Int32(String(cString: $0)) }
+            }
+            if let number { numbers.append(number) }
+        }
+        return numbers
     }
 }

@@ -1,6 +1,9 @@
+import Dispatch
 import EventLoop
 import Glibc
+import Synchronization
 import Testing
+import Units
 
 @testable import Supervisor
 
@@ -14,6 +17,22 @@ import Testing
         var addresses: Set<SocketAddress> = []
     }
 
+    /// What a program has got.
+    private final class Gift: Sendable {
+        private let value = Mutex<(number: UInt64, descriptor: Int32)>((0, -1))
+        private let isThere = DispatchSemaphore(value: 0)
+
+        func set(_ number: UInt64, _ descriptor: Int32) {
+            value.withLock { $0 = (number, descriptor) }
+            isThere.signal()
+        }
+
+        func wait() -> (number: UInt64, descriptor: Int32) {
+            isThere.wait()
+            return value.withLock { $0 }
+        }
+    }
+
     init() {
         let connected = connected
         sockets = SuppliedSockets { connected.addresses.contains($0) }
@@ -21,13 +40,13 @@ import Testing
 
     /// A socket as a program has it: its descriptor and its number.
     private func supplied() throws -> (descriptor: Int32, number: UInt64) {
-        var copy: Int32 = -1
-        let code = sockets.supply(AF_INET, Int32(SOCK_STREAM.rawValue), 0, for: getpid()) { descriptor in
-            copy = dup(descriptor)
-            return copy
-        }
-        #expect(code == 0)
-        return (copy, try #require(sockets.number(copy, of: getpid())))
+        let (gift, type) = (Gift(), Int32(SOCK_STREAM.rawValue))
+        let give: @Sendable (Int32) -> Int32 = { dup($0) }
+        #expect(sockets.supply(AF_INET, type, 0, for: getpid(), at: .zero, give: give) { gift.set($0, $1) } == 0)
+        let (number, descriptor) = gift.wait()
+        sockets.noteGiven(number, as: descriptor)
+        #expect(sockets.number(descriptor, of: getpid()) == number)
+        return (descriptor, number)
     }
 
     private func duplicates(_ number: UInt64) -> Bool {
@@ -38,13 +57,24 @@ import Testing
 
     @Test func `a socket is kept until its program has closed it`() throws {
         let (descriptor, number) = try supplied()
-        sockets.letGoOfClosed()
+        #expect(!sockets.look(at: .zero))
         #expect(duplicates(number))
         close(descriptor)
         #expect(duplicates(number))
-        sockets.letGoOfClosed()
+        #expect(sockets.look(at: .zero))
         #expect(sockets.duplicate(number) == -EOPNOTSUPP)
-        #expect(sockets.isEmpty)
+        #expect(sockets.nextLook == .distantFuture)
+    }
+
+    @Test func `looks are rarer while nothing changes`() throws {
+        let (descriptor, _) = try supplied()
+        defer { close(descriptor) }
+        #expect(sockets.nextLook == .zero + .milliseconds(20))
+        // A look itself may take long on a busy machine.
+        for pause in [40, 80, 160, 320, 640, 1_000, 1_000] {
+            sockets.look(at: .zero)
+            #expect(sockets.nextLook >= .zero + .milliseconds(pause))
+        }
     }
 
     @Test func `a socket that is connected is let go, and its target is known`() throws {
@@ -54,7 +84,6 @@ import Testing
         let target = try #require(SocketAddress(numericHost: "192.0.2.1", port: 80))
         let local = try #require(SocketAddress(numericHost: "127.0.0.1", port: 50_000))
         sockets.letGo(number, connectedTo: target, at: local)
-        #expect(sockets.isEmpty)
         connected.addresses = [local]
         #expect(sockets.target(of: number) == target)
         // The kernel says that it is connected.
@@ -62,19 +91,26 @@ import Testing
         connected.addresses = []
         #expect(sockets.target(of: number) == nil)
         #expect(sockets.duplicate(number) == -EOPNOTSUPP)
+        // Another one gets its address.
+        let (other, otherNumber) = try supplied()
+        defer { close(other) }
+        sockets.letGo(otherNumber, connectedTo: target, at: local)
+        connected.addresses = [local]
+        #expect(sockets.target(of: number) == nil && sockets.target(of: otherNumber) == target)
     }
 
-    @Test func `a closed socket is let go before another one is bound, and one that listens at once`() throws {
+    @Test func `a closed socket is let go before another one is bound to a port`() throws {
         let (first, firstNumber) = try supplied()
         let (second, secondNumber) = try supplied()
-        sockets.note(first, of: getpid(), listens: false)
-        #expect(duplicates(firstNumber))
+        defer { close(second) }
+        #expect(sockets.noteBinding(first, of: getpid(), hasPort: false).isEmpty)
         close(first)
-        sockets.note(second, of: getpid(), listens: false)
+        #expect(sockets.noteBinding(second, of: getpid(), hasPort: false).isEmpty)
+        #expect(duplicates(firstNumber))
+        #expect(sockets.noteBinding(second, of: getpid(), hasPort: true).count == 1)
         #expect(!duplicates(firstNumber) && duplicates(secondNumber))
-        sockets.note(second, of: getpid(), listens: true)
-        #expect(!duplicates(secondNumber))
-        close(second)
+        sockets.letGo(secondNumber)
+        #expect(sockets.duplicate(secondNumber) == -EOPNOTSUPP)
     }
 
     @Test func `other sockets and files aren't known`() throws {
@@ -85,11 +121,17 @@ import Testing
         let file = open("/dev/null", O_RDONLY)
         defer { close(file) }
         #expect(sockets.number(file, of: getpid()) == nil)
+        #expect(!sockets.isElsewhere(getpid()))
     }
 
     @Test func `what can't be made or given fails as the call does`() {
-        #expect(sockets.supply(AF_INET, 77, 0, for: getpid()) { dup($0) } < 0)
-        #expect(sockets.supply(AF_INET, Int32(SOCK_STREAM.rawValue), 0, for: getpid()) { _ in -EMFILE } == -EMFILE)
-        #expect(sockets.isEmpty)
+        #expect(sockets.supply(AF_INET, 77, 0, for: getpid(), at: .zero, give: { dup($0) }, given: { _, _ in }) < 0)
+        let (gift, type) = (Gift(), Int32(SOCK_STREAM.rawValue))
+        let refuse: @Sendable (Int32) -> Int32 = { _ in -EMFILE }
+        #expect(sockets.supply(AF_INET, type, 0, for: getpid(), at: .zero, give: refuse) { gift.set($0, $1) } == 0)
+        let (number, code) = gift.wait()
+        #expect(code == -EMFILE)
+        sockets.noteGiven(number, as: code)
+        #expect(sockets.duplicate(number) == -EPROTOTYPE)
     }
 }

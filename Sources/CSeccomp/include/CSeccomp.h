@@ -94,8 +94,8 @@ uint64_t squall_network_cookie(int descriptor);
 // The number of the interface that a socket is bound to (SO_BINDTOIFINDEX); 0 for none.
 int squall_bound_interface(int descriptor);
 
-// The states of a socket of TCP that squall_socket_state tells, those of the kernel.
-enum { squall_established = 1, squall_syn_sent = 2, squall_syn_received = 3, squall_fin_wait_1 = 4, squall_close_wait = 8 };
+// Some states of a socket of TCP that squall_socket_state tells, those of the kernel.
+enum { squall_syn_sent = 2, squall_syn_received = 3, squall_time_wait = 6, squall_closed = 7 };
 
 // The state of the socket of TCP with this cookie, UINT64_MAX for any, and these addresses, whoever has it (sock_diag(7)). 0 if there
 // is none, -errno on failure.

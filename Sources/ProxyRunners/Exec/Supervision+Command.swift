@@ -67,7 +67,7 @@ extension SupervisionRules {
             "a connection couldn't be redirected (\(SupervisionRules.reason(of: obstacle))) and was "
                 + (isAllowed ? "made without faults" : "refused: --unproxied allow makes it without faults")
         case .full:
-            "more than \(Supervision.connectLimit) connections are being opened: some fail"
+            "more than \(Supervision.connectLimit) connections or sockets for them are being opened: some fail"
         }
     }
 }
@@ -79,8 +79,8 @@ extension SupervisionRules {
             "Squall may not have the sockets of its program, which forbids it, as prctl(2) with PR_SET_DUMPABLE does, or "
                 + "has another user"
         case .program(EOPNOTSUPP):
-            "its socket was connected before, or has gone from one process to another: without the capability SYS_PTRACE "
-                + "this container allows neither"
+            "its socket was connected before, listened, or has gone from one process to another: this container allows "
+                + "none of it without the capability SYS_PTRACE"
         case .program(let code): "\(SystemError(call: "pidfd_getfd", code: code))"
         case .network: "its socket is bound to an interface, or of another network namespace"
         case .address: "no port is free, or its port serves another connection"
