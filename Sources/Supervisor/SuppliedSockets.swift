@@ -17,8 +17,8 @@ final class SuppliedSockets {
     private static let remembered = 32_768
     /// The pauses between two looks for closed sockets: 20 ms after a change, and twice as long each time, up to 1 s.
     private static let pauses = Duration.milliseconds(20)...(.seconds(1))
-    /// A look takes at most this part of the time.
-    private static let share = 50
+    /// The rest after a look is at least as many times as long as the look.
+    private static let rests = 50
 
     /// A socket that a program has, and this process as well.
     private struct Kept {
@@ -184,7 +184,7 @@ final class SuppliedSockets {
         let (began, count) = (MonotonicClock.now, kept.count)
         letGoOfClosed { _ in true }
         pause = min(pause * 2, SuppliedSockets.pauses.upperBound)
-        restsUntil = now + (MonotonicClock.now - began) * SuppliedSockets.share
+        restsUntil = now + (MonotonicClock.now - began) * SuppliedSockets.rests
         nextLook = kept.isEmpty ? .distantFuture : max(now + pause, restsUntil)
         return kept.count < count
     }
@@ -200,8 +200,7 @@ final class SuppliedSockets {
         }
         guard !missing.isEmpty else { return [] }
         // They may have other descriptors by now, or other processes.
-        var owners = Owners(of: Set(missing.keys))
-        for thread in Set(missing.values.map(\.owner)) { owners.search(thread) }
+        let owners = Owners(of: Set(missing.keys), last: Set(missing.values.map(\.owner)))
         var closed: [Kept] = []
         for (number, socket) in missing {
             if let owner = owners.found[number] {
@@ -244,17 +243,41 @@ private struct Owners {
     private(set) var isIncomplete = false
     private let wanted: Set<UInt64>
     private var searched: Set<Int32> = []
-    private var hasSearchedAll = false
+    /// Whether a process has ended, so that others have its children, or the kernel doesn't tell them.
+    private var isCut = false
 
-    init(of wanted: Set<UInt64>) { self.wanted = wanted }
+    /// Searches for `wanted` in the processes of the threads that had them last, and in those that they have started; in all if
+    /// one has ended.
+    init(of wanted: Set<UInt64>, last threads: Set<Int32>) {
+        self.wanted = wanted
+        for thread in threads { search(thread, isLikely: true) }
+        guard isCut else { return }
+        for process in numbers(in: "/proc") ?? [] { search(process, isLikely: false) }
+    }
 
-    /// Searches a thread, the others of its process, and the processes that they have started; all if the thread has ended,
-    /// because another process has its children then.
-    mutating func search(_ thread: Int32) {
+    /// Searches the threads of a process, and the processes that they have started.
+    private mutating func search(_ process: Int32, isLikely: Bool) {
         // This process has all of them.
-        guard thread != getpid(), searched.insert(thread).inserted else { return }
+        guard process != getpid(), !searched.contains(process) else { return }
+        guard let threads = numbers(in: "/proc/\(process)/task") else {
+            isCut = true
+            return
+        }
+        // Each may have descriptors of its own.
+        for thread in threads where searched.insert(thread).inserted {
+            look(at: thread, isLikely: isLikely)
+            for child in children(of: thread, in: process) { search(child, isLikely: isLikely) }
+        }
+    }
+
+    private mutating func look(at thread: Int32, isLikely: Bool) {
         guard let descriptors = numbers(in: "/proc/\(thread)/fd") else {
-            if errno == ENOENT || errno == ESRCH { searchAll() } else { isIncomplete = true }
+            switch errno {
+            case ENOENT, ESRCH: isCut = true
+            // Another user's, which hasn't got them.
+            case EACCES, EPERM: isIncomplete = isIncomplete || isLikely
+            default: isIncomplete = true
+            }
             return
         }
         for descriptor in descriptors {
@@ -262,24 +285,13 @@ private struct Owners {
             else { continue }
             found[number] = (thread, descriptor)
         }
-        for other in numbers(in: "/proc/\(thread)/task") ?? [] {
-            search(other)
-            for child in children(of: other, in: thread) { search(child) }
-        }
-    }
-
-    private mutating func searchAll() {
-        guard !hasSearchedAll else { return }
-        hasSearchedAll = true
-        for process in numbers(in: "/proc") ?? [] { search(process) }
     }
 
     /// The processes that a thread has started (proc_tid_children(5)).
     private mutating func children(of thread: Int32, in process: Int32) -> [Int32] {
         let file = open("/proc/\(process)/task/\(thread)/children", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
-            // The kernel doesn't tell, or the thread has ended.
-            searchAll()
+            isCut = true
             return []
         }
         defer { close(file) }

@@ -17,7 +17,7 @@ import Units
         var addresses: Set<SocketAddress> = []
     }
 
-    /// What a program has got.
+    /// The descriptor that a program was given.
     private final class Gift: Sendable {
         private let value = Mutex<(number: UInt64, descriptor: Int32)>((0, -1))
         private let isThere = DispatchSemaphore(value: 0)
