@@ -64,9 +64,8 @@ final class Shard: LoopShutdownHandler {
         if !path.isEmpty || context.loopDetection.keepsFlows.load(ordering: .relaxed) {
             connection.forwardingPath = ForwardingPath(path, to: context.route.id, in: context.registry)
         }
-        let configuration = context.configuration
-        if let capture = configuration.capture ?? configuration.captureSwitch?.capture,
-            capture.has(plan.ordinal, of: configuration.name)
+        if let capture = context.configuration.capture ?? context.configuration.captureSwitch?.capture,
+            capture.has(plan.ordinal, of: context.configuration.name)
         {
             let own = ConnectionCapture(capture, self)
             connection.capture = own

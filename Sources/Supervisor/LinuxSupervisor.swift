@@ -325,11 +325,11 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         isBlocking: Bool,
         to target: SocketAddress
     ) -> Result<SocketAddress, SystemFailure> {
-        let isMapped = target.isIPv6 && target.host.hasPrefix("::ffff:")
-        let family = isMapped ? target.canonical : target
         // As on a machine without that family, which this one is.
-        guard let listener = rendezvous.listener(for: family) else { return .failure(SystemFailure(code: ENETUNREACH)) }
-        let address = isMapped ? listener.mapped : listener
+        guard let listener = rendezvous.listener(for: target.canonical) else {
+            return .failure(SystemFailure(code: ENETUNREACH))
+        }
+        let address = target.isMapped ? listener.mapped : listener
         // Else this thread would wait.
         if isBlocking { squall_set_blocking(socket, 0) }
         defer { if isBlocking { squall_set_blocking(socket, 1) } }
@@ -493,19 +493,5 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 extension SocketAddress {
     /// The address that a connect to this one reaches: that of the machine itself for the unspecified one (RFC 1122, section
     /// 3.2.1.3; RFC 4291, section 2.5.2).
-    fileprivate var specified: SocketAddress {
-        let host: String? =
-            switch host {
-            case "0.0.0.0": "127.0.0.1"
-            case "::": "::1"
-            case "::ffff:0.0.0.0": "::ffff:127.0.0.1"
-            default: nil
-            }
-        return host.flatMap { SocketAddress(numericHost: $0, port: port) } ?? self
-    }
-
-    /// An address of IPv4 as one of IPv6 (RFC 4291, section 2.5.5.2).
-    fileprivate var mapped: SocketAddress {
-        SocketAddress(numericHost: "::ffff:\(host)", port: port) ?? self
-    }
+    fileprivate var specified: SocketAddress { canonical.isWildcard ? loopback : self }
 }

@@ -87,7 +87,7 @@ final class Rendezvous: Sendable {
     /// Connects the program's socket with the address `local`, for which a dial was made, on any thread; `nil` if it is gone.
     func handOver(to local: SocketAddress, by dial: UInt64) -> DetachedSocket? {
         let socket = connect(to: local, by: dial)
-        return socket < 0 ? nil : DetachedSocket(connected: socket)
+        return socket < 0 ? nil : DetachedSocket(socket, connectedTo: local)
     }
 
     /// A socket that is connected to that of a program, which connects to the listener; below 0 if there is none, or another

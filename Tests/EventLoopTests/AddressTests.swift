@@ -56,6 +56,38 @@ struct AddressTests {
     }
 
     @Test(arguments: [
+        ("0:0:0::1", "::1"), ("2001:DB8::0001", "2001:db8::1"), ("::FFFF:7f00:1", "::ffff:127.0.0.1"),
+    ])
+    func `an address is written in one way (RFC 5952)`(_ text: String, written: String) throws {
+        let (one, other) = (SocketAddress(numericHost: text, port: 9), SocketAddress(numericHost: written, port: 9))
+        #expect(one != nil && one == other)
+        #expect(one?.host == written)
+        #expect(try one == #require(one).withSystemAddress { address, _ in SocketAddress(address) })
+    }
+
+    @Test(arguments: [
+        ("10.1.2.3", "10.1.2.3", "::ffff:10.1.2.3", [10, 1, 2, 3]),
+        ("::ffff:10.1.2.3", "10.1.2.3", "::ffff:10.1.2.3", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 1, 2, 3]),
+        ("2001:db8::1", "2001:db8::1", "2001:db8::1", [32, 1, 13, 184, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+        ("::", "::", "::", [UInt8](repeating: 0, count: 16)),
+    ])
+    func `an address of IPv4 has a form in IPv6`(_ host: String, four: String, six: String, bytes: [UInt8]) throws {
+        let address = try #require(SocketAddress(numericHost: host, port: 9))
+        #expect(address.canonical == SocketAddress(numericHost: four, port: 9))
+        #expect(address.mapped == SocketAddress(numericHost: six, port: 9))
+        #expect(address.bytes == bytes)
+    }
+
+    @Test(arguments: [
+        ("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("::ffff:0.0.0.0", "127.0.0.1"), ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+    ])
+    func `the address for every interface means loopback as a destination`(_ host: String, goal: String) throws {
+        let address = try #require(SocketAddress(numericHost: host, port: 9))
+        #expect(address.destination == SocketAddress(numericHost: goal, port: 9))
+    }
+
+    @Test(arguments: [
         "", "localhost", "127.0.0", "127.0.0.256", "127.0.0.1 ", "01.2.3.4", "1.2.3.4.5", ":::", "[::1]", "12345::",
     ])
     func `a name is no numeric address`(_ host: String) {
@@ -87,7 +119,7 @@ struct AddressTests {
 
     @Test(arguments: [
         ("127.0.0.1", true), ("127.255.255.254", true), ("::1", true), ("0.0.0.0", false), ("128.0.0.1", false),
-        ("::", false), ("::ffff:127.0.0.1", false), ("fe80::1", false), ("1270::1", false),
+        ("::", false), ("::ffff:127.0.0.1", false), ("fe80::1", false), ("1270::1", false), ("0:0::0:1", true),
     ])
     func `loopback is what no other machine can reach`(_ host: String, isLoopback: Bool) throws {
         let address = try #require(SocketAddress(numericHost: host, port: 9))

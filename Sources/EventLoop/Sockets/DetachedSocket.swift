@@ -9,12 +9,12 @@ public final class DetachedSocket: Sendable {
     /// Whether it is a Unix-domain socket.
     public let isUnix: Bool
 
-    /// Takes over a connected, non-blocking TCP socket.
-    package convenience init(connected descriptor: Int32) {
+    /// Takes over a non-blocking TCP socket that is connected to `peer`.
+    package convenience init(_ descriptor: Int32, connectedTo peer: SocketAddress) {
         SystemSocket.setNoDelay(descriptor)
-        self.init(descriptor, SystemCalls(nil), isUnix: false)
         // As a listener's clients, which have it from there.
-        if let peer { CongestionControl.endPacing(descriptor, for: peer) }
+        CongestionControl.endPacing(descriptor, for: peer)
+        self.init(descriptor, SystemCalls(nil), isUnix: false)
     }
 
     /// None: it has been taken.

@@ -18,21 +18,7 @@ extension SocketAddress {
     }
 
     /// The address that a connection to this one goes to.
-    public var destination: SocketAddress {
-        let plain = canonical
-        guard plain.isWildcard else { return plain }
-        return SocketAddress(numericHost: plain.isIPv6 ? "::1" : "127.0.0.1", port: port) ?? plain
-    }
-
-    /// Canonical form; IPv4-mapped addresses unmapped (RFC 4291, section 2.5.5.2).
-    public var canonical: SocketAddress {
-        let spelled = withSystemAddress { address, _ in SocketAddress(address) } ?? self
-        let mapped = "::ffff:"
-        guard isIPv6, spelled.host.hasPrefix(mapped) else { return spelled }
-        return SocketAddress(numericHost: String(spelled.host.dropFirst(mapped.count)), port: port) ?? spelled
-    }
-
-    private var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
+    public var destination: SocketAddress { canonical.isWildcard ? canonical.loopback : canonical }
 
     /// The addresses of this machine's interfaces now, without ports (getifaddrs(3)); none where the system doesn't say.
     public static func ownHosts() -> Set<String> {

@@ -5,21 +5,26 @@ import Units
 
 /// The address of a socket: IPv4 or IPv6 and a port, or the name of a Unix-domain socket.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The numeric host: "127.0.0.1" or "::1"; empty for a Unix-domain socket.
-    public let host: String
+    /// The bytes of the IP address as a number; those of IPv4 are the lower half of `low`.
+    private let high: UInt64
+    private let low: UInt64
+    private let scope: UInt32
     /// The port, 0…65,535; 0 for a Unix-domain socket.
     public let port: UInt16
-    /// The name of a Unix-domain socket; `nil` for IPv4 and IPv6.
-    public let unix: UnixSocketName?
     /// Whether the address is one of IPv6.
     public let isIPv6: Bool
-    private let scope: UInt32
-    /// Whether it is a loopback address: 127.0.0.0/8 or ::1.
-    public let isLoopback: Bool
+    /// The name of a Unix-domain socket; `nil` for IPv4 and IPv6.
+    public let unix: UnixSocketName?
+
+    private init(high: UInt64 = 0, low: UInt64, port: UInt16, isIPv6: Bool, scope: UInt32 = 0) {
+        (self.high, self.low, self.scope) = (high, low, scope)
+        (self.port, self.isIPv6) = (port, isIPv6)
+        unix = nil
+    }
 
     /// The address of a Unix-domain socket.
     public init(unix: UnixSocketName) {
-        (host, port, isIPv6, scope, isLoopback) = ("", 0, false, 0, false)
+        (high, low, scope, port, isIPv6) = (0, 0, 0, 0, false)
         self.unix = unix
     }
 
@@ -28,69 +33,92 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         var four = in_addr()
         var six = in6_addr()
         if inet_pton(AF_INET, host, &four) == 1 {
-            isIPv6 = false
+            self.init(four, port: port)
         } else if inet_pton(AF_INET6, host, &six) == 1 {
-            isIPv6 = true
+            self.init(six, port: port, scope: 0)
         } else {
             return nil
         }
-        self.host = host
-        self.port = port
-        unix = nil
-        scope = 0
-        isLoopback = SocketAddress.isLoopback(host, isIPv6)
     }
 
     /// Reads a `sockaddr`; `nil` for families other than IPv4 and IPv6.
     package init?(_ address: UnsafePointer<sockaddr>) {
-        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
         case AF_INET:
-            let four = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self)
-            var bytes = four.sin_addr
-            inet_ntop(AF_INET, &bytes, &text, socklen_t(text.count))
-            port = UInt16(bigEndian: four.sin_port)
-            isIPv6 = false
-            scope = 0
+            let four = raw.loadUnaligned(as: sockaddr_in.self)
+            self.init(four.sin_addr, port: UInt16(bigEndian: four.sin_port))
         case AF_INET6:
-            let six = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self)
-            var bytes = six.sin6_addr
-            inet_ntop(AF_INET6, &bytes, &text, socklen_t(text.count))
-            port = UInt16(bigEndian: six.sin6_port)
-            isIPv6 = true
-            scope = six.sin6_scope_id
+            let six = raw.loadUnaligned(as: sockaddr_in6.self)
+            self.init(six.sin6_addr, port: UInt16(bigEndian: six.sin6_port), scope: six.sin6_scope_id)
         default:
             return nil
         }
-        host = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        unix = nil
-        isLoopback = SocketAddress.isLoopback(host, isIPv6)
+    }
+
+    private init(_ four: in_addr, port: UInt16) {
+        self.init(low: UInt64(UInt32(bigEndian: four.s_addr)), port: port, isIPv6: false)
+    }
+
+    private init(_ six: in6_addr, port: UInt16, scope: UInt32) {
+        let (high, low) = unsafeBitCast(six, to: (UInt64, UInt64).self)
+        self.init(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low), port: port, isIPv6: true, scope: scope)
+    }
+
+    private var four: in_addr { in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian) }
+
+    private var six: in6_addr { unsafeBitCast((high.bigEndian, low.bigEndian), to: in6_addr.self) }
+
+    /// The numeric host: "127.0.0.1" or "::1" (RFC 5952); empty for a Unix-domain socket.
+    public var host: String {
+        guard unix == nil else { return "" }
+        return isIPv6 ? SocketAddress.text(of: six, family) : SocketAddress.text(of: four, family)
+    }
+
+    private static func text<Address>(of address: Address, _ family: Int32) -> String {
+        withUnsafePointer(to: address) { address in
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+                guard let start = text.baseAddress else { return "" }
+                inet_ntop(family, address, start, socklen_t(text.count))
+                return String(cString: start)
+            }
+        }
+    }
+
+    /// Whether it is a loopback address: 127.0.0.0/8 or ::1.
+    public var isLoopback: Bool { unix == nil && (isIPv6 ? high == 0 && low == 1 : low >> 24 == 127) }
+
+    /// Whether it stands for every address: 0.0.0.0 or ::.
+    package var isWildcard: Bool { unix == nil && high == 0 && low == 0 }
+
+    /// Whether it is an IPv4 address written as one of IPv6 (RFC 4291, section 2.5.5.2).
+    package var isMapped: Bool { isIPv6 && high == 0 && low >> 32 == 0xffff }
+
+    /// An IPv4-mapped address as one of IPv4, and others as they are.
+    public var canonical: SocketAddress {
+        isMapped ? SocketAddress(low: low & 0xffff_ffff, port: port, isIPv6: false) : self
+    }
+
+    /// An address of IPv4 as one of IPv6, and others as they are.
+    package var mapped: SocketAddress {
+        isIPv6 || unix != nil ? self : SocketAddress(low: 0xffff << 32 | low, port: port, isIPv6: true)
+    }
+
+    /// The loopback address of the same family and port: 127.0.0.1 or ::1, which is written as IPv6 if this one is mapped.
+    package var loopback: SocketAddress {
+        let four: UInt64 = 0x7f00_0001
+        return SocketAddress(low: isMapped ? 0xffff << 32 | four : isIPv6 ? 1 : four, port: port, isIPv6: isIPv6)
     }
 
     /// The bytes of the IP address in network order, 4 or 16; none of a Unix-domain socket.
     public var bytes: [UInt8] {
         guard unix == nil else { return [] }
-        var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
-        inet_pton(isIPv6 ? AF_INET6 : AF_INET, host, &bytes)
-        return bytes
+        return isIPv6 ? withUnsafeBytes(of: six) { Array($0) } : withUnsafeBytes(of: four) { Array($0) }
     }
 
     /// This address with another port.
     public func with(port: UInt16) -> SocketAddress {
-        unix == nil ? SocketAddress(host: host, port: port, isIPv6: isIPv6, scope: scope) : self
-    }
-
-    private init(host: String, port: UInt16, isIPv6: Bool, scope: UInt32) {
-        self.host = host
-        self.port = port
-        self.isIPv6 = isIPv6
-        self.scope = scope
-        unix = nil
-        isLoopback = SocketAddress.isLoopback(host, isIPv6)
-    }
-
-    private static func isLoopback(_ host: String, _ isIPv6: Bool) -> Bool {
-        isIPv6 ? host == "::1" : host.hasPrefix("127.")
+        unix == nil ? SocketAddress(high: high, low: low, port: port, isIPv6: isIPv6, scope: scope) : self
     }
 
     /// "127.0.0.1:8080", "[::1]:8080" or "unix:/run/app.sock".
@@ -105,18 +133,18 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     package func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         if let unix { return SocketAddress.withSystemAddress(of: unix, body) }
         if isIPv6 {
-            var six = sockaddr_in6()
-            six.sin6_family = sa_family_t(AF_INET6)
-            six.sin6_port = port.bigEndian
-            six.sin6_scope_id = scope
-            inet_pton(AF_INET6, host, &six.sin6_addr)
-            return SocketAddress.with(&six, body)
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            address.sin6_scope_id = scope
+            address.sin6_addr = six
+            return SocketAddress.with(&address, body)
         }
-        var four = sockaddr_in()
-        four.sin_family = sa_family_t(AF_INET)
-        four.sin_port = port.bigEndian
-        inet_pton(AF_INET, host, &four.sin_addr)
-        return SocketAddress.with(&four, body)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr = four
+        return SocketAddress.with(&address, body)
     }
 
     private static func with<Address, Result>(

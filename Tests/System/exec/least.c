@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -56,7 +57,8 @@ static void serve(int supervisor, int events, const struct sockaddr_in *listener
     struct sockaddr_storage target = {0};
     struct iovec own = {&target, notice.data.args[2]}, other = {(void *)notice.data.args[1], notice.data.args[2]};
     process_vm_readv((pid_t)notice.pid, &own, 1, &other, 1, 0);
-    int thread = (int)syscall(SYS_pidfd_open, notice.pid, 0);
+    // PIDFD_THREAD, which linux/pidfd.h of older systems lacks: most of the threads aren't the first of their process.
+    int thread = need((int)syscall(SYS_pidfd_open, notice.pid, O_EXCL), "pidfd_open");
     int program = (int)syscall(SYS_pidfd_getfd, thread, (int)notice.data.args[0], 0);
     if (target.ss_family != AF_INET || program < 0) {
         answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
