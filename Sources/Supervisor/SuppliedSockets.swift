@@ -12,7 +12,9 @@ import Units
 /// proxy, soon after the last process that has it has closed it, and before another one is bound to a port.
 final class SuppliedSockets {
     /// The most sockets that are kept at a time, as many as connects that aren't decided.
-    static let limit = ConnectSupervisor.limit
+    private let limit: Int
+    /// The sockets made since the last look. A program that makes as many as a quarter of `limit` isn't refused before another one.
+    private var made = 0
     /// The most sockets that were let go and aren't connected of which that is known, of two generations each.
     private static let remembered = 32_768
     /// The pauses between two looks for closed sockets: 20 ms after a change, and twice as long each time, up to 1 s.
@@ -53,7 +55,9 @@ final class SuppliedSockets {
     /// For calls that may wait for a program: the one that gives it a descriptor, and close(2) with SO_LINGER.
     private let waiting = DispatchQueue(label: "squall.sockets", attributes: .concurrent)
 
-    init(isConnected: @escaping (SocketAddress) -> Bool) { self.isConnected = isConnected }
+    init(limit: Int = ConnectSupervisor.limit, isConnected: @escaping (SocketAddress) -> Bool) {
+        (self.limit, self.isConnected) = (limit, isConnected)
+    }
 
     deinit {
         for socket in kept.values { close(socket.descriptor) }
@@ -71,8 +75,8 @@ final class SuppliedSockets {
         give: @escaping @Sendable (Int32) -> Int32,
         given: @escaping @Sendable (UInt64, Int32) -> Void
     ) -> Int32 {
-        if kept.count >= SuppliedSockets.limit { lookIfDue(at: now) }
-        guard kept.count < SuppliedSockets.limit else { return -ENFILE }
+        if kept.count >= limit { lookIfDue(at: now) }
+        guard kept.count < limit else { return -ENFILE }
         let flags = Int32(SOCK_CLOEXEC.rawValue)
         var descriptor = socket(domain, type | flags, protocolNumber)
         if descriptor < 0, errno == EMFILE {
@@ -89,6 +93,7 @@ final class SuppliedSockets {
         }
         let (number, socket) = (SuppliedSockets.file(descriptor), Kept(descriptor: descriptor, owner: thread))
         kept[number] = socket
+        made += 1
         socket.giving.enter()
         waiting.async {
             let result = give(copy)
@@ -182,6 +187,7 @@ final class SuppliedSockets {
     /// Keeps no longer what no process has any more; returns whether there is such a socket.
     @discardableResult func look(at now: Moment) -> Bool {
         let (began, count) = (MonotonicClock.now, kept.count)
+        made = 0
         letGoOfClosed { _ in true }
         pause = min(pause * 2, SuppliedSockets.pauses.upperBound)
         restsUntil = now + (MonotonicClock.now - began) * SuppliedSockets.rests
@@ -190,7 +196,7 @@ final class SuppliedSockets {
     }
 
     private func lookIfDue(at now: Moment) {
-        if nextLook <= now { look(at: now) }
+        if nextLook <= now || made >= limit / 4 { look(at: now) }
     }
 
     @discardableResult private func letGoOfClosed(_ isMeant: (Kept) -> Bool) -> [Kept] {

@@ -49,11 +49,9 @@ extension Duration {
     /// The whole nanoseconds of this duration, saturated to the range of `Int64` (292 years).
     @inlinable
     public var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        if overflow { return seconds > 0 ? .max : .min }
-        let (sum, overflowed) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return overflowed ? (seconds > 0 ? .max : .min) : sum
+        // Most are below 9 s, and divided by one instruction.
+        if let few = Int64(exactly: attoseconds) { return few / 1_000_000_000 }
+        return Int64(clamping: attoseconds / 1_000_000_000)
     }
 }
 

@@ -49,6 +49,31 @@ import Units
         return (descriptor, number)
     }
 
+    @Test func `a program that closes its sockets gets others, also in the rest after a look`() throws {
+        let (few, type) = (SuppliedSockets(limit: 8) { _ in false }, Int32(SOCK_STREAM.rawValue))
+        func make() -> Int32 {
+            let (gift, give): (Gift, @Sendable (Int32) -> Int32) = (Gift(), { dup($0) })
+            let code = few.supply(AF_INET, type, 0, for: getpid(), at: .zero, give: give) { gift.set($0, $1) }
+            guard code == 0 else { return code }
+            let (number, descriptor) = gift.wait()
+            few.noteGiven(number, as: descriptor)
+            return descriptor
+        }
+        few.look(at: .zero)
+        for _ in 0..<40 { close(make()) }
+        few.look(at: .zero)
+        // Those that it has are kept, and it isn't looked for them each time.
+        let open = (0..<8).map { _ in make() }
+        #expect(open.allSatisfy { $0 >= 0 })
+        for _ in 0..<3 { #expect(make() == -ENFILE) }
+        for descriptor in open { close(descriptor) }
+        #expect(make() == -ENFILE)
+        few.look(at: .zero)
+        let last = make()
+        #expect(last >= 0)
+        close(last)
+    }
+
     private func duplicates(_ number: UInt64) -> Bool {
         let copy = sockets.duplicate(number)
         if copy >= 0 { close(copy) }

@@ -14,9 +14,9 @@ public final class LoopTimer {
     /// Whether the timer may fire as late as the system wakes the loop.
     let isCoarse: Bool
     /// The index among the loop's timers; −1 while unset.
-    var place = -1
+    @exclusivity(unchecked) var place = -1
     /// The moment of the timer, if set.
-    public private(set) var moment: Moment?
+    @exclusivity(unchecked) public private(set) var moment: Moment?
 
     /// Makes an unset timer. `handler` must live as long as the timer is set. A coarse timer fires up to some 100 µs late,
     /// without busy waiting.

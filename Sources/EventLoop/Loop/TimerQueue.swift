@@ -22,21 +22,23 @@ final class TimerQueue {
     /// The longest busy wait: 2 µs, about a turn of the loop.
     private static let shortWait: Int64 = 2_000
 
+    // Read and set in single steps, or changed by values of their own: no access to them can overlap another one.
+
     /// How long before its moment a timer wakes the loop.
-    private var lead = WakeLead()
+    @exclusivity(unchecked) private var lead = WakeLead()
     /// How late timers fired.
-    private(set) var lateness = TimerLateness()
+    @exclusivity(unchecked) private(set) var lateness = TimerLateness()
     /// Whether the first timer is so near that the loop doesn't sleep and calls `fire` in each turn.
-    private(set) var isNear = false
+    @exclusivity(unchecked) private(set) var isNear = false
     /// A binary heap by moment; each timer knows its index. Timers remove themselves before they are released.
-    private var heap: [Entry] = []
-    private let descriptor: Int32
+    @exclusivity(unchecked) private var heap: [Entry] = []
     /// When the system's timer fires; `distantFuture` is never.
-    private(set) var ring = Moment.distantFuture
+    @exclusivity(unchecked) private(set) var ring = Moment.distantFuture
     /// Whether it fires for a precise timer, and not to interrupt a deep sleep.
-    private var ringsAhead = false
+    @exclusivity(unchecked) private var ringsAhead = false
     /// Whether handlers are being called; timers that they set are handled afterwards.
-    private var isFiring = false
+    @exclusivity(unchecked) private var isFiring = false
+    private let descriptor: Int32
 
     private struct Entry {
         var moment: Moment
