@@ -13,7 +13,7 @@ import Units
 final class SuppliedSockets {
     /// The most sockets that are kept at a time, as many as connects that aren't decided.
     private let limit: Int
-    /// The sockets made since the last look. A program that makes as many as a quarter of `limit` isn't refused before another one.
+    /// The sockets made since the last look. With a quarter of `limit` or more of them, none is refused before another look.
     private var made = 0
     /// The most sockets that were let go and aren't connected of which that is known, of two generations each.
     private static let remembered = 32_768
