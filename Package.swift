@@ -13,10 +13,7 @@ let builtSuites = Context.environment["SQUALL_SUITES"]?.split(separator: ",").ma
 /// The packages by their place on GitHub, with their oldest versions and the products that targets use.
 let packages: [(repository: String, from: Version, products: [String])] = [
     ("apple/swift-argument-parser", "1.8.2", ["ArgumentParser"]),
-    ("apple/swift-asn1", "1.7.4", ["SwiftASN1"]),
-    ("apple/swift-certificates", "1.21.1", ["X509"]),
     ("apple/swift-collections", "1.6.0", ["DequeModule"]),
-    ("apple/swift-crypto", "4.5.2", ["Crypto"]),
     ("apple/swift-http-structured-headers", "1.7.0", ["RawStructuredFieldValues"]),
     ("apple/swift-http-types", "1.8.0", ["HTTPTypes"]),
     ("apple/swift-log", "1.16.2", ["Logging"]),
@@ -67,7 +64,7 @@ let modules: KeyValuePairs<String, [String]> = [
     "HTTPSemantics": ["HTTPTypes", "RawStructuredFieldValues"],
     "TransferProtocol": ["HTTPSemantics", "HTTPTypes", "RawStructuredFieldValues", "Units"],
     "HTTPTransport": ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypesHTTP1", "NIOPosix"],
-    "DevelopmentCA": ["Crypto", "FaultProfile", "HTTPTransport", "NIOCore", "SwiftASN1", "X509"],
+    "DevelopmentCA": ["CCrypto", "FaultProfile", "HTTPTransport"],
     "TransferClient": durable + ["CNetlink", "HTTPTransport"],
     "SquallTransfer": transfers + ["HTTPTypes", "Logging", "SystemPackage", "TLSTransport", "TransferQueue"],
     "TransferQueue": transfers + ["DurableFiles", "HTTPTypes", "NIOCore", "NIOPosix", "SystemPackage"],
@@ -155,7 +152,7 @@ let package = Package(
     traits: [
         .trait(name: "Control", description: "The control server, `squall serve`."),
         .trait(name: "Hummingbird", description: "Resumable uploads for servers of Hummingbird."),
-        .trait(name: "TLS", description: "Speak TLS, which takes a third of the first build."),
+        .trait(name: "TLS", description: "Speak TLS, which takes a quarter of the first build."),
         .default(enabledTraits: ["Control", "TLS"]),
     ],
     dependencies: packages.map { repository, version, _ in
@@ -166,7 +163,7 @@ let package = Package(
     } + (makesDocumentation ? [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")] : []),
     targets: [
         .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
-        // SHA-256, by the same libcrypto as libevent's own.
+        // Digests and certificates, by the same libcrypto as libevent's own.
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CPage", exclude: ["page.html"]),
         // Profiles is a symbolic link, because resources lie in the folder of their target.
@@ -192,7 +189,7 @@ let package = Package(
         .module(
             "TLSSessions",
             ["EventLoop", "HTTPTransport", "ProxyEngine", "TLSTransport"],
-            with: ["TLS": ["Crypto", "NIOCore", "NIOEmbedded", "NIOSSL", "NIOTLS"]]
+            with: ["TLS": ["CCrypto", "NIOCore", "NIOEmbedded", "NIOSSL", "NIOTLS"]]
         ),
         .module(
             "HummingbirdResumableUploads",
@@ -217,6 +214,7 @@ let package = Package(
             ("loss-comparison", "LossComparison", ["FaultPlan", "FaultProfile", "SimulatedLink", "Units"]),
             ("head-reading", "HeadReading", ["FaultPlan", "FaultProfile", "StreamReading", "Units"]),
         ].map { Target.module($0, $2, path: "Benchmarks/\($1)", isProgram: true) }
+        + [Target.target(name: "CCrypto", dependencies: ["CLibcrypto"])]
         + ["CNetlink", "CProcess", "CSeccomp"].map { Target.target(name: $0) }
         + modules.map { Target.module($0, $1) }
         + Target.fixtures([

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the command for other machines: the Swift libraries, libevent and the part of libcrypto that hashes are linked in,
-# so that it needs the C and C++ libraries alone.
+# Builds the command for other machines: the Swift libraries, libevent and what it needs of libcrypto are linked in, so
+# that it needs the C and C++ libraries alone.
 #
 #     scripts/static.sh FOLDER     FOLDER keeps the build; prints the path of the program
 set -euo pipefail

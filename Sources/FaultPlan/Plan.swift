@@ -131,6 +131,12 @@ public final class Plan: Sendable {
     /// The fault with an identity, as events carry it.
     public func fault(_ identity: Int) -> Fault { faults[identities.index(of: identity)] }
 
+    /// The name of a fault, and its kind.
+    public func name(_ identity: Int) -> (fault: String, kind: FaultKind.Name) {
+        let prepared = prepared[identities.index(of: identity)]
+        return (prepared.fault.name, prepared.kind)
+    }
+
     /// A connection accepted at `now` whose client hasn't named its target: it has no faults and no number until
     /// `Admitter.accept`.
     public func unnumbered(at now: Moment) -> ConnectionPlan {
@@ -176,14 +182,14 @@ public final class Plan: Sendable {
         direction: Direction?,
         at moment: Moment
     ) -> JournalEntry {
-        let fault = fault(event.fault)
+        let name = name(event.fault)
         return JournalEntry(
             moment: moment,
             proxy: proxy,
             connection: connection,
             direction: direction,
-            fault: fault.name,
-            kind: fault.kind.name,
+            fault: name.fault,
+            kind: name.kind,
             offset: event.offset,
             place: event.place,
             effect: event.effect

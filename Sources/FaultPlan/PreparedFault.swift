@@ -6,6 +6,7 @@ import Units
 /// A class, so that planning a connection copies one reference and not the texts of the fault.
 final class PreparedFault: Sendable {
     let fault: Fault
+    let kind: FaultKind.Name
     let identity: Int
     let window: Window
     /// The rate shared by all connections, if the fault is one.
@@ -16,11 +17,13 @@ final class PreparedFault: Sendable {
     private let terminator: ConnectionTerminators.Cause?
     private let receiveWindow: ByteCount?
     private let pattern: BytePattern?
+    private let actsOnMessages: Bool
     private let hasAdmissionFault: Bool
     private let directions: [Direction]
 
     init(_ fault: Fault, identity: Int, window: Window, sharedRate: BucketPair?, proxyKey: RandomKey) {
         self.fault = fault
+        kind = fault.kind.name
         key = proxyKey.adding(fault.name)
         self.identity = identity
         self.window = window
@@ -30,6 +33,7 @@ final class PreparedFault: Sendable {
         terminator = planned.terminator
         receiveWindow = planned.receiveWindow
         pattern = fault.kind.pattern
+        actsOnMessages = fault.actsOnMessages
         hasAdmissionFault = fault.hasAdmissionFault
         let planned = self.planned
         directions = Direction.allCases.filter { planned.reaches($0, from: fault) }
@@ -64,7 +68,7 @@ final class PreparedFault: Sendable {
         if isOnAtStart {
             planned.addDialFaults(to: &draft.dialFaults, in: DialContext(source: self, connectionKey: key))
         }
-        draft.noteReading(of: fault, identity)
+        if actsOnMessages { draft.noteReading(of: fault, identity) }
         if let terminator {
             draft.terminators.append(
                 ConnectionTerminators.Source(fault: identity, window: window, cause: terminator)

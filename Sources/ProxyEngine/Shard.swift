@@ -108,10 +108,10 @@ final class Shard: LoopShutdownHandler {
             context.tellUnread(reason)
             return nil
         }
-        let fault = plan.fault(event.fault)
-        past.faultEvents[fault.kind.name, default: 0] += 1
+        let name = plan.name(event.fault)
+        past.faultEvents[name.kind, default: 0] += 1
         context.counters.noteChange()
-        return fault.name
+        return name.fault
     }
 
     /// Counts a connection that could not reach the upstream.

@@ -1,5 +1,5 @@
 #if TLS
-    import Crypto
+    import CCrypto
     import NIOCore
     import NIOSSL
     import Synchronization
@@ -12,8 +12,8 @@
         private static let label = "SERVER_TRAFFIC_SECRET_0"
         private static let alertType: UInt8 = 21
         private static let applicationData: UInt8 = 23
-        private static let tagSize = 16
-        private static let nonceSize = 12
+        private static let tagSize = squall_tag_size
+        private static let nonceSize = squall_nonce_size
 
         /// The suites (RFC 8446, appendix B.4).
         private enum Suite: UInt16 {
@@ -78,44 +78,25 @@
             guard let secret = state.secret, let suite = state.suite else { return nil }
             let content = [AlertSealer.warnings.contains(alert) ? 1 : 2, alert, AlertSealer.alertType]
             let head = [AlertSealer.applicationData, 3, 3, 0, UInt8(content.count + AlertSealer.tagSize)]
-            let key = SymmetricKey(data: AlertSealer.expand(secret, "key", suite.keySize, suite))
+            let key = AlertSealer.expand(secret, "key", suite.keySize, suite)
             var nonce = AlertSealer.expand(secret, "iv", AlertSealer.nonceSize, suite)
             for index in 0..<8 {
                 nonce[nonce.count - 1 - index] ^= UInt8(truncatingIfNeeded: state.count >> UInt64(8 * index))
             }
-            do {
-                switch suite {
-                case .aes128, .aes256:
-                    let box = try AES.GCM.seal(
-                        content,
-                        using: key,
-                        nonce: AES.GCM.Nonce(data: nonce),
-                        authenticating: head
-                    )
-                    return head + box.ciphertext + box.tag
-                case .chaCha20:
-                    let box = try ChaChaPoly.seal(
-                        content,
-                        using: key,
-                        nonce: ChaChaPoly.Nonce(data: nonce),
-                        authenticating: head
-                    )
-                    return head + box.ciphertext + box.tag
-                }
-            } catch {
-                return nil
-            }
+            var sealed = [UInt8](repeating: 0, count: content.count + AlertSealer.tagSize)
+            let number = Int32(suite.rawValue)
+            let isSealed = unsafe squall_seal(number, key, nonce, head, head.count, content, content.count, &sealed)
+            return isSealed == 1 ? head + sealed : nil
         }
 
         /// HKDF-Expand-Label without a context, of a length that one hash has (RFC 8446, section 7.1; RFC 5869, section 2.3).
         private static func expand(_ secret: [UInt8], _ label: String, _ count: Int, _ suite: Suite) -> [UInt8] {
             let name = Array("tls13 \(label)".utf8)
             let info = [UInt8(count >> 8), UInt8(count & 255), UInt8(name.count)] + name + [0, 1]
-            let key = SymmetricKey(data: secret)
-            switch suite {
-            case .aes256: return Array(HMAC<SHA384>.authenticationCode(for: info, using: key).prefix(count))
-            case .aes128, .chaCha20: return Array(HMAC<SHA256>.authenticationCode(for: info, using: key).prefix(count))
-            }
+            var code = [UInt8](repeating: 0, count: squall_largest_hash)
+            let size = unsafe squall_authenticate(Int32(suite.rawValue), secret, secret.count, info, info.count, &code)
+            precondition(size >= count, "HMAC of libcrypto works on memory alone and can't fail")
+            return Array(code.prefix(count))
         }
     }
 #endif

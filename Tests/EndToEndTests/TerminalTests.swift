@@ -63,7 +63,7 @@ import Testing
         async throws
     {
         try await withUploadingOrigin(size: 200_000) { folder, origin in
-            let cut = #"{"name": "x", "faults": [{"kind": "cut", "at": "120 KB", "when": {"connection": 1}}]}"#
+            let cut = #"{"name": "x", "faults": [{"kind": "cut", "at": "40 KB", "when": {"connection": 1}}]}"#
             try await withProxy(cut, to: origin) { _, address in
                 let arguments =
                     command == "get"

@@ -184,6 +184,15 @@ import Units
         #expect(throws: TLSSettingsProblem.self) { try ConstrainedCA(text: authority.text, now: now + 60) }
     }
 
+    @Test func `no certificate is made for a name that would end its line or its text`() throws {
+        for name in ["a\nb.test", "a\r\nb.test", "a\0.test", "a b.test", "ä.test", ""] {
+            #expect(throws: (any Error).self) { try ConstrainedCA(for: [name]) }
+            #expect(throws: (any Error).self) { try DevelopmentCA().texts(for: [name]) }
+        }
+        let authority = try ConstrainedCA(for: [])
+        #expect(throws: (any Error).self) { try authority.identity(for: "a\nb.localhost") }
+    }
+
     @Test func `a text that is no authority is refused`() throws {
         let authority = try ConstrainedCA(for: [])
         let other = try ConstrainedCA(for: [])

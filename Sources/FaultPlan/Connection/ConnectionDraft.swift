@@ -25,7 +25,6 @@ struct ConnectionDraft {
     }
 
     mutating func noteReading(of fault: Fault, _ identity: Int) {
-        guard fault.actsOnMessages else { return }
         messageFault = messageFault ?? identity
         reading.messages = true
         if let condition = fault.condition.http { reading.add(condition) }

@@ -351,7 +351,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     private func record(_ effect: FaultEvent.Effect, _ fault: Int) {
         let event = FaultEvent(fault: fault, offset: nil, effect: effect)
         context.record(event, of: plan, connection: nil, direction: nil, at: loop.now)
-        statistics.faultEvents[plan.fault(fault).kind.name, default: 0] += 1
+        statistics.faultEvents[plan.name(fault).kind, default: 0] += 1
         context.counters.noteChange()
     }
 
