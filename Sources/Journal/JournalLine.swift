@@ -11,8 +11,8 @@ package enum JournalLine: Sendable {
     indirect case profile(Profile, digest: String, generation: Int, Moment)
     /// Lines that came faster than they could be written.
     case lost(Int, Moment)
-    /// The TLS of a client, without a fault.
-    case tls(proxy: String, connection: UInt64, what: String, why: String, Moment)
+    /// The TLS of a client or a server, without a fault.
+    case tls(proxy: String, connection: UInt64, side: String, what: String, why: String, Moment)
 
     /// A connect of a supervised program.
     case connect(ConnectRecord)
@@ -38,10 +38,10 @@ package enum JournalLine: Sendable {
                     ("event", .text("omitted")), ("lines", .signed(Int64(count))),
                     ("time", .text(time(moment))),
                 ]
-            case .tls(let proxy, let connection, let what, let why, let moment):
+            case .tls(let proxy, let connection, let side, let what, let why, let moment):
                 [
                     ("connection", .number(connection)), ("event", .text("tls")), ("proxy", .text(proxy)),
-                    ("side", .text("client")), ("time", .text(time(moment))), ("what", .text(what)),
+                    ("side", .text(side)), ("time", .text(time(moment))), ("what", .text(what)),
                     ("why", .text(why)),
                 ]
             case .connect(let record):

@@ -245,6 +245,8 @@ extension UnreadReason {
     private static let firstRecords: ClosedRange<UInt8> = 21...22
     /// What tells the preface of HTTP/2 (RFC 9113, section 3.4) from a request, which has no such target.
     private static let preface = "PRI *"
+    /// The size of the head of a frame of HTTP/2, and the type of SETTINGS, with which a server begins (sections 4.1 and 6.5).
+    private static let frame: (head: Int, settings: UInt8) = (9, 4)
 
     /// The protocol of a stream that isn't HTTP/1, if its first `bytes` name it.
     fileprivate func refined(byFirst bytes: Span<UInt8>) -> UnreadReason {
@@ -252,6 +254,7 @@ extension UnreadReason {
         if UnreadReason.firstRecords.contains(bytes[0]) { return .tls }
         let length = UnreadReason.preface.utf8.count
         let isPreface = bytes.count >= length && bytes.extracting(..<length).equals(UnreadReason.preface)
-        return isPreface ? .http2 : self
+        let isFrame = bytes.count >= UnreadReason.frame.head && bytes[3] == UnreadReason.frame.settings
+        return isPreface || isFrame && (4..<UnreadReason.frame.head).allSatisfy { bytes[$0] == 0 } ? .http2 : self
     }
 }

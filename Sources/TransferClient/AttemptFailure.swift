@@ -57,10 +57,10 @@ enum AttemptFailure {
         }
     }
 
-    /// A head whose `Content-Length` is no number or beside `Transfer-Encoding`. The parser has no other error for `Content-Length` before
-    /// `Transfer-Encoding` than the unknown one.
+    /// A head whose `Content-Length` is no number or beside `Transfer-Encoding`, or that has lines which end in LF alone. For these and
+    /// for `Content-Length` before `Transfer-Encoding` the parser has no other error than the unknown one.
     static let ambiguousLength = TransientFailure.malformedResponse(
-        "a Content-Length that is no number or beside Transfer-Encoding"
+        "a Content-Length that is no number or beside Transfer-Encoding, or a line that ends in LF alone"
     )
 
     private static func lost(_ error: any Error) -> TransientFailure {

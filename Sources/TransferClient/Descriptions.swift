@@ -106,8 +106,8 @@ extension TransferRefusal: CustomStringConvertible {
         case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .redirection(let status): "the server answered \(status) without a usable place to go"
         case .ambiguousLength:
-            "the server sends a Content-Length that is no number, comes twice or is beside Transfer-Encoding, so nobody can tell where its "
-                + "answer ends"
+            "the server sends a Content-Length that is no number, comes twice or is beside Transfer-Encoding, or lines of a head that end "
+                + "in LF alone, so nobody can tell where its answer ends"
         case .contentEncoding(let coding):
             "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or "
                 + "store the bytes as they are sent"
@@ -210,7 +210,7 @@ extension RetryLimit: CustomStringConvertible {
         case .attempts(let count): "gave up after \(count) attempt\(count == 1 ? "" : "s") without progress"
         case .deadline(let deadline): "the deadline of \(deadline) would be missed"
         case .caller: "no further attempt was wanted"
-        case .retryAfter(let wait): "the server asks to wait for \(wait), longer than is waited for"
+        case .retryAfter(let wait): "the server asks to wait for \(wait.text), longer than is waited for"
         }
     }
 }

@@ -75,8 +75,8 @@ public enum TransferRefusal: Hashable, Sendable {
     /// A redirect without `Location`; in an upload also an invalid one, or too many.
     case redirection(status: Int)
 
-    /// A `Content-Length` that is no number or beside `Transfer-Encoding`: nobody can tell where the response ends (RFC
-    /// 9112, section 6.3).
+    /// A `Content-Length` that is no number or beside `Transfer-Encoding`, or lines of the head that end in LF alone: nobody can tell
+    /// where the response ends (RFC 9112, sections 2.2 and 6.3).
     case ambiguousLength
     /// A content coding although only `identity` was accepted: the bytes wouldn't be the file's.
     case contentEncoding(String)

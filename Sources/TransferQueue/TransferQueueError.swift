@@ -1,3 +1,5 @@
+package import DurableFiles
+
 /// Why a call to a queue failed.
 public struct TransferQueueError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A kind of failure. Others may be added.
@@ -35,11 +37,12 @@ public struct TransferQueueError: Error, Hashable, Sendable, CustomStringConvert
     public let code: Code
     /// The failure and its remedy, in words.
     public let message: String
+    /// The call of the file system that has failed, if it is known.
+    let cause: FileError?
 
     /// Makes an error.
-    package init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
+    package init(_ code: Code, _ message: String, _ cause: FileError? = nil) {
+        (self.code, self.message, self.cause) = (code, message, cause)
     }
 
     /// The message.

@@ -111,6 +111,24 @@ import Testing
         }
     }
 
+    @Test func `a client of HTTP/2 alone passes such a fault, and a line says so`() async throws {
+        let script = """
+            import socket, ssl, sys
+            context = ssl.create_default_context(cafile=sys.argv[2])
+            context.set_alpn_protocols(["h2"])
+            plain = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+            with context.wrap_socket(plain, server_hostname="localhost") as client:
+                client.sendall(b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+                # The fourth byte of a frame is its type, and that of SETTINGS 4 (RFC 9113, section 4.1).
+                print(client.selected_alpn_protocol(), client.recv(9)[3])
+            """
+        try await withSecureRun(#"{"name": "x", "faults": [{"kind": "http", "answer": {"status": 503}}]}"#) { proxy in
+            let outcome = try await run("python3", ["-c", script, proxy.port, proxy.trust])
+            #expect(outcome.output == "h2 4\n", "\(outcome.errors)")
+            _ = try await proxy.child.errorLine(with: "the stream is HTTP/2")
+        }
+    }
+
     @Test func `without such a fault the client has the protocol of the upstream`() async throws {
         try await withSecureRun(HTTPSTests.plain) { proxy in
             let url = "https://localhost:\(proxy.port)/file.bin"

@@ -73,6 +73,17 @@ struct MessageTests {
         #expect(conversation.toClient.events.first?.place?.request == 2)
     }
 
+    @Test func `a server of HTTP/2 that speaks first is known by its first frame`() {
+        for (text, why) in [("\0\0\u{12}\u{4}\0\0\0\0\0", .http2), ("\0\0\u{12}\u{4}\0\0\0\0", .notHTTP)]
+            as [(String, UnreadReason)]
+        {
+            var conversation = Conversation(.http(Self.everything, when: HTTPCondition(path: TextPattern("/no"))))
+            conversation.respond(text)
+            let events = conversation.toServer.events + conversation.toClient.events
+            #expect(events.map(\.effect) == [.isNoHTTP(why)])
+        }
+    }
+
     @Test(
         arguments: [
             ("EHLO example.org\r\n", .notHTTP), ("\u{16}\u{3}\u{1}", .tls), ("PING\r\n", .notHTTP),

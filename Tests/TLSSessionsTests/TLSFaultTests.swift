@@ -112,6 +112,9 @@ import Units
             #expect(received.bytes == Array(bytes.prefix(count)))
             let entries = fixture.journal.all
             #expect(entries.map(\.effect.word) == ["alerts"] && entries.map(\.offset) == [Int64(count)])
+            // The handshake of the other proxy's upstream was complete.
+            let told = fixture.events.all.map { "\($0)" }
+            #expect(told.contains { $0.contains("the server ends TLS with the alert bad_certificate") }, "\(told)")
         }
     }
 

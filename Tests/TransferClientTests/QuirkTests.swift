@@ -128,7 +128,7 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         for fields in [
             ["Content-Length: 3", "Content-Length: 4"], ["Content-Length: 3", "Transfer-Encoding: chunked"],
-            ["Transfer-Encoding: chunked", "Content-Length: 3"],
+            ["Transfer-Encoding: chunked", "Content-Length: 3"], ["Content-Length: 3\nX-Short: line"],
         ] {
             try await Script { _ in [.head(200, fields), .text("3\r\nabc\r\n0\r\n\r\n")] }.serve { server in
                 let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)

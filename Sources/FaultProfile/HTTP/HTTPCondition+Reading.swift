@@ -121,7 +121,11 @@ extension ProfileDecoder {
             {
                 return StatusSelection(range)
             }
-            report("\(text.quoted) are no codes from \(low) to \(high)", remedy: remedy, at: node.place)
+            if Int(text).map(allowed.contains) == true {
+                report("\(text.quoted) is text, and a code is a number", remedy: "write \(text)", at: node.place)
+            } else {
+                report("\(text.quoted) are no codes from \(low) to \(high)", remedy: remedy, at: node.place)
+            }
             return nil
         case .object, .array, .boolean, .null, .unreadable:
             reportType(of: node, expected: "a status code, or codes", key: "status", remedy: remedy)

@@ -44,7 +44,8 @@ public final class JournalWriter: Sendable {
     /// Queues a line about an event of the proxy called `proxy` that belongs into a journal: one of TLS.
     public func note(_ event: ProxyEvent, proxy: String) {
         guard case .tls(let connection, let event) = event else { return }
-        add(.tls(proxy: proxy, connection: connection, what: event.what, why: event.why, MonotonicClock.now))
+        let now = MonotonicClock.now
+        add(.tls(proxy: proxy, connection: connection, side: event.side, what: event.what, why: event.why, now))
     }
 
     /// Queues a line about a connect of a supervised program.

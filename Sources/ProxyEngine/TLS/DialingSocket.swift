@@ -4,11 +4,15 @@ import OperatingSystem
 /// The server's side of a proxy whose upstream has TLS. It is connected once the handshake is complete.
 final class DialingSocket: SecureSocket {
     private var isConnected = false
+    /// Whether the handshake was complete.
+    private var wasOpen = false
+    private unowned let connection: Connection
     /// Why the handshake has failed; `nil` where the connection itself has.
     private(set) var handshakeFailure: TLSSessionFailure?
 
-    /// Connects a session over a socket that is connecting.
-    init(over below: StreamSocket, session: any TLSSession) {
+    /// Connects a session over a socket that is connecting, for a connection, which lives longer.
+    init(over below: StreamSocket, session: any TLSSession, for connection: Connection) {
+        self.connection = connection
         super.init(over: below)
         self.session = session
     }
@@ -31,7 +35,12 @@ final class DialingSocket: SecureSocket {
         if isEstablished || error != nil { super.tell() }
     }
 
-    override func failed(_ failure: TLSSessionFailure) { handshakeFailure = handshakeFailure ?? failure }
+    override func opened() { wasOpen = true }
+
+    override func failed(_ failure: TLSSessionFailure) {
+        if wasOpen { return connection.tell(.serverFailed(failure)) }
+        handshakeFailure = handshakeFailure ?? failure
+    }
 
     override func connectionError() -> SystemError? { error }
 }

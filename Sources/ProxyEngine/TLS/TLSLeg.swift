@@ -117,7 +117,7 @@ extension Connection {
             below.close()
             throw SystemError(call: "TLS", code: 0, reason: error.description)
         }
-        let dialing = DialingSocket(over: below, session: session)
+        let dialing = DialingSocket(over: below, session: session, for: self)
         let leg = tls ?? TLSLeg()
         leg.dialing = dialing
         tls = leg
@@ -125,11 +125,12 @@ extension Connection {
         dialing.begin()
     }
 
-    /// What ALPN offers to the upstream: what the client does, unless faults read messages, which are those of HTTP/1.
+    /// What ALPN offers to the upstream: what the client does, and if faults read messages, which are those of HTTP/1, that
+    /// alone where it is among it.
     private var offeredProtocols: [String] {
-        let offered = tls?.accepting?.greeting?.protocols ?? []
-        guard readsMessages else { return offered }
-        return tls?.accepting == nil || !offered.isEmpty ? [Connection.http1] : []
+        let offered = tls?.accepting?.greeting?.protocols
+        guard readsMessages, offered?.contains(Connection.http1) ?? true else { return offered ?? [] }
+        return [Connection.http1]
     }
 
     private static var http1: String { "http/1.1" }
@@ -210,7 +211,7 @@ extension Connection {
         }
     }
 
-    /// Reports what happens to the handshake of the client.
+    /// Reports what happens to TLS, beside faults.
     func tell(_ event: TLSEvent) { shard.context.tell(.tls(connection: ordinal, event)) }
 }
 
@@ -225,7 +226,7 @@ extension TLSFault {
     }
 }
 
-/// What happens in the handshake of a client, beside faults.
+/// What happens to TLS, beside faults.
 public enum TLSEvent: Hashable, Sendable {
     /// Why a client has no session.
     public enum ClientFailure: Hashable, Sendable {
@@ -243,11 +244,21 @@ public enum TLSEvent: Hashable, Sendable {
 
     /// The client has no session.
     case clientFailed(ClientFailure)
+    /// The session with the server has failed behind its handshake. A server of TLS 1.3 judges the client's certificate there.
+    case serverFailed(TLSSessionFailure)
+
+    /// The end with which TLS has failed, as a word of the journal.
+    var side: String {
+        switch self {
+        case .clientFailed: "client"
+        case .serverFailed: "server"
+        }
+    }
 
     /// What happens, as a word of the journal.
     var what: String {
         switch self {
-        case .clientFailed(.session(let failure)), .clientFailed(.fault(let failure)):
+        case .clientFailed(.session(let failure)), .clientFailed(.fault(let failure)), .serverFailed(let failure):
             failure.alert == nil ? "fails" : "rejects"
         case .clientFailed(.plainHTTP), .clientFailed(.noTLS), .clientFailed(.certificate):
             "fails"
@@ -260,7 +271,7 @@ public enum TLSEvent: Hashable, Sendable {
         case .clientFailed(.plainHTTP): "HTTP without TLS"
         case .clientFailed(.noTLS): "no ClientHello"
         case .clientFailed(.certificate(let failure)): failure.description
-        case .clientFailed(.session(let failure)), .clientFailed(.fault(let failure)):
+        case .clientFailed(.session(let failure)), .clientFailed(.fault(let failure)), .serverFailed(let failure):
             failure.alert ?? failure.description
         }
     }
@@ -284,6 +295,13 @@ public enum TLSEvent: Hashable, Sendable {
                     + "give it the file that the line “trust:” names, in commands of exec and test the variable SSL_CERT_FILE"
             case let alert?: "the client ends TLS with the alert \(alert)"
             case nil: "TLS with the client has failed: \(failure)"
+            }
+        case .serverFailed(let failure):
+            switch failure.alert {
+            case let alert? where alert.contains("certificate") || alert == "unknown_ca":
+                "the server ends TLS with the alert \(alert): it refuses the certificate of --client-cert, or wants one"
+            case let alert?: "the server ends TLS with the alert \(alert)"
+            case nil: "TLS with the server has failed: \(failure)"
             }
         }
     }

@@ -99,7 +99,7 @@ final class QueueRunner: Sendable {
         do throws(FileError) {
             try work.log?.append(.job(job), next)
         } catch {
-            throw TransferQueueError(.fileSystem, "the queue's log can't be written: \(error)")
+            throw TransferQueueError(.fileSystem, "the queue's log can't be written: \(error)", error)
         }
         if job.stage != work.state.jobs[job.id]?.stage { tell("job \(job.id): \(job.line)") }
         work.state = next
@@ -225,8 +225,8 @@ final class QueueRunner: Sendable {
                 try write(job, &work)
             }
         } catch {
-            guard error.code == .fileSystem else { throw .cancelled }
-            throw .fileSystem(call: "write", path: "queue.log", .ioError)
+            guard let cause = error.cause else { throw .cancelled }
+            throw .fileSystem(call: cause.call, path: cause.path.string, cause.errno)
         }
     }
 

@@ -29,7 +29,8 @@ extension V1API {
             return .json(.object([("held", .flag(true)), ("value", .signed(value))]))
         case .late(let value):
             let name = condition.metric.rawValue
-            let since = condition.baseline > 0 ? ", \(value - condition.baseline) of it since the baseline" : ""
+            let isSince = condition.baseline > 0 && value >= condition.baseline
+            let since = isSince ? ", \(value - condition.baseline) of it since the baseline" : ""
             throw .waitedInVain("“\(text)” didn't hold within \(limit.text): \(name) is \(value)\(since)")
         case .noProxy: throw .proxyNotFound
         case .over: throw .stopped
