@@ -73,6 +73,30 @@ void squall_drain_child_signals(int descriptor) {
     struct signalfd_siginfo information;
     while (read(descriptor, &information, sizeof information) > 0) {}
 }
+
+static int sent_signals = -1;
+
+static void note_sent(int number, siginfo_t *facts, void *context) {
+    (void)context;
+    if (facts->si_code > 0) return;
+    int code = errno;
+    char byte = (char)number;
+    ssize_t written = write(sent_signals, &byte, 1);
+    (void)written;
+    errno = code;
+}
+
+int squall_open_sent_signals(const int *numbers, int count) {
+    int descriptors[2];
+    if (pipe2(descriptors, O_CLOEXEC | O_NONBLOCK) != 0) return -errno;
+    sent_signals = descriptors[1];
+    struct sigaction action = {.sa_sigaction = note_sent, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (int index = 0; index < count; index++) {
+        if (sigaction(numbers[index], &action, NULL) != 0) return -errno;
+    }
+    return descriptors[0];
+}
 #else
 int squall_open_pipe(int descriptors[2]) {
     if (pipe(descriptors) != 0) return errno;
@@ -84,5 +108,6 @@ int squall_adopt_orphans(void) { return ENOSYS; }
 int squall_continue_without_parent(void) { return ENOSYS; }
 int squall_open_process(int process) { (void)process; return -ENOSYS; }
 int squall_open_child_signals(void) { return -ENOSYS; }
+int squall_open_sent_signals(const int *numbers, int count) { (void)numbers; (void)count; return -ENOSYS; }
 void squall_drain_child_signals(int descriptor) { (void)descriptor; }
 #endif

@@ -12,8 +12,8 @@ import Units
 package final class ConnectSupervisor {
     /// The most connects that are kept track of at a time: 4,096. One more fails with EAGAIN.
     package static let limit = 4_096
-    /// How often connects are looked after whose program may be gone: every second.
-    package static let interval = Duration.seconds(1)
+    /// How often connects are looked after whose program may be gone: every 100 ms.
+    package static let interval = Duration.milliseconds(100)
 
     private struct Pending {
         /// The call that waits; `nil` where none does.
@@ -236,6 +236,7 @@ package final class ConnectSupervisor {
         if let old = entry.socket { system.close(old) }
         system.release(process)
         (entry.call, entry.socket) = (call.id, socket)
+        entry.lateCode = EALREADY
         // One that was interrupted waits for the rest of its time.
         if entry.deadline == .distantFuture, let limit = facts.timeLimit { entry.deadline = now + limit }
         firstDeadline = min(firstDeadline, entry.deadline)
@@ -256,13 +257,18 @@ package final class ConnectSupervisor {
     }
 
     private func tellError(of call: SupervisedCall) -> Bool {
-        guard !errors.isEmpty else { return false }
+        guard !errors.isEmpty || !dials.isEmpty else { return false }
         return withSocket(of: call) { socket in
             let facts = system.facts(of: socket)
-            guard let code = errors.removeValue(forKey: facts.cookie) else { return false }
+            guard let code = errors[facts.cookie] else {
+                // The kernel would tell it when the thread runs, in the middle of a refusal perhaps.
+                return dials[facts.cookie] != nil && system.tell(system.takeError(of: socket), to: call)
+            }
             // A closed socket without an error has told it by another call.
             let isTold = system.takeError(of: socket) == 0 && facts.state == .closed
-            return !isTold && system.tell(code, to: call)
+            let tells = !isTold && system.tell(code, to: call)
+            if isTold || tells { errors[facts.cookie] = nil }
+            return tells
         }
     }
 
@@ -281,6 +287,7 @@ package final class ConnectSupervisor {
         guard let entry = remove(dial) else { return }
         // Nothing is left to do if it doesn't wait. As above, the socket is closed first.
         if outcome == .connected {
+            if let socket = entry.socket { system.finishConnecting(socket) }
             release(entry)
             if let call = entry.call { system.answer(call, .success) }
             return
@@ -352,6 +359,8 @@ package final class ConnectSupervisor {
     private func end(_ dial: UInt64) {
         if let entry = pending[dial], let call = entry.call, let socket = entry.socket, system.isWaiting(call) {
             let code = system.takeError(of: socket)
+            // Else the kernel would end that connect once more, at the next one.
+            if system.facts(of: socket).state == .closed { system.stopConnecting(socket) }
             system.answer(call, .failure(code == 0 ? ECONNABORTED : code))
         }
         giveUp(dial)

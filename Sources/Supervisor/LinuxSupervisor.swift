@@ -336,6 +336,13 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         return rendezvous.begin(socket, at: address)
     }
 
+    func finishConnecting(_ socket: Int32) {
+        // Any address: this one only asks, and doesn't wait.
+        var none = sockaddr()
+        none.sa_family = sa_family_t(AF_INET)
+        Glibc.connect(socket, &none, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+
     func stopConnecting(_ socket: Int32) {
         var none = sockaddr()
         none.sa_family = sa_family_t(AF_UNSPEC)

@@ -70,15 +70,18 @@ package final class SupervisedCommand: Sendable {
         // Not before: the guard would take a signal for its start.
         self.command.withLock { $0 = command }
         var end: ChildProcess.End?
+        var problem: SupervisionProblem?
+        // To the end of the guard, which would stay without.
         while let report = command.next() {
             switch report {
             case .tested: break
-            case .startFailed(let code): throw .notStarted(SystemError(call: "posix_spawn", code: code))
+            case .startFailed(let code): problem = .notStarted(SystemError(call: "posix_spawn", code: code))
             case .ended(let found):
                 end = found
                 self.command.withLock { $0 = nil }
             }
         }
+        if let problem { throw problem }
         return end
     }
 }

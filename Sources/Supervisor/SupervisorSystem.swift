@@ -136,6 +136,8 @@ package protocol SupervisorSystem: AnyObject {
         isBlocking: Bool,
         to target: SocketAddress
     ) -> Result<SocketAddress, SystemFailure>
+    /// Has a socket that is connected know that its connect has ended: the next one fails with EISCONN.
+    func finishConnecting(_ socket: Int32)
     /// Takes a socket that is connecting back to where it was before.
     func stopConnecting(_ socket: Int32)
     /// Has a socket that is connecting be refused.

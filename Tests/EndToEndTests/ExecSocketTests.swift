@@ -123,6 +123,12 @@ import Testing
                     ready = poll.poll(20000)[0][1]
                     codes.append("error" if ready & select.POLLERR else "none")
                 return codes[-1]
+            def repeated(made, targets):
+                return " ".join(name(made.connect_ex(target)) for target in targets)
+            def timed_out():
+                made = socket.socket()
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_SYNCNT, 1)
+                return repeated(made, [silent.getsockname(), first, first])
             def wrong_size(size):
                 made = socket.socket()
                 address = (2).to_bytes(2, "little") + first[1].to_bytes(2, "big") + bytes([127, 0, 0, 1]) + bytes(200)
@@ -134,6 +140,7 @@ import Testing
             ways = [
                 dissolved, taken_over, lambda: moved(first), lambda: moved(shut.getsockname()), again, short_value, limited,
                 unspecified, lambda: wrong_size(-1), lambda: wrong_size(15), lambda: wrong_size(129),
+                timed_out, lambda: repeated(socket.socket(), [first, first, second]),
             ]
             ended = [None] * len(ways)
             def work(index): ended[index] = ways[index]()

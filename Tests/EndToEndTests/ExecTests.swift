@@ -427,14 +427,15 @@ import Testing
         }
     }
 
-    @Test func `SIGTERM is the command's`() async throws {
+    @Test(arguments: [SIGTERM, SIGHUP, SIGINT, SIGQUIT])
+    func `a signal that another process sends is the command's`(number: Int32) async throws {
         let words = [
             "exec", "--latency", "1ms", "--", "sh", "-c",
-            "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done",
+            "trap 'exit 9' \(number); echo ready; while :; do sleep 0.05; done",
         ]
         let status = try await withChild(Programs.squall, words) { child in
             _ = try await child.line(with: "ready")
-            child.signal(SIGTERM)
+            child.signal(number)
             return await child.finish().status
         }
         #expect(status == 9)

@@ -262,17 +262,17 @@ struct ConnectSupervisorTests {
 
     @Test func `a second connect waits as long as the first, and fails in its own way`() {
         let program = Program(seed: 3)
-        let socket = program.socket(timeLimit: .milliseconds(300))
+        let socket = program.socket(timeLimit: .milliseconds(30))
         let first = program.connect(socket)
-        program.supervisor.look(at: .zero + .milliseconds(300))
+        program.supervisor.look(at: .zero + .milliseconds(30))
         #expect(program.system.failures[first] == 115)
-        let second = program.connect(socket, at: .zero + .milliseconds(350))
-        #expect(program.supervisor.nextLook == .zero + .milliseconds(650))
+        let second = program.connect(socket, at: .zero + .milliseconds(35))
+        #expect(program.supervisor.nextLook == .zero + .milliseconds(65))
         // Interrupted, and begun again: it waits for the rest.
         program.system.waiting[second] = nil
-        let third = program.connect(socket, at: .zero + .milliseconds(500))
-        #expect(program.supervisor.nextLook == .zero + .milliseconds(650))
-        program.supervisor.look(at: .zero + .milliseconds(650))
+        let third = program.connect(socket, at: .zero + .milliseconds(50))
+        #expect(program.supervisor.nextLook == .zero + .milliseconds(65))
+        program.supervisor.look(at: .zero + .milliseconds(65))
         #expect(program.system.failures[third] == 114)
     }
 
@@ -294,14 +294,14 @@ struct ConnectSupervisorTests {
         let (system, supervisor) = (program.system, program.supervisor)
         var now = Moment.zero
         for id in 1...20 {
-            program.connect(program.socket(timeLimit: id == 2 ? .milliseconds(300) : nil), at: now)
-            now = now + .milliseconds(40)
+            program.connect(program.socket(timeLimit: id == 2 ? .milliseconds(30) : nil), at: now)
+            now = now + .milliseconds(4)
         }
-        // The time limit of the second, which has begun after 40 ms.
-        #expect(supervisor.nextLook == .zero + .milliseconds(340))
-        supervisor.look(at: .zero + .milliseconds(340))
+        // The time limit of the second, which has begun after 4 ms.
+        #expect(supervisor.nextLook == .zero + .milliseconds(34))
+        supervisor.look(at: .zero + .milliseconds(34))
         #expect(system.answered.contains(2))
-        #expect(supervisor.nextLook == .zero + .milliseconds(1_340))
+        #expect(supervisor.nextLook == .zero + .milliseconds(134))
     }
 
     @Test func `one connect more than are kept track of fails, and one is let in when another has ended`() throws {

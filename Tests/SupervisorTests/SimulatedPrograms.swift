@@ -184,6 +184,8 @@ final class SimulatedPrograms: SupervisorSystem {
         return .success(local)
     }
 
+    func finishConnecting(_ handle: Int32) { _ = socket(at: handle) }
+
     func stopConnecting(_ handle: Int32) {
         let index = socket(at: handle)
         if sockets[index].state == .other { problems.append("a connected socket was taken back") }

@@ -17,6 +17,11 @@ int squall_open_child_signals(void);
 // Discards what a descriptor of squall_open_child_signals has to read.
 void squall_drain_child_signals(int descriptor);
 
+// Has a signal come as a byte, its number, from a descriptor that is closed on exec and doesn't block, when a process has sent
+// it. One that the kernel sends, as for a key of a terminal, does nothing: the whole process group has it. To be called once;
+// returns the descriptor, or -errno.
+int squall_open_sent_signals(const int *numbers, int count);
+
 // A descriptor, closed on exec, that is readable when a process has ended (pidfd_open(2)), or -errno.
 int squall_open_process(int process);
 

@@ -1,3 +1,4 @@
+import CProcess
 import Glibc
 
 /// What this process has been started with: the signals that its caller ignores, and those that it blocks.
@@ -35,6 +36,24 @@ package struct InheritedSignals: Sendable {
         let others = [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT]
         let realTime = __libc_current_sigrtmin()...__libc_current_sigrtmax()
         for number in others + realTime { signal(number, SIG_IGN) }
+    }
+
+    /// A descriptor from which signals come, for `takeSent`, that another process sends. Those that the kernel sends, as for a key of
+    /// a terminal, do nothing, and ones that the caller ignores neither. To be called once.
+    ///
+    /// - Throws: `SystemError` of pipe2 or sigaction.
+    package static func sent(_ numbers: [Int32]) throws(SystemError) -> Int32 {
+        let numbers = numbers.filter { !ignores($0) }
+        let descriptor = squall_open_sent_signals(numbers, Int32(numbers.count))
+        guard descriptor >= 0 else { throw SystemError(call: "sigaction", code: -descriptor) }
+        for number in numbers { ProcessLimits.unblock(number) }
+        return descriptor
+    }
+
+    /// The next signal that has come; `nil` for none.
+    package static func takeSent(from descriptor: Int32) -> Int32? {
+        var number: UInt8 = 0
+        return read(descriptor, &number, 1) == 1 ? Int32(number) : nil
     }
 
     /// Has a program start with them, provided that this process has gone on to ignore those that its caller ignores.

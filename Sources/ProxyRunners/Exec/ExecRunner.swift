@@ -197,7 +197,8 @@ package struct ExecRunner {
     }
 
     /// Passes SIGTERM and SIGHUP on to the command, but for one that the caller ignores. The second of them, one that comes when
-    /// the command has ended, and the end of `parent` end this process, and the guard all others.
+    /// the command has ended, and the end of `parent` end this process, and the guard all others. SIGINT and SIGQUIT are passed on
+    /// each time, but for those of the terminal, which the command has as well.
     private func passSignals(
         to supervised: SupervisedCommand,
         on loop: EventLoop
@@ -205,18 +206,27 @@ package struct ExecRunner {
         let trust = trust
         var descriptor: Int32?
         if let parent { descriptor = try ForegroundCommand.watched(process: parent) }
+        let keyboard = try InheritedSignals.sent([SIGINT, SIGQUIT])
         return try await loop.run { [descriptor] in
             var wasPassed = false
+            @Sendable func end(_ number: Int32) -> Never {
+                trust?.remove()
+                Glibc.exit(128 + number)
+            }
             var sources = [SIGTERM, SIGHUP].filter { !InheritedSignals.ignores($0) }.map { number in
                 ProcessLimits.unblock(number)
                 return EventSource(signal: number, on: loop) {
-                    guard !wasPassed, supervised.send(number) else {
-                        trust?.remove()
-                        Glibc.exit(128 + number)
-                    }
+                    guard !wasPassed, supervised.send(number) else { end(number) }
                     wasPassed = true
                 }
             }
+            sources += [
+                EventSource(readable: keyboard, on: loop) {
+                    while let number = InheritedSignals.takeSent(from: keyboard) {
+                        guard supervised.send(number) else { end(number) }
+                    }
+                }
+            ]
             if let descriptor {
                 sources += [
                     EventSource(readable: descriptor, on: loop) {
