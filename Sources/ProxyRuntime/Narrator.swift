@@ -98,8 +98,13 @@ package final class Warnings: Sendable {
 }
 
 extension ProxyEvent {
-    /// The shortest time between two lines about the kind of event. A busy machine stays so.
-    fileprivate var interval: Duration { if case .late = self { .seconds(60) } else { .seconds(1) } }
+    /// The shortest time between two lines about the kind of event. A machine that is busy, or lacks descriptors, stays so.
+    fileprivate var interval: Duration {
+        switch self {
+        case .late, .cannotAccept: .seconds(60)
+        default: .seconds(1)
+        }
+    }
 
     /// The key by which events are throttled.
     fileprivate var kind: String {
