@@ -115,6 +115,7 @@ package struct DemoCommand: AsyncParsableCommand {
         let usual = queue ? "wifi-roam" : "wifi-walkaway"
         let whole = try faults.chosen(profile ?? (faults.faults.isEmpty ? usual : nil)).read()
         if faults.printProfile { return faults.write(whole, seed: seed) }
+        try whole.check(actsOn: "demo", "that of the demo has this name; squall run has --name")
         let profile = whole.narrowed(to: "demo")
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         if !command.isEmpty {

@@ -55,3 +55,14 @@ package struct ChosenProfile: Sendable {
         )
     }
 }
+
+extension Profile {
+    /// Refuses a profile that has faults, but only for proxies with other names than `name`.
+    ///
+    /// - Parameter remedy: what to do, in words.
+    package func check(actsOn name: String, _ remedy: String) throws(CommandFailure) {
+        guard hasFaultsOfProxies, !allFaults.isEmpty, narrowed(to: name).allFaults.isEmpty else { return }
+        let others = proxies.isEmpty ? "" : " (it has \(proxies.map(\.name).joined(separator: ", ")))"
+        throw .wrongInput("the profile has no fault for a proxy called “\(name)”: \(remedy)\(others)")
+    }
+}

@@ -26,6 +26,9 @@ package final class InputFiles {
     /// Notes a file that was read.
     package func note(_ path: String) { paths.append(path) }
 
+    /// Notes the files of options, those that are given.
+    package func note(_ options: [String?]) { paths += options.compactMap(\.self) }
+
     /// Notes the file of a source that was read.
     package func noted<Problem>(_ source: Result<ProfileSource, Problem>) -> Result<ProfileSource, Problem> {
         if case .success(let source) = source { paths.append(source.file) }

@@ -57,7 +57,7 @@ package enum JournalFile {
         if let profile, ProfileDigest.text(of: profile.inJournal) != digest {
             throw .wrongInput(
                 "the journal “\(path)” was made with another profile than “\(profile.name)” as it is now: leave "
-                    + "--profile out, the journal has its own"
+                    + "the profile out, the journal has its own"
             )
         }
         tellTorn(journal.torn, path)

@@ -2,6 +2,8 @@ import ArgumentParser
 import CommandParsing
 import FoundationEssentials
 import HTTPSemantics
+import ProfileFiles
+import SystemPackage
 import TerminalDisplay
 import TransferProtocol
 import TransferQueue
@@ -143,6 +145,13 @@ struct QueueSubmit: AsyncParsableCommand {
 
     private func transfer() throws -> (QueuedTransfer, secrets: [String: String]) {
         let file = try upload.map { AbsolutePath.of($0) } ?? destination()
+        if let upload {
+            do {
+                _ = try FilePath(file).stat()
+            } catch {
+                throw CommandFailure.wrongInput("can't read “\(upload)” (--upload): \(FileProblem.reason(error))")
+            }
+        }
         var transfer = QueuedTransfer(upload == nil ? .download : .upload, url: url, file: file)
         let (fields, secrets) = try headers.headers()
         transfer.headers = fields
@@ -181,7 +190,9 @@ struct QueueSubmit: AsyncParsableCommand {
 
     private func destination() throws -> String {
         if let output { return AbsolutePath.of(output) }
-        let last = (try? TransferURL(url))?.path.split(separator: "/", omittingEmptySubsequences: false).last
+        let parsed: TransferURL
+        do { parsed = try TransferURL(url) } catch { throw CommandFailure.wrongInput("“\(url.visibleLine)”: \(error)") }
+        let last = parsed.path.split(separator: "/", omittingEmptySubsequences: false).last
         guard let name = last.flatMap({ PercentCoding.decoded($0) }), !name.isEmpty, !name.contains("/"),
             ![".", ".."].contains(name)
         else { throw CommandFailure.wrongInput("the URL names no file to write to: give --output FILE") }

@@ -427,6 +427,24 @@ import Testing
         }
     }
 
+    @Test func `a profile with faults for other proxies alone is refused`() async throws {
+        let text = """
+            {"name": "two", "proxies": [{"name": "a", "listen": ":0", "upstream": ":9", "faults": [{"kind": "cut", "at": "1 B"}]}],
+              "faults": [{"kind": "outage", "how": "refuse", "when": {"proxy": "a"}}]}
+            """
+        try await withFolder { folder in
+            try Data(text.utf8).write(to: folder.appendingPathComponent("two.json"))
+            for words in [
+                ["run", "./two.json", "--listen", ":0", "--upstream", ":9"], ["exec", "./two.json", "--", "true"],
+                ["demo", "./two.json"],
+            ] {
+                let outcome = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                #expect(outcome.status == 2, "\(outcome)")
+                #expect(outcome.errors.contains("the profile has no fault for a proxy called"), "\(outcome.errors)")
+            }
+        }
+    }
+
     @Test(arguments: [SIGTERM, SIGHUP, SIGINT, SIGQUIT])
     func `a signal that another process sends is the command's`(number: Int32) async throws {
         let words = [

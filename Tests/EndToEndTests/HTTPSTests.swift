@@ -228,6 +228,9 @@ import Testing
         try await withFolder { folder in
             let (key, certificate) = try await ownCertificate(for: "own.test", in: folder)
             let log = folder.path + "/keys.log"
+            // Others may read the one that is there.
+            try Data("x\n".utf8).write(to: URL(fileURLWithPath: log))
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: log)
             let arguments = [
                 "run", "flaky-api", "--listen", "tls:127.0.0.1:0", "--upstream", "127.0.0.1:9", "--tls-cert",
                 certificate,
@@ -241,6 +244,31 @@ import Testing
                 _ = try await run("curl", curl + ["https://own.test:\(port)/"])
                 let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int
                 #expect(mode == 0o600)
+            }
+        }
+    }
+
+    @Test func `no output is written over a file of an option`() async throws {
+        try await withFolder { folder in
+            let (key, certificate) = try await ownCertificate(for: "own.test", in: folder)
+            let password = folder.appendingPathComponent("password").path
+            try Data("secret\n".utf8).write(to: URL(fileURLWithPath: password))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
+            let tls = ["--listen", "tls::0", "--upstream", ":9", "--tls-cert", certificate, "--tls-key", key]
+            let forward = ["--forward-proxy", ":0", "--proxy-password-file", password]
+            let cases: [(input: String, words: [String])] = [
+                (key, ["run", "flaky-api"] + tls + ["--pcap", key]),
+                (certificate, ["run", "flaky-api"] + tls + ["--journal", certificate]),
+                (certificate, ["run", "flaky-api"] + tls + ["--key-log", certificate]),
+                (password, ["run", "flaky-api"] + forward + ["--pcap", password]),
+                (certificate, ["serve", "--port", "0", "--config", certificate, "--pcap", certificate]),
+                (certificate, ["get", "https://localhost:9/x", "--ca-file", certificate, "-o", certificate]),
+            ]
+            for (input, words) in cases {
+                let before = try Data(contentsOf: URL(fileURLWithPath: input))
+                let outcome = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                #expect(outcome.status == 2 && outcome.errors.contains("would be written over"), "\(outcome)")
+                #expect(try Data(contentsOf: URL(fileURLWithPath: input)) == before)
             }
         }
     }

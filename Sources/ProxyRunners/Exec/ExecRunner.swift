@@ -83,6 +83,7 @@ package struct ExecRunner {
     /// - Throws: `CommandFailure` if it can't be run, or the journal can't be written.
     package func run(_ command: [String]) async throws -> ChildProcess.End {
         defer { trust?.remove() }
+        try profile.check(actsOn: name, "the one of squall exec has this name; squall run has --name")
         // The page's server opens descriptors that programs would inherit.
         let descriptors = ProcessLimits.openDescriptors
         let environment = try trust.map { trust throws(CommandFailure) in

@@ -16,7 +16,7 @@ struct CheckCommand: ParsableCommand {
             --format json, github and sarif write the problems on standard output for programs: a list of objects, \
             annotations of a workflow of GitHub, and SARIF 2.1.0. The exit code is the same.
 
-            Example: squall check --format github Profiles/*.json
+            Example: squall check --format github profiles/*.json
             """
     )
 

@@ -137,11 +137,13 @@ struct ExecCommand: AsyncParsableCommand {
             threads: threads,
             inputs: inputs
         )
+        inputs.note(tls.paths)
         runner.capture = try captures.opened(noting: inputs)
         runner.showsStatus = status
         runner.parent = parent
         if page { runner.page = try CommandPage(port: port ?? 8474) }
-        try tls.apply(to: &runner, intercepting: interception.intercept, capturing: runner.capture?.capture)
+        let capture = runner.capture?.capture
+        try tls.apply(to: &runner, intercepting: interception.intercept, capturing: capture, reading: inputs)
         try await ExecCommand.finish(runner, command)
     }
 

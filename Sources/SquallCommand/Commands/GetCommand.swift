@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandParsing
+import ProfileFiles
 import SquallTransfer
 import SystemPackage
 import TerminalDisplay
@@ -163,6 +164,9 @@ struct GetCommand: AsyncParsableCommand {
             guard output != "-" else {
                 throw .wrongInput("can't write to standard output; use ./- for a file of that name")
             }
+            let inputs = InputFiles()
+            inputs.note(tls.paths + [credentials.passwordFile, credentials.netrcFile])
+            try inputs.check(writing: "the file", to: output)
             return FilePath(output)
         }
         let last: String?

@@ -127,7 +127,8 @@ struct ReplayCommand: AsyncParsableCommand {
         // The lines name faults of the replayed journal, so its profile explains them.
         let recorded = file.header.profile
         var configurations = [configuration]
-        let trust = try tls.apply(to: &configurations, intercepting: interception.intercept)
+        inputs.note(forward.proxyPasswordFile.map { [$0] } ?? [])
+        let trust = try tls.apply(to: &configurations, intercepting: interception.intercept, reading: inputs)
         defer { trust?.remove() }
         var runner = ProxyRunner(configurations, of: recorded, journal: journal, threads: threads, inputs: inputs)
         runner.trust = trust
@@ -156,7 +157,7 @@ struct ReplayCommand: AsyncParsableCommand {
         )
         runner.recorded = file.header.profile
         runner.configure = { configure(&$0, as: proxy) }
-        try tls.apply(to: &runner, intercepting: interception.intercept)
+        try tls.apply(to: &runner, intercepting: interception.intercept, reading: inputs)
         let end = try await runner.run(command)
         if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
         ProcessLimits.end(like: end)

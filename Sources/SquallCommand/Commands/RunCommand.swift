@@ -119,11 +119,13 @@ struct RunCommand: AsyncParsableCommand {
                 "--pcap-proxy: there is no proxy \(unknown.quoted): write \(names.map(\.quoted).joined(separator: " or "))"
             )
         }
+        inputs.note(tls.paths + [proxy.forward.proxyPasswordFile])
         let capture = try captures.opened(noting: inputs, of: pcapProxy)
         let trust = try tls.apply(
             to: &configurations,
             intercepting: interception.intercept,
-            capturing: capture?.capture
+            capturing: capture?.capture,
+            reading: inputs
         )
         defer { trust?.remove() }
         // Each proxy runs its own part of the profile.

@@ -139,7 +139,10 @@ struct TestCommand: AsyncParsableCommand {
                 ("--expect", !expect.isEmpty),
                 (faults.arguments.first ?? "", !faults.faults.isEmpty), ("--print-profile", faults.printProfile),
             ] where isGiven {
-                throw ValidationError("\(name) and a scenario don't go together: the scenario has its own")
+                throw ValidationError(
+                    "\(name) and a scenario, “\(scenario ?? "")”, don't go together: the scenario has its own, and a profile is given by "
+                        + "--profile"
+                )
             }
         }
         if let jobs, !(1...Scenario.jobLimit).contains(jobs) {
@@ -170,9 +173,10 @@ struct TestCommand: AsyncParsableCommand {
             throw CommandFailure.wrongInput("\(targets.arguments[0]) is for --exec, or a scenario with “exec”")
         }
         try setup.check(stage)
+        inputs.note(tls.paths)
         try reports.check(reading: inputs)
         var sides = try StageSetup.sides(of: stage)
-        let trust = try tls.apply(to: &sides, intercepting: interception.intercept)
+        let trust = try tls.apply(to: &sides, intercepting: interception.intercept, reading: inputs)
         defer { trust?.remove() }
         let (limits, secure) = (limits, sides.first?.tls ?? ProxyTLS())
         let repetition = StageRepetition(command: self, scenario: stage)

@@ -54,7 +54,9 @@ extension ServeCommand {
         let listing = try queue.map { name throws(CommandFailure) in (name, try QueueListing(named: name)) }
         let queue = listing.map { name, listing in QueueSource(name: name) { try await listing.jobs() } }
         let api = V1API(proxies: proxies, profiles: store, queue: queue)
-        let capture = try captures.opened(noting: InputFiles())
+        let inputs = InputFiles()
+        inputs.note(tls.paths + [config, tokenFile, apiCert, apiKey, forward.proxyPasswordFile])
+        let capture = try captures.opened(noting: inputs)
         if let capture {
             capture.capture.begin()
             proxies.capture(by: capture.capture)

@@ -1,3 +1,4 @@
+import Glibc
 import ProfileFiles
 import Synchronization
 import SystemPackage
@@ -15,11 +16,22 @@ enum KeyLogFile {
                 options: [.create, .append, .closeOnExec, .noFollow],
                 permissions: .ownerReadWrite
             )
+            // That of an existing one as well.
+            if try file.stat().type == .regular { _ = fchmod(file.rawValue, 0o600) }
         } catch {
             throw .wrongInput("can't write the key log “\(path)”: \(FileProblem.reason(error))")
         }
         Console.warn("“\(path)” gets the secrets of TLS: whoever reads it can read the traffic")
-        let lines = Mutex(file)
-        return { line in lines.withLock { file in _ = try? file.writeAll(line) } }
+        let lines = Mutex<FileDescriptor?>(file)
+        return { line in
+            lines.withLock { file in
+                do {
+                    _ = try file?.writeAll(line)
+                } catch {
+                    Console.warn("the key log “\(path)” can't be written, and ends here: \(FileProblem.reason(error))")
+                    file = nil
+                }
+            }
+        }
     }
 }

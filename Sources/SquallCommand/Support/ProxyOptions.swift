@@ -84,6 +84,7 @@ struct ProxyOptions: ParsableArguments {
                 "the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT, or --forward-proxy PORT"
             )
         }
+        if proxies.count == 1 { try profile.check(actsOn: proxies[0].name, "choose one by --name") }
         let policy = try forward.policy()
         let globalBuckets = GlobalBuckets(
             proxies.map { profile.narrowed(to: $0.name) },

@@ -57,6 +57,9 @@ struct ProxyTLSOptions: ParsableArguments {
         }
     }
 
+    /// The paths of the files that are read.
+    var paths: [String?] { client.paths + [tlsCert, tlsKey, authority] }
+
     private var options: [(String, String?)] {
         [
             ("--ca-file", client.caFile), ("--client-cert", client.clientCert), ("--client-key", client.clientKey),
@@ -72,14 +75,17 @@ struct ProxyTLSOptions: ParsableArguments {
     /// The options that were given, as they were.
     var arguments: [String] { options.flatMap { name, value in value.map { [name, $0] } ?? [] } }
 
-    /// Gives TLS to the proxies whose addresses have it. With a key log the secrets are in the capture as well.
+    /// Gives TLS to the proxies whose addresses have it. With a key log the secrets are in the capture as well; it is written
+    /// over none of `inputs`.
     ///
     /// - Returns: the authority that the clients have to trust; `nil` if there is none.
     func apply(
         to configurations: inout [ProxyConfiguration],
         intercepting hosts: [HostPattern] = [],
-        capturing capture: Capture? = nil
+        capturing capture: Capture? = nil,
+        reading inputs: InputFiles = InputFiles()
     ) throws(CommandFailure) -> TrustFile? {
+        inputs.note(paths)
         let isForward = configurations.contains { $0.destination.policy != nil }
         guard hosts.isEmpty || isForward else {
             throw .wrongInput(
@@ -116,6 +122,7 @@ struct ProxyTLSOptions: ParsableArguments {
         settings.intercepted = hosts.map(\.name)
         if let upstreamName { settings.names.append(upstreamName) }
         if let keyLog {
+            try inputs.check(writing: "the key log", to: keyLog)
             let write = try KeyLogFile.writer(keyLog)
             settings.keyLog = { line in
                 write(line)
@@ -145,10 +152,11 @@ struct ProxyTLSOptions: ParsableArguments {
     func apply(
         to runner: inout ExecRunner,
         intercepting hosts: [HostPattern],
-        capturing capture: Capture? = nil
+        capturing capture: Capture? = nil,
+        reading inputs: InputFiles
     ) throws(CommandFailure) {
         var sides = [ProxyConfiguration(supervising: "", profile: Profile(name: ""), seed: 0)]
-        runner.trust = try apply(to: &sides, intercepting: hosts, capturing: capture)
+        runner.trust = try apply(to: &sides, intercepting: hosts, capturing: capture, reading: inputs)
         let (configure, tls) = (runner.configure, sides[0].tls)
         runner.configure = { configuration in
             configure(&configuration)

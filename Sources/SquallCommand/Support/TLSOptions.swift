@@ -29,6 +29,9 @@ struct TLSOptions: ParsableArguments {
         try PEMFiles.check("--client", clientCert, clientKey)
     }
 
+    /// The paths that are given.
+    var paths: [String?] { [caFile, clientCert, clientKey] }
+
     private var files: PEMFiles? { PEMFiles("--client", clientCert, clientKey) }
 
     /// What the files have.
