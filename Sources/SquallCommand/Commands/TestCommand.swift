@@ -140,8 +140,7 @@ struct TestCommand: AsyncParsableCommand {
                 (faults.arguments.first ?? "", !faults.faults.isEmpty), ("--print-profile", faults.printProfile),
             ] where isGiven {
                 throw ValidationError(
-                    "\(name) and a scenario, “\(scenario ?? "")”, don't go together: the scenario has its own, and a profile is given by "
-                        + "--profile"
+                    "\(name) and a scenario don't go together: “\(scenario ?? "")” would have its own; a profile is given by --profile"
                 )
             }
         }
