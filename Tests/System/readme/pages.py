@@ -135,7 +135,7 @@ PAGES = {
                "pytest": '#!/bin/sh\nfor i in 1 2 3 4 5 6; do curl -s -m 5 -o /dev/null "http://$SQUALL_DB_ADDRESS/file"; sleep 2; done\n'}),
     "docs/command.md": Page(before="head -c 100000 /dev/urandom > file.bin"),
     "docs/control.md": Page(
-        servers=("5432",), before="mkdir my-profiles; (while :; do curl -s -m 1 -o /dev/null http://127.0.0.1:5433/file; done) &"),
+        servers=("5432",), before="(while :; do curl -s -m 1 -o /dev/null http://127.0.0.1:5433/file; done) &"),
     "docs/exec.md": Page(
         servers=("80",), before="install -m 755 .tools/app app",
         tools={name: FETCH % "127.0.0.1:$SERVER_PORT" for name in ("npm", "psql", "app")}),
@@ -147,6 +147,7 @@ PAGES = {
         servers=("8080",), before="for run in first second; do squall run first-two-fail --seed 7 --listen :8081 --upstream :8080 "
         "--journal $run.jsonl; for i in 1 2 3; do curl -s -o /dev/null http://127.0.0.1:8081/file; done; done"),
     "docs/profiles.md": Page(servers=("5432",)),
+    "docs/queue.md": Page(before="head -c 100000 /dev/urandom > home.tar"),
     "docs/toxiproxy.md": Page(servers=("5432",)),
     "docs/recipes/database-client.md": Page(databases=("postgres",), environment={"PGDATABASE": "shop"}, tools=DEBIAN),
     "docs/recipes/makefile.md": Page(tools={"squall": '#!/bin/sh\n[ "$1" = test ] && [ "$2" = shop.json ] && touch build/chaos.xml\n'}),
