@@ -337,16 +337,23 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     }
 
     func finishConnecting(_ socket: Int32) {
-        // Any address: this one only asks, and doesn't wait.
+        // The family alone is too short for a connect to begin, if the connection is gone already.
+        connect(socket, toNoneOf: AF_INET, socklen_t(MemoryLayout<sa_family_t>.size))
+    }
+
+    private func connect(_ socket: Int32, toNoneOf family: Int32, _ size: socklen_t) {
         var none = sockaddr()
-        none.sa_family = sa_family_t(AF_INET)
-        Glibc.connect(socket, &none, socklen_t(MemoryLayout<sockaddr>.size))
+        none.sa_family = sa_family_t(family)
+        Glibc.connect(socket, &none, size)
+    }
+
+    /// Ends the connect of a socket, or its connection (connect(2)).
+    private func disconnect(_ socket: Int32) {
+        connect(socket, toNoneOf: AF_UNSPEC, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
     func stopConnecting(_ socket: Int32) {
-        var none = sockaddr()
-        none.sa_family = sa_family_t(AF_UNSPEC)
-        Glibc.connect(socket, &none, socklen_t(MemoryLayout<sockaddr>.size))
+        disconnect(socket)
         // The error that the connect has ended with.
         _ = takeError(of: socket)
     }
@@ -359,9 +366,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         // Else the error would be told to this thread, and not to the program.
         let isBlocking = fcntl(socket, F_GETFL) & O_NONBLOCK == 0
         if isBlocking { squall_set_blocking(socket, 0) }
-        var none = sockaddr()
-        none.sa_family = sa_family_t(AF_UNSPEC)
-        Glibc.connect(socket, &none, socklen_t(MemoryLayout<sockaddr>.size))
+        disconnect(socket)
         _ = address.withSystemAddress { Glibc.connect(socket, $0, $1) }
         if isBlocking { squall_set_blocking(socket, 1) }
     }

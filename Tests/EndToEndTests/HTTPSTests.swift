@@ -262,6 +262,13 @@ import Testing
                 (certificate, ["run", "flaky-api"] + tls + ["--key-log", certificate]),
                 (password, ["run", "flaky-api"] + forward + ["--pcap", password]),
                 (certificate, ["serve", "--port", "0", "--config", certificate, "--pcap", certificate]),
+                (
+                    certificate,
+                    [
+                        "serve", "--port", "0", "--config", certificate, "--tls-cert", certificate, "--tls-key", key,
+                        "--key-log", certificate,
+                    ]
+                ),
                 (certificate, ["get", "https://localhost:9/x", "--ca-file", certificate, "-o", certificate]),
             ]
             for (input, words) in cases {

@@ -24,6 +24,7 @@ struct ConnectionDraft {
         self.phase = phase
     }
 
+    /// Notes what has to be read for a fault that acts on messages.
     mutating func noteReading(of fault: Fault, _ identity: Int) {
         messageFault = messageFault ?? identity
         reading.messages = true

@@ -86,6 +86,7 @@ struct ShrinkCommand: AsyncParsableCommand {
         }
         let plan = file.plan(for: proxy)
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
+        inputs.note(tls.paths)
         let files = ResultFiles(output)
         try files.check(reading: inputs)
         var sides = [
@@ -97,7 +98,7 @@ struct ShrinkCommand: AsyncParsableCommand {
                 seed: proxy.seed
             )
         ]
-        let trust = try tls.apply(to: &sides)
+        let trust = try tls.apply(to: &sides, reading: inputs)
         defer { trust?.remove() }
         let (limits, secure) = (limits, sides[0].tls)
         let trial = CommandRun(

@@ -36,7 +36,9 @@ extension ServeCommand {
         let seed = seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         let warnings = Warnings()
         let journal = JournalHub()
-        let served = try ServedTLS(tls, intercepting: interception.intercept)
+        let inputs = InputFiles()
+        inputs.note(tls.paths + [config, tokenFile, apiCert, apiKey, forward.proxyPasswordFile])
+        let served = try ServedTLS(tls, intercepting: interception.intercept, reading: inputs)
         defer { served.remove() }
         let policy = try forward.forwardProxy.map { _ throws(CommandFailure) in try forward.policy() }
         let proxies = ProxyManager(
@@ -54,8 +56,6 @@ extension ServeCommand {
         let listing = try queue.map { name throws(CommandFailure) in (name, try QueueListing(named: name)) }
         let queue = listing.map { name, listing in QueueSource(name: name) { try await listing.jobs() } }
         let api = V1API(proxies: proxies, profiles: store, queue: queue)
-        let inputs = InputFiles()
-        inputs.note(tls.paths + [config, tokenFile, apiCert, apiKey, forward.proxyPasswordFile])
         let capture = try captures.opened(noting: inputs)
         if let capture {
             capture.capture.begin()

@@ -1,6 +1,7 @@
 import ControlAPI
 import EventLoop
 import FaultProfile
+import ProfileFiles
 import ProxyEngine
 import ProxyRunners
 import Synchronization
@@ -13,21 +14,26 @@ final class ServedTLS: Sendable {
     private let services = CommandServices.current
 
     /// Makes what the options ask for.
-    init(_ options: ProxyTLSOptions, intercepting hosts: [HostPattern]) throws(CommandFailure) {
+    init(
+        _ options: ProxyTLSOptions,
+        intercepting hosts: [HostPattern],
+        reading inputs: InputFiles
+    ) throws(CommandFailure) {
         let isAsked = !options.arguments.isEmpty || !hosts.isEmpty
-        made = Mutex(isAsked ? try ServedTLS.make(options, hosts) : nil)
+        made = Mutex(isAsked ? try ServedTLS.make(options, hosts, inputs) : nil)
     }
 
     private static func make(
         _ options: ProxyTLSOptions,
-        _ hosts: [HostPattern]
+        _ hosts: [HostPattern],
+        _ inputs: InputFiles = InputFiles()
     ) throws(CommandFailure) -> (tls: ProxyTLS, trust: TrustFile?) {
         // The names of proxies to come aren't known: their clients call this machine.
         let own = Endpoint(host: "localhost", port: 0, usesTLS: true)
         let profile = Profile(name: "")
         var sides = [ProxyConfiguration(name: "", listen: own, upstream: own, profile: profile, seed: 0)]
         if !hosts.isEmpty { sides.append(ProxyConfiguration(supervising: "", profile: profile, seed: 0)) }
-        let trust = try options.apply(to: &sides, intercepting: hosts)
+        let trust = try options.apply(to: &sides, intercepting: hosts, reading: inputs)
         for line in trust?.lines ?? [] { Console.print(line) }
         return (sides[0].tls, trust)
     }
