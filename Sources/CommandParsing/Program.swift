@@ -9,6 +9,8 @@ package enum Program {
     /// Readies the process, before anything is opened or written.
     package static func prepare() {
         InheritedSignals.note()
+        ProgramStart.nameProcess()
+        ProcessLimits.endAtQuit()
         ProcessLimits.ignoreBrokenPipes()
         ProcessLimits.occupyStandardDescriptors()
         ProcessLimits.growDescriptorTable()
@@ -47,7 +49,10 @@ package enum Program {
                 exit(printing: root.fullMessage(for: error))
             }
             // A subcommand that throws an exit code has already printed the reason.
-            if let code = error as? ExitCode { Glibc.exit(code.rawValue) }
+            if let code = error as? ExitCode {
+                if let failure = outputFailure() { Console.error(lines: failure.lines) }
+                Glibc.exit(code.rawValue)
+            }
             Console.error(lines: message(of: root.fullMessage(for: error), to: arguments, of: root))
             Glibc.exit((code == .validationFailure ? ExitStatus.wrongInput : .failed).rawValue)
         }
@@ -95,7 +100,12 @@ package enum Program {
 
     /// A failed write to standard output is an error.
     private static func finish() throws(CommandFailure) {
-        if let failure = Console.finish() { throw .failed("can't write to standard output: \(failure)") }
+        if let failure = outputFailure() { throw failure }
+    }
+
+    /// Waits until everything is written; tells why standard output can't be.
+    private static func outputFailure() -> CommandFailure? {
+        Console.finish().map { .failed("can't write to standard output: \($0)") }
     }
 }
 

@@ -8,7 +8,7 @@ public enum AtomicReplacement {
     /// Writes `bytes` to a temporary file next to `path`, syncs it, renames it to `path` and syncs the folder. Removes
     /// a temporary file left by an earlier crash.
     ///
-    /// When it throws after the rename, a crash may leave the old or the new file at `path`.
+    /// When it throws before the rename, it removes the temporary file, as far as that succeeds. When it throws after it, a crash may leave the old or the new file at `path`.
     ///
     /// - Parameters:
     ///   - isPrivate: Whether only the owner may open the new file.
@@ -36,6 +36,7 @@ public enum AtomicReplacement {
             return file
         } catch {
             file.close()
+            try? files.remove(beside)
             throw error
         }
     }

@@ -1,7 +1,8 @@
 import FaultPlan
 import FaultProfile
 
-/// The lines of a journal as `squall journal` prints them: in the order of the file or sorted, with or without their times.
+/// The lines of a journal as `squall journal` prints them: in the order of the file or sorted, with or without their times
+/// and the numbers of processes.
 package struct JournalSorting {
     /// A line after the header.
     private struct Entry {
@@ -9,6 +10,9 @@ package struct JournalSorting {
         /// The fault that acted; `nil` for lines without one.
         let event: RecordedFaultEvent?
     }
+
+    /// The keys whose values differ in each run.
+    private static let passing: Set = ["pid", "time"]
 
     private let isSorted: Bool
     private let hasTimes: Bool
@@ -48,7 +52,9 @@ package struct JournalSorting {
     }
 
     private func text(_ line: JournalText.Line, _ node: JSONNode) -> String {
-        hasTimes ? String(decoding: line.bytes, as: UTF8.self) : node.compactText(without: "time").visibleJSON
+        hasTimes
+            ? String(decoding: line.bytes, as: UTF8.self)
+            : node.compactText(without: JournalSorting.passing).visibleJSON
     }
 
     private func event(_ node: JSONNode) -> RecordedFaultEvent {

@@ -33,6 +33,11 @@ package enum FileProblem {
         return places[0] == places[1] || isSameFile(path, other)
     }
 
+    /// Whether an output at `path` is a file that has it alone: no pipe, terminal or standard output.
+    package static func isReplaced(_ path: String) -> Bool {
+        path != "-" && [nil, .regular].contains(try? FilePath(path).stat().type)
+    }
+
     /// The error number for a Foundation code without an underlying system error.
     private static func errno(of code: CocoaError.Code) -> Errno? {
         switch code {

@@ -1,9 +1,11 @@
 import FaultProfile
 import TerminalDisplay
 
-/// The files that a command has read and must not overwrite.
+/// The files that a command reads, which its outputs don't overwrite. No output overwrites another one.
 package final class InputFiles {
     private var paths: [String]
+    /// What has been checked, with its path.
+    private var outputs: [(what: String, path: String)] = []
     /// The requested files, readable or not.
     package private(set) var wanted: [String] = []
 
@@ -35,9 +37,17 @@ package final class InputFiles {
         return source
     }
 
-    /// Checks that writing `what` to `path` overwrites none of them, whatever path is used.
-    package func check(writing what: String, to path: String) throws(CommandFailure) {
-        guard let input = paths.first(where: { FileProblem.isSameFile(path, $0) }) else { return }
-        throw .wrongInput("\(what) would be written over “\(input)”, which is read: name another file")
+    /// Checks that writing `what` to `path` overwrites none of them, and nothing else that was checked, whatever path is
+    /// used. Does nothing without a path.
+    package func check(writing what: String, to path: String?) throws(CommandFailure) {
+        guard let path else { return }
+        if let input = paths.first(where: { FileProblem.isSameFile(path, $0) }) {
+            throw .wrongInput("\(what) would be written over “\(input)”, which is read: name another file")
+        }
+        let other = outputs.first { $0.what != what && FileProblem.isSamePlace(path, $0.path) }
+        if let other, FileProblem.isReplaced(path) {
+            throw .wrongInput("“\(path)” is named twice, for \(other.what) and \(what): name another file")
+        }
+        outputs.append((what, path))
     }
 }

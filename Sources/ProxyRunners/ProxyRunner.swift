@@ -225,7 +225,8 @@ package struct ProxyRunner {
         let (dropped, failure) = output.flush()
         if let failure {
             guard ProxyRunner.isFailure(failure, of: self.journal) else { return }
-            throw .failed("the journal is incomplete: \(failure); \(dropped) lines were lost")
+            let lost = "\(dropped) line\(dropped == 1 ? " was" : "s were") lost"
+            throw .failed("the journal is incomplete: \(failure); \(lost)")
         }
         if dropped > 0 {
             journal.noteLost(dropped)

@@ -18,6 +18,9 @@ struct QueueClient {
         starts: Bool = true,
         _ receive: (QueueAnswer) async throws -> Bool = { _ in true }
     ) async throws -> Bool {
+        if starts, !call.makesQueue, !FileManager.default.fileExists(atPath: place.folder) {
+            throw CommandFailure.wrongInput("there is no queue \(place.name.quoted): squall queue submit makes one")
+        }
         guard let connection = try await connect(starts: starts) else { return false }
         do {
             try await place.socket.call(call, on: connection) { answer, _ in try await receive(answer) }
@@ -93,4 +96,9 @@ struct QueueClient {
             throw .failed("the queue's daemon ended at its start: \(why)")
         }
     }
+}
+
+extension QueueCall {
+    /// Whether a queue is made for it that isn't there.
+    fileprivate var makesQueue: Bool { if case .submit = self { true } else { false } }
 }

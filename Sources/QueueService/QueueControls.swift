@@ -136,7 +136,14 @@ struct QueuePriority: AsyncParsableCommand {
 
     @OptionGroup var options: QueueOptions
 
+    func validate() throws { try Self.check(priority) }
+
     func run() async throws { try await options.client().call(.prioritize(job, priority)) }
+
+    /// Throws a usage error for a priority that no job has.
+    static func check(_ priority: Int) throws {
+        guard (-100...100).contains(priority) else { throw ValidationError("a priority is from -100 to 100") }
+    }
 }
 
 /// `squall queue logs`: shows the daemon's log.

@@ -37,7 +37,13 @@ struct QueueDisplay {
             case .text:
                 let earlier = shown[status.id]
                 if !status.phase.isFinal, earlier?.phase != status.phase || earlier?.reason != status.reason {
-                    live.print(wrapping: Self.cells(status).joined(separator: "  "))
+                    let cells = Self.cells(status)
+                    // In a pipe, the lines of the end are for programs.
+                    if live.isOn {
+                        live.print(wrapping: cells.joined(separator: "  "))
+                    } else {
+                        Console.warn(lines: cells.map(\.visibleLine).joined(separator: "\t"))
+                    }
                 }
                 shown[status.id] = status
                 live.draw(lines: [Self.sum(known)])

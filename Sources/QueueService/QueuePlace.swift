@@ -14,7 +14,7 @@ struct QueuePlace: Sendable {
         do throws(TransferQueueError) {
             folder = try TransferQueue.folder(name, TransferQueueConfiguration())
         } catch {
-            throw .wrongInput("--name \(name.visibleLine): \(error)")
+            throw .wrongInput("the queue \(name.quoted): \(error)")
         }
         do throws(TransferQueueError) {
             socket = try QueueSocket(folder: folder)

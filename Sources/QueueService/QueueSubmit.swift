@@ -104,8 +104,8 @@ struct QueueSubmit: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A command of sh to run when it is done, has failed, or needs something; see SQUALL_JOB and SQUALL_PHASE in its "
-                + "environment.",
+            "A command of sh to run in this folder when it is done, has failed, or needs something; see SQUALL_JOB and "
+                + "SQUALL_PHASE in its environment.",
             valueName: "command"
         )
     )
@@ -124,6 +124,8 @@ struct QueueSubmit: AsyncParsableCommand {
         guard method.map({ ["PUT", "POST"].contains($0) }) ?? true else {
             throw ValidationError("--method is PUT or POST")
         }
+        try QueuePriority.check(priority)
+        if let failures, failures < 1 { throw ValidationError("--failures is at least 1") }
         if let sha256, Self.bytes(ofHexadecimal: sha256)?.count != 32 {
             throw ValidationError("--sha256 takes 64 hexadecimal digits")
         }
@@ -184,7 +186,11 @@ struct QueueSubmit: AsyncParsableCommand {
         if let requestTimeLimit { transfer.requestTimeLimit = requestTimeLimit }
         transfer.maximumFailures = failures
         transfer.maximumRate = limitRate.map { max(1, $0.bitsPerSecond / 8) }
-        if let onEvent { transfer.command = ["/bin/sh", "-c", onEvent] }
+        // The daemon is in another folder.
+        if let onEvent {
+            let folder = FileManager.default.currentDirectoryPath
+            transfer.command = ["/bin/sh", "-c", "cd -- \"$0\" && eval \"$1\"", folder, onEvent]
+        }
         return (transfer, secrets)
     }
 

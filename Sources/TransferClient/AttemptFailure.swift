@@ -78,8 +78,11 @@ enum AttemptFailure {
 
     /// For a system error: "Connection reset by peer (errno 104)".
     private static func description(of error: any Error) -> String {
-        guard let error = error as? IOError else { return String(describing: error) }
-        return "\(Errno(rawValue: error.errnoCode)) (errno \(error.errnoCode))"
+        switch error {
+        case let error as IOError: "\(Errno(rawValue: error.errnoCode)) (errno \(error.errnoCode))"
+        case let error as SocketAddressError.UnknownHost: error.errorDescription
+        default: String(describing: error)
+        }
     }
 
     /// Classifies a failed connection to a proxy; the message names it.

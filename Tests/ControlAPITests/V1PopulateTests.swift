@@ -39,6 +39,8 @@ import Testing
     @Test(arguments: [
         #"[{"name":"a","upstream":"127.0.0.1:9","toxics":[{"type":"x"}]}]"#,
         #"[{"name":"a","upstream":"127.0.0.1:9"},{"name":"b","upstream":"127.0.0.1:9","profile":"none-such"}]"#,
+        #"[{"name":"a","upstream":"127.0.0.1:9","lisen":"127.0.0.1:0"}]"#,
+        #"[{"name":"a","upstream":"127.0.0.1:9","toxics":[{"type":"latency","toxisity":0.5}]}]"#,
         #"[{"name":"a"}]"#, "{}", "",
     ])
     func `of a list with a problem nothing is made`(body: String) async throws {
@@ -51,7 +53,7 @@ import Testing
 
     @Test func `Toxiproxy's request leaves toxics out, as there`() async throws {
         try await withV1 { api in
-            let list = #"[{"name":"a","upstream":"127.0.0.1:9","toxics":[{"type":"noop"}]}]"#
+            let list = #"[{"name":"a","upstream":"127.0.0.1:9","more":1,"toxics":[{"type":"noop"}]}]"#
             let made = try await api.send(.post, "/populate", list)
             #expect(made.status == 201 && made.list("proxies.0.toxics", "name").isEmpty)
         }

@@ -92,6 +92,27 @@ import Testing
         }
     }
 
+    @Test func `a replacement that fails leaves the file as it was, and nothing beside it`() throws {
+        let calls = SynchronizingCalls(
+            synchronizeData: { _ in
+                errno = ENOSPC
+                return -1
+            },
+            synchronize: { _ in 0 }
+        )
+        try withFolder(SystemFiles()) { folder in
+            let path = folder.appending("a")
+            try AtomicReplacement.replace(path, with: [1], in: SystemFiles()).close()
+            #expect(throws: FileError.self) {
+                try AtomicReplacement.replace(path, with: [2], in: SystemFiles(calls: calls))
+            }
+            let file = try SystemFiles().open(path, .existing)
+            defer { file.close() }
+            #expect(try file.read(9, at: 0) == [1])
+            #expect(try SystemFiles().kind(of: folder.appending("a.new")) == nil)
+        }
+    }
+
     @Test func `a failed sync of a file is permanent, and a folder that can't be synced is no failure`() throws {
         let failing = SynchronizingCalls(
             synchronizeData: { _ in

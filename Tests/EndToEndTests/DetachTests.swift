@@ -116,6 +116,39 @@ import Testing
         }
     }
 
+    /// The processes whose temporary folder is `folder`.
+    private func processes(of folder: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+            guard let variables = FileManager.default.contents(atPath: "/proc/\(name)/environ") else { return false }
+            return variables.split(separator: 0).contains { $0.elementsEqual("TMPDIR=\(folder.path)".utf8) }
+        }
+    }
+
+    @Test func `nothing goes on that nobody was told of`() async throws {
+        try await withFolder { folder in
+            let script = #"exec "$0" run slow-3g --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --detach >/dev/full"#
+            let outcome = try await withChild(
+                Programs.find("sh"),
+                ["-c", script, Programs.squall.path],
+                environment: ["TMPDIR": folder.path]
+            ) { await $0.finish() }
+            #expect(outcome.status == 1 && outcome.errors.contains("No space left on device"), "\(outcome)")
+            #expect(try processes(of: folder).isEmpty && logs(in: folder).isEmpty)
+        }
+    }
+
+    @Test func `it is called squall among the processes`() async throws {
+        try await withFolder { folder in
+            let arguments = ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9"]
+            try await withDetached(arguments, in: folder) { _, _ in
+                let names = try processes(of: folder).map { process in
+                    try String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
+                }
+                #expect(names == ["squall\n"])
+            }
+        }
+    }
+
     @Test func `a journal on standard output isn't for it`() async throws {
         let outcome = try await squall(
             "run",

@@ -100,6 +100,12 @@ import Testing
         #expect(try await sorted(order.reversed(), []).lines == [Self.header] + order.reversed())
     }
 
+    @Test func `numbers of processes are left out with the times`() async throws {
+        let line = #"{"event":"connect","outcome":"connected","pid":811,"program":"psql","proxy":"a","time":"1"}"#
+        let shown = try await sorted([line], ["--no-times"])
+        #expect(shown.lines.last == #"{"event":"connect","outcome":"connected","program":"psql","proxy":"a"}"#)
+    }
+
     @Test func `lines about another profile keep their place, and times are left out on request`() async throws {
         let (first, second) = (
             #"{"connection":1,"fault":"a","proxy":"a","time":"9","what":"limits"}"#,

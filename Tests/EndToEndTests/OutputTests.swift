@@ -17,6 +17,36 @@ import Testing
         }
     }
 
+    @Test func `a report that can't be written is an error besides that of the profile`() async throws {
+        let script = #"exec "$0" check --format github none-such >/dev/full"#
+        let outcome = try await run("sh", ["-c", script, Programs.squall.path])
+        #expect(outcome.status == 2 && outcome.errors.hasPrefix("squall: can't write to standard output: "))
+    }
+
+    @Test(arguments: [
+        ["run", "slow-3g", "--journal", "a", "--pcap", "./a"], ["run", "slow-3g", "--pcap", "a", "--key-log", "a"],
+        ["exec", "slow-3g", "--journal", "a", "--pcap", "a", "--", "true"],
+        ["plan", "slow-3g", "--size", "1KiB", "--svg", "a", "--png", "a"],
+    ])
+    func `no output is written over another one`(arguments: [String]) async throws {
+        try await withFolder { folder in
+            let addresses = arguments[0] == "run" ? OutputTests.addresses : []
+            let outcome = try await withChild(Programs.squall, arguments + addresses, folder: folder) {
+                await $0.finish()
+            }
+            #expect(outcome.status == 2 && outcome.errors.contains("is named twice, for "), "\(outcome)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        }
+    }
+
+    @Test func `outputs may share a device`() async throws {
+        let options = ["--journal", "/dev/null", "--pcap", "/dev/null"]
+        try await withProxy("slow-3g", to: "127.0.0.1:9", options) { proxy, _ in
+            proxy.signal(SIGINT)
+            #expect(await proxy.finish().status == 0)
+        }
+    }
+
     @Test func `a reader that has seen enough is no failure`() async throws {
         let outcome = try await run("sh", ["-c", "\"$0\" profiles | head -1", Programs.squall.path])
         #expect(outcome.status == 0)

@@ -196,7 +196,8 @@ import TransferQueue
                 let (source, url) = (served.appendingPathComponent("file.bin"), "http://\(origin)/new.bin")
                 let told = home.file("told").path
                 let arguments = [
-                    "submit", url, "--upload", source.path, "--on-event", "echo $SQUALL_PHASE > '\(told)'", "--wait",
+                    "submit", url, "--upload", source.path, "--on-event", "pwd > told; echo $SQUALL_PHASE >> told",
+                    "--wait",
                 ]
                 let outcome = try await withChild(
                     Programs.squall,
@@ -205,8 +206,10 @@ import TransferQueue
                     folder: home.folder
                 ) { await $0.finish() }
                 #expect(outcome.status == 0, "\(outcome)")
+                #expect(outcome.errors.contains("1\trunning\t"), "in a pipe it says what the job does: \(outcome)")
                 while try await !home.run("logs").output.contains("its command exited with 0") {}
-                #expect(try String(contentsOfFile: told, encoding: .utf8) == "completed\n")
+                // Of the folder in which the job was submitted.
+                #expect(try String(contentsOfFile: told, encoding: .utf8) == "\(home.folder.path)\ncompleted\n")
             }
         }
     }
@@ -320,6 +323,7 @@ import TransferQueue
         ["submit", "http://host/x", "--header", "Range: bytes=1-"], ["submit", "http://host/x", "--header-file", "a"],
         ["submit", "http://host/x", "--after", "soon"], ["submit", "http://host/x", "--failures", "0"],
         ["resume", "7"], ["pause", "7"], ["cancel", "0"], ["status", "7"], ["priority", "7", "1"],
+        ["priority", "7", "-101"], ["attach"], ["attach", "7"], ["prune"],
         ["logs", "--lines", "0"],
         ["serve", "--running", "0"], ["status", "--name", "a/b"], ["bogus"],
     ])
@@ -334,6 +338,7 @@ import TransferQueue
             #expect(outcome.status == 2, "\(outcome)")
             #expect(outcome.output.isEmpty)
             #expect(outcome.errors.hasPrefix("Error: ") || outcome.errors.contains("squall: "))
+            #expect(!outcome.errors.contains("started the queue's daemon") || arguments[0] == "submit")
         }
     }
 

@@ -64,6 +64,18 @@ struct TriggerForecastTests {
     }
 
     @Test
+    func `tells that faults of TLS aren't predicted`() throws {
+        let text = #"{ "name": "x", "faults": [ { "kind": "tls", "certificate": "expired" } ] }"#
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let transfer = Transfer(direction: .downstream, bytes: ByteCount(100))
+        let plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
+        let client = ClientModel()
+        let forecast = TransferForecast(of: transfer, through: plan, client: client, retries: SteadyRetries())
+        let report = PlanReport(profile: profile, seed: 1, transfer: transfer, client: client, forecast: forecast)
+        #expect(report.assumptions.contains("no faults of TLS"))
+    }
+
+    @Test
     func `goes by the address of its client, if it is told one`() throws {
         let text = """
             { "name": "x", "faults": [

@@ -175,10 +175,12 @@ extension ToxiproxyAPI {
         _ api: V1API
     ) throws(ControlError) -> [(definition: ProxyManager.Definition, hasToxics: Bool)] {
         let objects = try ToxiproxyAPI.objects(text)
+        for object in objects { try checkKeys(of: object, ToxiproxyAPI.proxyKeys) }
         var list = try definitions(objects).map { (definition: $0, hasToxics: false) }
         for (index, object) in objects.enumerated() {
             if case .array(let items)? = object.node("toxics")?.value {
                 list[index] = (list[index].definition, true)
+                for item in items { try checkKeys(of: try GoJSON(item), ToxiproxyAPI.toxicKeys) }
                 list[index].definition.state.toxics = try toxics(items)
             }
             // An object, or the name of one that `api` knows.
@@ -189,6 +191,16 @@ extension ToxiproxyAPI {
             list[index].definition.state.seed = profile.seed ?? proxies.seed
         }
         return list
+    }
+
+    /// The keys of a proxy, and of a toxic, in a list that Squall reads.
+    private static let proxyKeys = ["name", "listen", "upstream", "enabled", "toxics", "profile"]
+    private static let toxicKeys = ["name", "type", "stream", "toxicity", "attributes"]
+
+    /// Throws for a key that would be ignored, unless `isStrict`; Toxiproxy ignores it.
+    private func checkKeys(of object: GoJSON, _ known: [String]) throws(ControlError) {
+        guard !isStrict, let unknown = object.names.first(where: { !known.contains($0) }) else { return }
+        throw GoJSON.failure("unknown key \(unknown.quoted): the keys are \(known.joined(separator: ", "))")
     }
 
     func toxics(_ items: [JSONNode]) throws(ControlError) -> [Toxic] {

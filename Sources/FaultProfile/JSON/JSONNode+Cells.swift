@@ -26,9 +26,9 @@ extension JSONNode {
 
     package var compactText: String { jsonText.compact }
 
-    /// An object as compact JSON without the member of a key.
-    package func compactText(without key: String) -> String {
-        JSONText.object(members.filter { $0.key != key }.map { ($0.key, $0.node.jsonText) }).compact
+    /// An object as compact JSON without the members of some keys.
+    package func compactText(without keys: Set<String>) -> String {
+        JSONText.object(members.filter { !keys.contains($0.key) }.map { ($0.key, $0.node.jsonText) }).compact
     }
 
     private var jsonText: JSONText {

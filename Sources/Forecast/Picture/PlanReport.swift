@@ -82,12 +82,15 @@ package struct PlanReport: Sendable {
     /// The maximum deviation of a run from the prediction on an idle machine, in percent.
     package var tolerance: Int { hasLoss ? 10 : 3 }
 
-    /// "no faults for hosts" if a fault asks for a host, which isn't known.
+    /// "no faults for hosts" if a fault asks for a host, which isn't known, and "no faults of TLS" if one is of TLS, which
+    /// a predicted connection doesn't have.
     private var missing: [String] {
         let faults = profile.faults + profile.phases.flatMap(\.faults)
-        return ConnectionFacts.Kind.allCases
+        let unknown = ConnectionFacts.Kind.allCases
             .filter { fact in !client.facts.has(fact) && faults.contains { $0.condition.asks(for: fact) } }
             .map { "no faults for \($0.rawValue)" }
+        let hasTLS = faults.contains { if case .tls = $0.kind { true } else { false } }
+        return unknown + (hasTLS ? ["no faults of TLS"] : [])
     }
 
     package var assumptions: String {

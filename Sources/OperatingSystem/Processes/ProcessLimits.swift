@@ -80,6 +80,12 @@ public enum ProcessLimits {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// Has SIGQUIT end this process at once, as Ctrl-\ ends others; Swift's runtime would ask on the terminal whether to
+    /// debug it. One that the caller ignores stays ignored.
+    package static func endAtQuit() {
+        if !InheritedSignals.ignores(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
+    }
+
     /// Leaves Ctrl-C and Ctrl-\ of a terminal to a command in the same process group.
     package static func ignoreKeyboardSignals() {
         signal(SIGINT, SIG_IGN)

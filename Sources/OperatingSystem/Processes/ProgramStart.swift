@@ -2,7 +2,7 @@ import Glibc
 
 /// Starts programs by posix_spawn(3): in a process group of their own, with default signal handling, no blocked signals and
 /// the original limit of open files, as from a shell. One that shares what this process has starts as this one has.
-enum ProgramStart {
+package enum ProgramStart {
     /// The descriptors that a program gets.
     enum Streams {
         /// Nothing to read, and outputs that are dropped.
@@ -54,6 +54,19 @@ enum ProgramStart {
     ) throws(SystemError) -> pid_t {
         // The link leads to the program even if its file has been replaced.
         try spawn("/proc/self/exe", [CommandLine.arguments.first ?? "squall"] + arguments, environment, streams)
+    }
+
+    /// Gives this process the name of its program in lists of processes. One that `runSelf` has started is called after the
+    /// link, “exe”.
+    package static func nameProcess() {
+        let file = open("/proc/self/comm", O_RDWR | O_CLOEXEC)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        var present = [UInt8](repeating: 0, count: 16)
+        let count = read(file, &present, present.count)
+        guard count > 0, present.prefix(count).elementsEqual("exe\n".utf8) else { return }
+        let name = Array((CommandLine.arguments.first?.split(separator: "/").last ?? "squall").utf8)
+        _ = write(file, name, name.count)
     }
 
     /// The file that posix_spawnp(3) runs: a path is one, and a name is looked up in PATH.

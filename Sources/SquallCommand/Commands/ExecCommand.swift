@@ -65,7 +65,7 @@ struct ExecCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What becomes of a connection that can't be redirected: refuse (EACCES) or allow. (default: refuse)",
+            "What becomes of a connection that can't be redirected: refuse (EACCES) or allow.",
             valueName: "way"
         )
     )
@@ -138,6 +138,7 @@ struct ExecCommand: AsyncParsableCommand {
             inputs: inputs
         )
         inputs.note(tls.paths)
+        try captures.check(reading: inputs, beside: journal, keyLog: tls.keyLog)
         runner.capture = try captures.opened(noting: inputs)
         runner.showsStatus = status
         runner.parent = parent

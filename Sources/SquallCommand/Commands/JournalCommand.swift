@@ -18,13 +18,13 @@ struct JournalCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The journal.", completion: .file())
+    @Argument(help: ArgumentHelp("The journal.", valueName: "journal"), completion: .file())
     var recording: String
 
     @Flag(help: "Sort the lines.")
     var sort = false
 
-    @Flag(name: .customLong("no-times"), help: "Leave the times out, of the header too.")
+    @Flag(name: .customLong("no-times"), help: "Leave out the times, of the header too, and the numbers of processes.")
     var omitsTimes = false
 
     func run() throws {

@@ -250,7 +250,7 @@ struct PlanCommand: AsyncParsableCommand {
     }
 
     private func checkFiles(_ inputs: InputFiles) throws {
-        for file in [svg, png].compactMap(\.self) { try inputs.check(writing: "the drawing", to: file) }
+        for (option, file) in [("--svg", svg), ("--png", png)] { try inputs.check(writing: option, to: file) }
     }
 
     private func write(_ picture: PlanPicture) async throws {

@@ -41,7 +41,7 @@ struct ReplayCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The journal.", completion: .file())
+    @Argument(help: ArgumentHelp("The journal.", valueName: "journal"), completion: .file())
     var recording: String
 
     @Argument(parsing: .postTerminator, help: "The command of a journal of squall exec, and its arguments, behind --.")

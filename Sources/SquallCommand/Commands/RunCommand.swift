@@ -120,6 +120,7 @@ struct RunCommand: AsyncParsableCommand {
             )
         }
         inputs.note(tls.paths + [proxy.forward.proxyPasswordFile])
+        try captures.check(reading: inputs, beside: journal, keyLog: tls.keyLog)
         let capture = try captures.opened(noting: inputs, of: pcapProxy)
         let trust = try tls.apply(
             to: &configurations,

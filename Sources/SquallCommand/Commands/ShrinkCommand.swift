@@ -35,7 +35,7 @@ struct ShrinkCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The journal.", completion: .file())
+    @Argument(help: ArgumentHelp("The journal.", valueName: "journal"), completion: .file())
     var recording: String
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, behind --.")

@@ -30,6 +30,13 @@ struct CaptureOptions: ParsableArguments {
         }
     }
 
+    /// Checks all outputs of the command that are open while it runs, before one is made.
+    func check(reading inputs: InputFiles, beside journal: String?, keyLog: String?) throws(CommandFailure) {
+        for (what, path) in [("the journal", journal), ("the key log", keyLog), ("the capture", pcap)] {
+            try inputs.check(writing: what, to: path)
+        }
+    }
+
     /// Opens the file, if one is asked for, for the proxies of these names; for all if there are none.
     func opened(noting inputs: InputFiles, of proxies: [String] = []) throws(CommandFailure) -> CaptureFile? {
         guard let pcap else { return nil }

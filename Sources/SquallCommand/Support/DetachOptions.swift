@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import OperatingSystem
 import TerminalDisplay
 
@@ -36,17 +37,29 @@ struct DetachOptions: ParsableArguments {
         let said = ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").trimmedEnd
         switch start {
         case .ready(let process):
-            if !said.isEmpty { Console.print(lines: said) }
+            guard !said.isEmpty else {
+                DetachOptions.end(process, log)
+                throw CommandFailure.failed("the log “\(log)” can't be written, which tells where it listens")
+            }
+            Console.print(lines: said)
             Console.print("detached: process \(process), which “kill \(process)” ends; its log is \(log)")
+            // Nobody would know of it. The failure is told at the end of this process.
+            if Console.finish() != nil { DetachOptions.end(process, log) }
             return true
         case .ended(let end):
             try? FileManager.default.removeItem(atPath: log)
-            if !said.isEmpty { Console.error(lines: said) }
+            Console.error(lines: said.isEmpty ? "squall: it ended before it listened, and wrote no log" : said)
             switch end {
             case .exit(let code): throw ExitCode(code == 0 ? ExitStatus.failed.rawValue : code)
             case .signal(let number): throw CommandFailure.failed("signal \(number) has ended it before it listened")
             }
         }
+    }
+
+    /// Ends a process of which nobody would know, and removes its log.
+    private static func end(_ process: Int32, _ log: String) {
+        DetachedProgram.end(process, by: SIGTERM)
+        try? FileManager.default.removeItem(atPath: log)
     }
 }
 
