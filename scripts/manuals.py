@@ -23,15 +23,22 @@ FOLDERS = [
 
 def escaped(text):
     """A text that roff(7) shows as it is."""
-    text = text.replace("\\", "\\e").replace("-", "\\-")
-    return re.sub(r"^([.'])", r"\\&\1", text)
+    return guarded(text.replace("\\", "\\e").replace("-", "\\-"))
+
+
+def guarded(line):
+    """A line that doesn't begin with a macro."""
+    return re.sub(r"^([.'])", r"\\&\1", line)
 
 
 def sentences(text):
     """The lines of a paragraph: each sentence begins a new one."""
     words = " ".join(text.split())
     lines = re.sub(r"(?<=[A-Za-z0-9)”][.:?!]) (?=[A-Z“])", "\n", words).split("\n")
-    return [escaped(part) for line in lines for part in textwrap.wrap(line, 72, break_on_hyphens=False)]
+    # mandoc(1) counts a character beyond ASCII as eight, such as \[u201C].
+    wide = [re.sub("[^ -~]", lambda other: other[0].ljust(8, "\0"), escaped(line)) for line in lines]
+    parts = [part for line in wide for part in textwrap.wrap(line, 78, break_on_hyphens=False)]
+    return [guarded(part.replace("\0", "")) for part in parts]
 
 
 def paragraphs(text):
