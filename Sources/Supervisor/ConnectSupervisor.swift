@@ -179,7 +179,8 @@ package final class ConnectSupervisor {
         if let dial = dialsByAddress[local] { giveUp(dial) }
         do throws(SystemFailure) {
             let dial = try system.dial(target, for: local, of: call, blocks: facts.isBlocking).get()
-            begin(dial, call, facts, local, socket: socket, process: process, at: now)
+            note(dial, of: call, facts, local, socket: socket, process: process, at: now)
+            system.begin(dial)
             return .kept
         } catch {
             system.stopConnecting(socket)
@@ -188,9 +189,10 @@ package final class ConnectSupervisor {
         }
     }
 
-    private func begin(
+    /// Notes a connect whose dial begins; a call that doesn't block is answered.
+    private func note(
         _ dial: UInt64,
-        _ call: SupervisedCall,
+        of call: SupervisedCall,
         _ facts: SocketFacts,
         _ local: SocketAddress,
         socket: Int32,

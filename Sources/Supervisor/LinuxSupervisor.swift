@@ -38,8 +38,6 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 
     private var dials: [UInt64: Dial] = [:]
     private var lastDial: UInt64 = 0
-    /// Whether a dial is beginning, whose number nobody knows yet.
-    private var isDialing = false
     private var isTested = false
     private var told: Set<SupervisorNotice> = []
     /// The programs' sockets, where they can't be duplicated.
@@ -390,8 +388,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         lastDial += 1
         let process = processes.number(of: call.thread)
         // Another proxy may have another loop than this.
-        let isHere = proxy.admissionLoop.isCurrent
-        let isAsked = rules.record != nil || !isHere || proxy.asksForProgram
+        let isAsked = rules.record != nil || !proxy.admissionLoop.isCurrent || proxy.asksForProgram
         let (number, me) = (lastDial, LoopBound(self, on: loop))
         let client = LocalClient(
             at: local,
@@ -399,7 +396,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             for: isAsked ? Program(process: process) : nil,
             connect: { [rendezvous] in rendezvous.handOver(to: local, by: number) },
             ended: { outcome in
-                if me.loop.isCurrent, !me.value.isDialing { return me.value.dialEnded(number, outcome) }
+                if me.loop.isCurrent { return me.value.dialEnded(number, outcome) }
                 me.loop.postBeyondLimit { me.value.dialEnded(number, outcome) }
             }
         )
@@ -411,15 +408,14 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             blocks: blocks,
             supplied: supplied?.number(call.descriptor, of: call.thread)
         )
-        guard isHere else {
-            let proxy = proxy
-            if !proxy.admissionLoop.postBeyondLimit({ proxy.admit(client) }) { client.refuse() }
-            return .success(number)
-        }
-        isDialing = true
-        proxy.admit(client)
-        isDialing = false
         return .success(number)
+    }
+
+    func begin(_ dial: UInt64) {
+        guard let client = dials[dial]?.client else { return }
+        let proxy = proxy
+        if proxy.admissionLoop.isCurrent { return proxy.admit(client) }
+        if !proxy.admissionLoop.postBeyondLimit({ proxy.admit(client) }) { client.refuse() }
     }
 
     private func dialEnded(_ number: UInt64, _ outcome: LocalClient.Outcome) {

@@ -93,17 +93,17 @@ final class Rendezvous: Sendable {
     /// A socket that is connected to that of a program, which connects to the listener; below 0 if there is none, or another
     /// one than that of the dial.
     func connect(to local: SocketAddress, by dial: UInt64) -> Int32 {
-        // No other socket begins to connect from the address meanwhile.
-        meetings.withLock { $0[local]?.dial == dial ? connect(to: local) : -1 }
-    }
-
-    private func connect(to local: SocketAddress) -> Int32 {
         guard let listener = listener(for: local) else { return -1 }
         let socket = SilentListener.make(for: listener, isShared: true)
         guard socket >= 0 else { return -1 }
-        // The program's end answers during the call.
-        let result = local.withSystemAddress { Glibc.connect(socket, $0, $1) }
-        guard result == 0 || errno == EINPROGRESS, isConnected(socket, to: local, from: listener) else {
+        // No other socket begins to connect from the address meanwhile.
+        let isMet = meetings.withLock { meetings in
+            guard meetings[local]?.dial == dial else { return false }
+            // The program's end answers during the call.
+            let result = local.withSystemAddress { Glibc.connect(socket, $0, $1) }
+            return (result == 0 || errno == EINPROGRESS) && isConnected(socket, to: local, from: listener)
+        }
+        guard isMet else {
             close(socket)
             return -1
         }

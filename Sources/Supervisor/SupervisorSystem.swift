@@ -144,14 +144,16 @@ package protocol SupervisorSystem: AnyObject {
     func refuse(_ socket: Int32)
     /// Has the socket that is connecting for a dial be connected, and its connection ended: with `resets` by RST, else by FIN.
     func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool)
-    /// Has the proxy connect to a target for the socket with the address `local`, of the thread of a call that `blocks` or is
-    /// polled; returns the dial's number.
+    /// Makes a dial to a target for the socket with the address `local`, of the thread of a call that `blocks` or is polled;
+    /// returns its number.
     func dial(
         _ target: SocketAddress,
         for local: SocketAddress,
         of call: SupervisedCall,
         blocks: Bool
     ) -> Result<UInt64, SystemFailure>
+    /// Has the proxy connect to the target of a dial, which may end at once.
+    func begin(_ dial: UInt64)
     /// Gives up a dial whose socket is gone.
     func cancel(_ dial: UInt64)
     /// Writes an error, which a program has asked for.

@@ -36,6 +36,18 @@ import Testing
         }
     }
 
+    @Test func `what the image's build runs is in its context`() throws {
+        let context = try Repository.text(".dockerignore").split(separator: "\n").filter { $0.hasPrefix("!") }
+            .map { $0.dropFirst() }
+        let scripts = Repository.files.filter { $0.hasSuffix(".sh") }
+        var texts = [try Repository.text("docker/Dockerfile")]
+        // What a script runs comes too.
+        for script in scripts where texts[0].contains("RUN \(script)") { texts.append(try Repository.text(script)) }
+        let needed = scripts.filter { script in texts.contains { $0.contains(script) } }
+        #expect(needed.contains("scripts/static.sh") && needed.contains("docker/root.sh"))
+        for script in needed { #expect(context.contains { $0 == script }, "\(script)") }
+    }
+
     @Test func `each test that a row of docs/library.md names is there`() throws {
         let rows = try Repository.text("docs/library.md").split(separator: "| background URLSession")[1]
             .split(separator: "\n\n")[0].split(separator: "\n").dropFirst(2)

@@ -48,6 +48,8 @@ final class SimulatedPrograms: SupervisorSystem {
     var told: [UInt64: Int32] = [:]
     var dials: [UInt64: Dial] = [:]
     var problems: [String] = []
+    /// Called for each dial that begins.
+    var begun: (UInt64) -> Void = { _ in }
     /// The last socket that has connected from an address.
     private var lastAt: [SocketAddress: Int] = [:]
     private var handles: [Int32: Int] = [:]
@@ -233,6 +235,11 @@ final class SimulatedPrograms: SupervisorSystem {
         lastDial += 1
         dials[lastDial] = Dial(target: target, local: local)
         return .success(lastDial)
+    }
+
+    func begin(_ dial: UInt64) {
+        if dials[dial] == nil { problems.append("a dial begins that isn't there") }
+        begun(dial)
     }
 
     func cancel(_ dial: UInt64) {
