@@ -7,10 +7,15 @@ import TerminalDisplay
 package enum FileDigest {
     private static let blockSize = 1 << 20
 
-    /// The SHA-256 of the file at `path`, read from its beginning.
+    /// The SHA-256 of the regular file at `path`.
     package static func sha256(ofFile path: String) throws(CommandFailure) -> [UInt8] {
+        let file: FileDescriptor
+        do throws(RegularFileProblem) {
+            file = try RegularFile.open(path)
+        } catch {
+            throw .failed("can't read \(path): \(error.reason)")
+        }
         do {
-            let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
             return try file.closeAfter {
                 var hash = SHA256()
                 while true {

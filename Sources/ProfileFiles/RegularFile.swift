@@ -7,6 +7,17 @@ import SystemPackage
 package enum RegularFile {
     /// The bytes of the file at `path`, at most `limit`.
     package static func bytes(of path: String, limit: Int) throws(RegularFileProblem) -> [UInt8] {
+        let descriptor = try open(path)
+        defer { try? descriptor.close() }
+        do throws(SystemError) {
+            return try DescriptorReading.bytes(of: descriptor.rawValue, limit: limit)
+        } catch {
+            throw .system(FileProblem.reason(error))
+        }
+    }
+
+    /// Opens the file at `path` for reading, which the caller closes.
+    static func open(_ path: String) throws(RegularFileProblem) -> FileDescriptor {
         let path = FilePath(path)
         // Opening a device may have side effects.
         try check(path) { try path.stat() }
@@ -17,13 +28,13 @@ package enum RegularFile {
         } catch {
             throw .system(FileProblem.reason(error))
         }
-        defer { try? descriptor.close() }
-        try check(path) { try descriptor.stat() }
-        do throws(SystemError) {
-            return try DescriptorReading.bytes(of: descriptor.rawValue, limit: limit)
+        do throws(RegularFileProblem) {
+            try check(path) { try descriptor.stat() }
         } catch {
-            throw .system(FileProblem.reason(error))
+            try? descriptor.close()
+            throw error
         }
+        return descriptor
     }
 
     private static func check(_ path: FilePath, _ facts: () throws -> Stat) throws(RegularFileProblem) {

@@ -155,6 +155,31 @@ import Testing
         }
     }
 
+    @Test func `a digest of what isn't a regular file ends the run, with the reason`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            try await withFolder { folder in
+                #expect(mkfifo(folder.appendingPathComponent("pipe").path, 0o600) == 0)
+                for (path, reason) in [("/dev/zero", "it is a device"), ("pipe", "it is a FIFO")] {
+                    let outcome = try await squall(
+                        "test",
+                        "--latency",
+                        "1ms",
+                        "--upstream",
+                        origin,
+                        "--expect",
+                        "sha256(\"\(path)\") == \"a\"",
+                        "--",
+                        "curl",
+                        "-sf",
+                        "http://{proxy}/file.bin",
+                        folder: folder
+                    )
+                    #expect(outcome.status == 1 && outcome.output.contains(reason), "\(outcome)")
+                }
+            }
+        }
+    }
+
     @Test func `the command learns of its proxies by words in braces and by its environment`() async throws {
         try await withOrigin(size: 1_000) { origin in
             let script = """
