@@ -25,16 +25,15 @@ struct JournalControl: AsyncParsableCommand {
 
     func run() async throws {
         let client = try control.client()
-        var query: [(name: String, value: String)] = []
+        // As many as a server keeps.
+        var query = [(name: "limit", value: "10000")]
         if let proxy { query.append(("proxy", proxy)) }
         if let fault { query.append(("fault", fault)) }
         let next = try await client.failing("Failed to retrieve the journal") {
             client throws(ControlClient.Failure) in
             let response = try await client.send("GET", ["v1", "journal"], query: query)
             let page = try response.json()
-            if let lost = page["lost"]?.cell, lost != "0" {
-                Console.error("\(lost) earlier events are no longer kept")
-            }
+            tellLost(page)
             show(page["events"]?.elements ?? [])
             return Int(page["next"]?.number ?? 0)
         }
@@ -46,14 +45,19 @@ struct JournalControl: AsyncParsableCommand {
                 query: [("samples", "10000")],
                 fields: [("Last-Event-ID", "\(next)")]
             ) { bytes throws(ControlClient.Failure) in
-                for event in try stream.append(bytes) where event.name == "fault" {
+                for event in try stream.append(bytes) where ["fault", "lost"].contains(event.name) {
                     let response = ControlClient.Response(body: Array(event.data.utf8))
                     let node = try response.json()
-                    if matches(node) { show([node], isFollowing: true) }
+                    if event.name == "lost" { tellLost(node) } else if matches(node) { show([node], isFollowing: true) }
                 }
             }
             throw ControlClient.Failure(text: "the server has ended")
         }
+    }
+
+    private func tellLost(_ node: JSONNode) {
+        guard let lost = node["lost"]?.cell, lost != "0" else { return }
+        Console.error("\(lost) earlier events are no longer kept")
     }
 
     private func matches(_ event: JSONNode) -> Bool {

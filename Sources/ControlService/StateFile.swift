@@ -12,6 +12,9 @@ package actor StateFile {
     /// The time between two looks for changes that no request has made: 100 ms.
     private static let interval = Duration.milliseconds(100)
 
+    /// Why a state isn't written that couldn't be read again.
+    private static let tooLong = "it has more than \(V1API.snapshotLimit >> 20) MiB: delete profiles or proxies"
+
     private let api: V1API
     private let journal: JournalHub
     /// The path as given.
@@ -64,7 +67,11 @@ package actor StateFile {
         let result = await StateFile.onThread { () throws(FileError) in
             let file = try LockedFile.open(path, in: SystemFiles())
             do throws(FileError) {
-                return (file, try file.read(Int(min(try file.size(), Int64(V1API.snapshotLimit) + 1)), at: 0))
+                let size = try file.size()
+                guard size <= V1API.snapshotLimit else {
+                    throw FileError(call: "read", path: path, errno: .fileTooLarge)
+                }
+                return (file, try file.read(Int(size), at: 0))
             } catch {
                 file.close()
                 throw error
@@ -116,13 +123,16 @@ package actor StateFile {
             written?.changes = changes
             return nil
         }
+        guard text.utf8.count <= V1API.snapshotLimit else { return StateFile.tooLong }
         let path = path
+        let place = FilePath(FileReplacement.Places(path.string).partial)
         let result = await StateFile.onThread { () throws(FileError) in
             try AtomicReplacement.replace(
                 path,
                 with: Array(text.utf8),
                 keepsPermissions: true,
                 isLocked: true,
+                beside: place,
                 in: SystemFiles()
             )
         }

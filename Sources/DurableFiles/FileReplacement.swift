@@ -14,6 +14,7 @@ public enum AtomicReplacement {
     ///   - isPrivate: Whether only the owner may open the new file.
     ///   - keepsPermissions: Whether the new file gets the permissions of the old one, which must be there.
     ///   - isLocked: Whether the new file is locked before it gets its name.
+    ///   - place: The temporary file; by default `path` with `suffix`.
     /// - Returns: the new file, open for reading and writing.
     public static func replace(
         _ path: FilePath,
@@ -21,9 +22,10 @@ public enum AtomicReplacement {
         isPrivate: Bool = false,
         keepsPermissions: Bool = false,
         isLocked: Bool = false,
+        beside place: FilePath? = nil,
         in files: any FileSystem
     ) throws(FileError) -> any OpenFile {
-        let beside = FilePath(path.string + suffix)
+        let beside = place ?? FilePath(path.string + suffix)
         if try files.kind(of: beside) != nil { try files.remove(beside) }
         let file = try files.open(beside, isPrivate ? .creatingPrivately : .creating)
         do throws(FileError) {

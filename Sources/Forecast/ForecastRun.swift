@@ -88,7 +88,8 @@ struct ForecastRun {
             }
             guard hasTime else { break }
             retries.reached(forecast.bytes)
-            guard let wait = retries.failed(at: now) else {
+            // Behind a range that only repeated what the client has it asks for the rest alone.
+            guard let wait = retries.failed(at: now, isImmediate: endIsRepeated) else {
                 forecast.outcome = .givesUp
                 break
             }

@@ -25,8 +25,8 @@ package struct ClientRetries: RetryModel {
 
     package mutating func reached(_ offset: Int64) { schedule.reached(offset) }
 
-    package mutating func failed(at now: Moment) -> Duration? {
-        switch schedule.failed(at: now) {
+    package mutating func failed(at now: Moment, isImmediate: Bool) -> Duration? {
+        switch schedule.failed(at: now, isImmediate: isImmediate) {
         case .wait(let delay, _): delay
         case .giveUp: nil
         }

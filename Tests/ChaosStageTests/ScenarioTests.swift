@@ -98,7 +98,10 @@ struct ScenarioTests {
         #expect(try SeedList(parsing: text).seeds == seeds)
     }
 
-    @Test(arguments: ["", "a", "1..", "..3", "3..1", "-1", "1.5", "1...3", "18446744073709551615", "1..1001"])
+    @Test(arguments: [
+        "", "a", "1..", "..3", "3..1", "-1", "1.5", "1...3", "18446744073709551615", "1..1001",
+        "0..18446744073709551614", "1..9223372036854775808",
+    ])
     func `what is no list of seeds is refused`(text: String) {
         #expect(throws: UnitError.self) { try SeedList(parsing: text) }
     }

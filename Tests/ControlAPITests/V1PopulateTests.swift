@@ -1,5 +1,6 @@
 import ControlAPI
 import HTTPTypes
+import TestSockets
 import Testing
 
 /// Lists of proxies with their toxics and profiles.
@@ -48,6 +49,36 @@ import Testing
             let answer = try await api.send(.post, "/v1/populate", body)
             #expect((400..<500).contains(answer.status) && !answer.string("code").isEmpty)
             #expect(try await api.send(.get, "/v1/proxies").list("proxies", "name").isEmpty)
+        }
+    }
+
+    @Test(arguments: ["/populate", "/v1/populate"])
+    func `a proxy that can't move goes on where it is, with its connections`(path: String) async throws {
+        try await withV1 { api in
+            let listen = try await api.create("a").string("listen")
+            let client = try await api.client(of: "a")
+            let (taken, address) = TestSocket.listening()
+            for place in ["127.0.0.1:xx", address] {
+                let body = #"[{"name":"a","listen":"\#(place)","upstream":"127.0.0.1:9"}]"#
+                #expect(try await api.send(.post, path, body).status >= 400)
+                let proxy = try await api.send(.get, "/v1/proxies/a")
+                #expect(proxy.string("listen") == listen && proxy.number("connections.open") == 1)
+            }
+            let moved = #"[{"name":"a","listen":"127.0.0.1:0","upstream":"127.0.0.1:9"}]"#
+            #expect(try await api.send(.post, path, moved).status == 201)
+            let proxy = try await api.send(.get, "/v1/proxies/a")
+            #expect(proxy.string("upstream") == "127.0.0.1:9" && proxy.number("connections.open") == 0)
+            client.close()
+            taken.close()
+        }
+    }
+
+    @Test func `an address without a host is on the loopback interface, as for one proxy`() async throws {
+        try await withV1 { api in
+            let body = #"[{"name":"a","listen":":0","upstream":":9"},{"name":"b","upstream":":9"}]"#
+            let made = try await api.send(.post, "/v1/populate", body)
+            #expect(made.list("proxies", "listen").allSatisfy { $0.hasPrefix("127.0.0.1:") }, "\(made.text)")
+            #expect(made.list("proxies", "upstream") == ["127.0.0.1:9", "127.0.0.1:9"])
         }
     }
 

@@ -16,6 +16,53 @@ import Testing
         }
     }
 
+    @Test func `a snapshot is of one state, however many are restored meanwhile`() async throws {
+        try await withV1 { api in
+            func state(_ name: String) -> String {
+                let proxy = #"{"name":"\#(name)","listen":"127.0.0.1:0","upstream":"\#(api.upstream)"}"#
+                return #"{"proxies":[\#(proxy)],"profiles":{"\#(name)":{"name":"\#(name)"}}}"#
+            }
+            try #require(try await api.send(.put, "/v1/snapshot", state("a")).status == 200)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for name in ["a", "b"] {
+                    group.addTask {
+                        for _ in 1...20 {
+                            let restored = try await api.send(.put, "/v1/snapshot", state(name))
+                            #expect(restored.status == 200)
+                        }
+                    }
+                }
+                group.addTask {
+                    for _ in 1...200 {
+                        let read = try await api.send(.get, "/v1/snapshot")
+                        let name = read.list("proxies", "name").first ?? ""
+                        #expect(read.value("profiles.\(name)") != nil, "\(read.text)")
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func `a proxy that is deleted while a snapshot with it is restored is there or gone, and not dead`()
+        async throws
+    {
+        try await withV1 { api in
+            try await api.create("a")
+            let body = try await api.send(.get, "/v1/snapshot").text
+            for _ in 1...30 {
+                async let restored = api.send(.put, "/v1/snapshot", body)
+                async let deleted = api.send(.delete, "/v1/proxies/a")
+                let statuses = try await (restored.status, deleted.status)
+                #expect(statuses.0 == 200 && [204, 404].contains(statuses.1))
+                let answer = try await api.send(.patch, "/v1/proxies/a", #"{"enabled":true}"#)
+                let isThere = try await api.send(.get, "/v1/proxies/a").status == 200
+                #expect(answer.status == (isThere ? 200 : 404), "\(answer.text)")
+                if !isThere { #expect(try await api.send(.put, "/v1/snapshot", body).status == 200) }
+            }
+        }
+    }
+
     @Test func `a refused snapshot leaves every connection and profile`() async throws {
         try await withV1 { api in
             try await api.create("a", #","profile":"slow""#)

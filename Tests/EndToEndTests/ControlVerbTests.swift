@@ -187,7 +187,7 @@ import Testing
             line.contains("/v1/events")
                 ? (
                     200,
-                    "event: sample\ndata: {}\n\nevent: fault\nid: 42\ndata: \(event)\n\nevent: fault\ndata: \(other)\n\n"
+                    "event: sample\ndata: {}\n\nevent: lost\ndata: {\"lost\":5}\n\nevent: fault\nid: 42\ndata: \(event)\n\nevent: fault\ndata: \(other)\n\n"
                 )
                 : (200, #"{"events":[\#(event)],"next":41,"lost":3}"#)
         }
@@ -206,11 +206,12 @@ import Testing
             #expect(outcome.status == 1)
             #expect(
                 outcome.errorLines == [
-                    "squall: 3 earlier events are no longer kept", "Failed to follow the journal: the server has ended",
+                    "squall: 3 earlier events are no longer kept", "squall: 5 earlier events are no longer kept",
+                    "Failed to follow the journal: the server has ended",
                 ]
             )
             try #require(server.heads.count == 2)
-            #expect(server.heads[0].hasPrefix("GET /v1/journal?proxy=db "))
+            #expect(server.heads[0].hasPrefix("GET /v1/journal?limit=10000&proxy=db "))
             #expect(server.heads[1].hasPrefix("GET /v1/events?samples=10000 "))
             #expect(server.heads[1].contains("\r\nLast-Event-ID: 41\r\n"))
         }

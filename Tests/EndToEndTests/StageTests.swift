@@ -155,6 +155,77 @@ import Testing
         }
     }
 
+    @Test func `a run whose time is over before its command has started ends, and is reported`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            for limit in ["1ns", "1us", "1ms"] {
+                let outcome = try await squall(
+                    "test",
+                    "--latency",
+                    "1ms",
+                    "--upstream",
+                    origin,
+                    "--time-limit",
+                    limit,
+                    "--",
+                    "sleep",
+                    "60"
+                )
+                #expect(outcome.status == 1 && outcome.output.contains("time limit"), "\(outcome)")
+            }
+        }
+    }
+
+    @Test func `what depends on faults isn't expected of the run without them`() async throws {
+        try await withOrigin(size: 300_000) { origin in
+            try await withFolder { folder in
+                let profile = """
+                    { "name": "cut", "faults": [
+                        { "kind": "cut", "stream": "downstream", "at": "100 KiB", "when": { "connection": 1 } } ] }
+                    """
+                try Data(profile.utf8).write(to: folder.appendingPathComponent("cut.json"))
+                let command = [Programs.squall.path, "get", "http://{proxy}/file.bin", "--output", "{folder}/f"]
+                for expected in [["connections == 2", "bytes > 300 KB"], ["time < 60 s"]] {
+                    let conditions = (expected + ["waste < 50 %"]).flatMap { ["--expect", $0] }
+                    let arguments = ["test", "--profile", "cut.json", "--upstream", origin] + conditions
+                    let outcome = try await withChild(
+                        Programs.squall,
+                        arguments + ["--"] + command,
+                        folder: folder
+                    ) { await $0.finish() }
+                    #expect(outcome.status == 0, "\(outcome)")
+                }
+            }
+        }
+    }
+
+    @Test func `runs have files of their own, and two of one name are refused`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            try await withFolder { folder in
+                let long = String(repeating: "\u{6F22}", count: 100)
+                for (file, name) in [("a", "x y"), ("b", "x/y"), ("c", long), ("d", "x y")] {
+                    let text = #"{ "name": "\#(name)", "faults": [ { "kind": "cut", "at": "100 B" } ] }"#
+                    try Data(text.utf8).write(to: folder.appendingPathComponent("\(file).json"))
+                }
+                func run(_ files: [String]) async throws -> Outcome {
+                    let profiles = files.flatMap { ["--profile", "\($0).json"] }
+                    let arguments = ["test", "--upstream", origin, "--artifacts", "art"] + profiles
+                    let command = ["sh", "-c", "curl -s http://{proxy}/file.bin >/dev/null; true"]
+                    return try await withChild(Programs.squall, arguments + ["--"] + command, folder: folder) {
+                        await $0.finish()
+                    }
+                }
+                let outcome = try await run(["a", "b", "c"])
+                #expect(outcome.status == 0, "\(outcome)")
+                let files = try FileManager.default.contentsOfDirectory(
+                    atPath: folder.appendingPathComponent("art").path
+                )
+                #expect(files.count { $0.hasSuffix(".jsonl") } == 3 && files.count { $0.hasSuffix(".log") } == 3)
+                let refused = try await run(["a", "d"])
+                #expect(refused.status == 2 && refused.errors.contains("give one of the profiles another name"))
+            }
+        }
+    }
+
     @Test func `a digest of what isn't a regular file ends the run, with the reason`() async throws {
         try await withOrigin(size: 1_000) { origin in
             try await withFolder { folder in

@@ -63,6 +63,29 @@ struct TriggerForecastTests {
         #expect(reports[0].profile.faults[0].condition.sentence == "to port 443 and 8000..")
     }
 
+    /// A client that waits, unless its next request is a different one.
+    private struct Patient: RetryModel {
+        func reached(_ offset: Int64) {}
+        func failed(at now: Moment, isImmediate: Bool) -> Duration? { isImmediate ? .zero : .seconds(1_000) }
+    }
+
+    @Test
+    func `has a client whose range only repeated what it had ask again at once`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "cut", "stream": "downstream", "every": "100 KB", "of": "resource" } ] }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
+        var client = ClientModel()
+        client.overlapLimit = 1_024
+        let transfer = Transfer(direction: .downstream, bytes: ByteCount(1_000_000))
+        let forecast = TransferForecast(of: transfer, through: plan, client: client, retries: Patient())
+        // Each second connection repeats the end alone, up to the same cut.
+        let waits = forecast.duration.nanoseconds / 1_000_000_000_000
+        #expect(forecast.outcome == .complete && waits > 0 && 2 * waits <= forecast.connections + 1, "\(forecast)")
+    }
+
     @Test
     func `tells that faults of TLS aren't predicted`() throws {
         let text = #"{ "name": "x", "faults": [ { "kind": "tls", "certificate": "expired" } ] }"#

@@ -15,7 +15,9 @@ package struct SeedList: Hashable, Sendable {
         var seeds: [UInt64] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let range = try SeedList.range(part.filter { $0 != " " }, of: text)
-            guard range.count <= SeedList.limit, seeds.count + range.count <= SeedList.limit else {
+            // The number of all seeds isn't an `Int`.
+            guard range.upperBound - range.lowerBound < SeedList.limit, seeds.count + range.count <= SeedList.limit
+            else {
                 throw UnitError(
                     problem: "\(text.quoted) are more than \(SeedList.limit) seeds",
                     remedy: "write fewer, such as “1..20”"

@@ -72,11 +72,13 @@ package struct ControlHandler: Sendable {
 
     private func answer(to request: APIRequest) async -> APIResponse {
         if request.path.contains("//") { return ControlHandler.redirect(request) }
+        let changes = toxiproxy.proxies.context.journal.notices.changes
         guard let response = await response(to: request) else {
             return APIResponse(404, type: "text/plain; charset=utf-8", text: "404 page not found\n")
         }
         // A refused request may have changed something as well, such as the first proxies of a list.
-        guard let keep, request.method != .get, request.method != .head, let problem = await keep(),
+        guard let keep, request.method != .get, request.method != .head,
+            toxiproxy.proxies.context.journal.notices.changes != changes, let problem = await keep(),
             response.status < 400
         else { return response }
         return ControlHandler.failure(request, 500, "not-durable", "the change acts, but it isn't kept: \(problem)")

@@ -78,6 +78,13 @@ final class ManagedProxy: Sendable {
 
     var state: State { current.withLock { $0 } }
 
+    /// Throws if no request may end the proxy.
+    func checkMayEnd() throws(ControlError) {
+        guard supervised == nil else {
+            throw .conflict("the proxy “\(name)” has the connections of a command, and stays until that ends")
+        }
+    }
+
     /// Starts, stops or moves the proxy, so that it is as `listen`, `upstream` and `isEnabled` say; `nil` keeps the present
     /// value. Its connections are closed if an address changes or it is disabled.
     ///

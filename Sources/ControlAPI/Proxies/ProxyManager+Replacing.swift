@@ -9,10 +9,27 @@ extension ProxyManager {
     /// A proxy that keeps its name, addresses and seed goes on with its connections, and gets the faults of its definition.
     /// All others are started before the connections of one of those there are end: one whose port is wanted stops listening
     /// first, and listens again if another can't be started.
-    func replaceAll(with definitions: [Definition]) async throws(ControlError) {
+    ///
+    /// - Parameter body: Called when that has succeeded, before another replacement, removal or snapshot.
+    func replaceAll(
+        with definitions: [Definition],
+        _ body: @Sendable () -> Void = {}
+    ) async throws(ControlError) {
         try await replacing.withLock { () async throws(ControlError) in
             let change = try await Replacement(of: all, by: definitions, in: self)
-            try await change.perform()
+            try await change.perform(on: nil)
+            body()
+        }
+    }
+
+    /// Puts a proxy in the place of that of its name, which has another address; if that isn't possible nothing changes.
+    func replace(_ definition: Definition) async throws(ControlError) -> ManagedProxy {
+        try await replacing.withLock { () async throws(ControlError) in
+            let present = try proxy(definition.name)
+            try present.checkMayEnd()
+            let change = try await Replacement(of: [present], by: [definition], in: self)
+            try await change.perform(on: definition.name)
+            return try proxy(definition.name)
         }
     }
 }
@@ -55,10 +72,10 @@ private struct Replacement {
         yielding = leaving.filter { $0.place.map(wanted.contains) ?? false }
     }
 
-    /// Starts the new proxies, and puts them in the place of those before.
+    /// Starts the new proxies, and puts them in the place of that of a name, or of all.
     ///
     /// - Throws: the first failure; the proxies are those before then, with their connections.
-    func perform() async throws(ControlError) {
+    func perform(on name: String?) async throws(ControlError) {
         for proxy in yielding { await proxy.leavePort() }
         var started: [ManagedProxy] = []
         do throws(ControlError) {
@@ -71,8 +88,8 @@ private struct Replacement {
             for proxy in yielding { await proxy.takePort() }
             throw error
         }
-        for (name, proxy) in manager.exchange(for: next) where next[name] !== proxy { await proxy.end() }
-        // Fails for a proxy that is removed meanwhile, and while the server stops.
+        for proxy in manager.exchange(name, for: next) { await proxy.end() }
+        // Fails while the server stops.
         for (proxy, definition) in kept { try? await proxy.takeFaults(of: definition.state) }
         manager.context.journal.notices.noteChange()
     }

@@ -129,7 +129,8 @@ package final class ProxyManager: Sendable {
         do throws(ControlError) {
             try await proxy.update(isEnabled: definition.state.isEnabled)
         } catch {
-            proxies.withLock { _ = $0.removeValue(forKey: proxy.name) }
+            // Its name may have another one by now.
+            proxies.withLock { if $0[proxy.name] === proxy { $0[proxy.name] = nil } }
             // Somebody may have seen it meanwhile.
             context.journal.notices.noteChange()
             throw error
@@ -138,32 +139,27 @@ package final class ProxyManager: Sendable {
         return proxy
     }
 
-    /// Stops and forgets a proxy.
+    /// Stops and forgets a proxy. Waits for a replacement, which would go on with it.
     func remove(_ name: String) async throws(ControlError) {
-        let removed = try proxies.withLock { proxies throws(ControlError) in
-            if proxies[name]?.supervised != nil {
-                throw .conflict("the proxy “\(name)” has the connections of a command, and stays until that ends")
+        try await replacing.withLock { () async throws(ControlError) in
+            let removed = try proxies.withLock { proxies throws(ControlError) in
+                try proxies[name]?.checkMayEnd()
+                return proxies.removeValue(forKey: name)
             }
-            return proxies.removeValue(forKey: name)
+            guard let removed else { throw .proxyNotFound }
+            await removed.end()
+            context.journal.notices.noteChange()
         }
-        guard let removed else { throw .proxyNotFound }
-        await removed.end()
-        context.journal.notices.noteChange()
     }
 
-    /// Puts proxies in the place of all there are, without starting or stopping any; returns those before.
-    func exchange(for others: [String: ManagedProxy]) -> [String: ManagedProxy] {
+    /// Puts proxies in the place of that of a name, or of all, without starting or stopping any; returns those that are gone.
+    func exchange(_ name: String?, for others: [String: ManagedProxy]) -> [ManagedProxy] {
         proxies.withLock { proxies in
-            defer { proxies = others }
-            return proxies
+            let gone = proxies.filter { name ?? $0.key == $0.key && others[$0.key] !== $0.value }
+            for name in gone.keys { proxies[name] = nil }
+            proxies.merge(others) { $1 }
+            return Array(gone.values)
         }
-    }
-
-    /// Puts a proxy in the place of another one of its name, which is stopped.
-    @discardableResult
-    func replace(_ definition: Definition) async throws(ControlError) -> ManagedProxy {
-        try await remove(definition.name)
-        return try await create(definition)
     }
 
     /// Captures all connections until the server stops. No request starts or ends another capture.

@@ -156,11 +156,16 @@ extension ToxiproxyAPI {
     /// already, with the same addresses, gets the toxics and the profile that the list gives it.
     func populate(_ text: [UInt8], with api: V1API) async throws(ControlError) -> [ManagedProxy] {
         var done: [ManagedProxy] = []
-        for (definition, hasToxics) in try list(text, api) {
+        for (listed, hasToxics) in try list(text, api) {
+            var definition = listed
+            // As for one proxy of `/v1`.
+            definition.state.listen = V1API.listen(definition.state.listen)
+            definition.state.upstream = SecureAddress.completing(definition.state.upstream)
             let proxy = try await populate(definition)
             done.append(proxy)
             if hasToxics {
-                try await proxy.changeFaults { state throws(ControlError) in state.toxics = definition.state.toxics }
+                let toxics = listed.state.toxics
+                try await proxy.changeFaults { state throws(ControlError) in state.toxics = toxics }
             }
             if let base = definition.state.base, base != proxy.state.base {
                 try await proxy.setBase(base, definition.state.baseReference, restarts: true)

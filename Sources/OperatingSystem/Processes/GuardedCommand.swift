@@ -36,7 +36,14 @@ public final class GuardedCommand: Sendable {
     private let guardProcess: pid_t
     private let control: Int32
     private let output: Int32
-    private let isReleased = Mutex(false)
+    /// How far the talk with the guard is.
+    private struct Talk {
+        /// Whether the guard has the command, before which it understands no other word.
+        var hasCommand = false
+        var isStopped = false
+        var isReleased = false
+    }
+    private let talk = Mutex(Talk())
     private let wasStopped = Mutex(false)
     private let queue = DispatchQueue(label: "squall.command")
     private let watching = DispatchQueue(label: "squall.command.guard")
@@ -165,6 +172,10 @@ public final class GuardedCommand: Sendable {
         let message = GuardProtocol.encode(arguments, environment)
         guard message.count <= GuardProtocol.commandLimit else { throw SystemError(call: "posix_spawn", code: E2BIG) }
         try GuardProtocol.write(message, to: control)
+        talk.withLock { talk in
+            talk.hasCommand = true
+            if talk.isStopped { tellStop() }
+        }
         while true {
             var sources = [
                 pollfd(fd: control, events: Int16(POLLIN), revents: 0),
@@ -204,13 +215,16 @@ public final class GuardedCommand: Sendable {
         }
     }
 
-    /// Stops the command: SIGTERM to its process group, and SIGKILL after `CommandGuard.stopPatience`. Does nothing once it
-    /// has ended.
+    /// Stops the command: SIGTERM to its process group, and SIGKILL after `CommandGuard.stopPatience`; one that hasn't started
+    /// when it does. Does nothing once it has ended.
     public func stop() {
-        isReleased.withLock { isReleased in
-            if !isReleased { try? GuardProtocol.write([GuardProtocol.stop], to: control) }
+        talk.withLock { talk in
+            talk.isStopped = true
+            if talk.hasCommand, !talk.isReleased { tellStop() }
         }
     }
+
+    private func tellStop() { try? GuardProtocol.write([GuardProtocol.stop], to: control) }
 
     /// Ends the guard, which removes the folder, and waits for it; does that itself if the guard couldn't. To be called when
     /// `run` has returned, or in its place.
@@ -224,9 +238,9 @@ public final class GuardedCommand: Sendable {
     }
 
     private func releaseWaiting() {
-        let wasReleased = isReleased.withLock { isReleased in
-            defer { isReleased = true }
-            return isReleased
+        let wasReleased = talk.withLock { talk in
+            defer { talk.isReleased = true }
+            return talk.isReleased
         }
         guard !wasReleased else { return }
         close(control)

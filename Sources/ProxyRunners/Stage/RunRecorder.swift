@@ -150,7 +150,7 @@ final class RunRecorder: Sendable {
         state.withLock { state in
             // Not from the middle of a character.
             var end = state.output.suffix(RunReport.outputLimit)
-            if end.count < state.written { end = end.drop { $0 & 0xC0 == 0x80 } }
+            if end.count < state.written { end = end.dropFirst(end.prefix(3).prefix { $0 & 0xC0 == 0x80 }.count) }
             return (String(decoding: end, as: UTF8.self), state.written - Int64(end.count))
         }
     }

@@ -26,6 +26,8 @@ package struct Stage {
     private let captures: RunCaptures?
     private let shrinks: Bool
     private let showsOutput: Bool
+    /// The names of the runs' files without seed and endings, by that of the case, which may be any text.
+    private let fileNames: [String: String]
 
     /// A stage of `scenario`.
     package init(
@@ -42,6 +44,13 @@ package struct Stage {
         (self.scenario, self.artifacts, self.captures) = (scenario, artifacts, captures)
         (self.shrinks, self.showsOutput) = (shrinks, showsOutput)
         (self.limit, self.targets, self.trust, self.repetition) = (limit, targets, trust, repetition)
+        var names: [String: String] = [:]
+        for name in scenario.cases.map(\.name) where names[name] == nil {
+            let plain = Stage.plain(name)
+            let free = (1...).lazy.map { $0 == 1 ? plain : "\(plain)-\($0)" }.first { !names.values.contains($0) }
+            names[name] = free ?? plain
+        }
+        fileNames = names
     }
 
     /// Runs the stage. After Ctrl-C the runs that haven't ended are skipped.
@@ -158,6 +167,8 @@ package struct Stage {
             timeline: outcome.timeline
         )
         report.capture = capture
+        // The verdict stays, and other runs go on.
+        if let failure = outcome.fileFailure { report.reasons.append(String(failure.trimmingPrefix("squall: "))) }
         return report
     }
 
@@ -183,10 +194,20 @@ package struct Stage {
         "\(folder)/\(fileName(of: stageCase))"
     }
 
-    /// The name of a run's files without their endings. A profile's name may be any text.
+    /// The name of a run's files without their endings.
     private func fileName(of stageCase: StageCase) -> String {
-        let plain = stageCase.name.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? $0 : "_" }
-        return "\(String(plain.prefix(100)))-seed-\(stageCase.seed)"
+        "\(fileNames[stageCase.name] ?? Stage.plain(stageCase.name))-seed-\(stageCase.seed)"
+    }
+
+    /// The beginning of a name that a file can have: at most 150 bytes.
+    private static func plain(_ name: String) -> String {
+        var plain = ""
+        for character in name {
+            let next = character.isLetter || character.isNumber || "-_.".contains(character) ? character : "_"
+            guard plain.utf8.count + next.utf8.count <= 150 else { break }
+            plain.append(next)
+        }
+        return plain
     }
 
     // MARK: The run without faults
@@ -215,10 +236,11 @@ package struct Stage {
 
     private func measureReference(on loops: EventLoopGroup) async throws -> Reference {
         var scenario = scenario
-        // There is nothing to compare with.
-        scenario.expectations.removeAll { $0.needsReference || $0.isAboutFaults }
+        scenario.expectations.removeAll(where: \.dependsOnFaults)
         let stageCase = self.scenario.cases[0].withoutFaults
         let outcome = try await stageRun(stageCase).run(on: loops)
+        // Another one may be expected because of the faults.
+        if outcome.ending == .exit(0) { scenario.expectations.removeAll(where: \.isAboutExit) }
         return Reference(
             figures: Measurements.Reference(
                 time: outcome.measurements.time,

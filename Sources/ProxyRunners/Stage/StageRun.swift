@@ -42,6 +42,8 @@ struct StageRun {
         var output: (text: String, dropped: Int64)
         /// The events of the faults of each proxy.
         var events: [[RecordedFaultEvent]]
+        /// Why its journal or its output can't be kept; `nil` if they are.
+        var fileFailure: String?
     }
 
     /// How often the bytes are counted: every 100 ms.
@@ -121,13 +123,13 @@ struct StageRun {
                 proxies.append(try await StageRun.start(configuration, on: loops, recorder, index))
             }
             capture?.capture.begin()
-            supervision?.serve(by: proxies[0], SupervisionRules(targets, allowsUnproxied: false))
-            let outcome = try await run(command, folder, proxies, recorder)
+            supervision?.serve(by: proxies[0], SupervisionRules(targets, allowsUnproxied: false, journal: journal))
+            var outcome = try await run(command, folder, proxies, recorder)
             for proxy in proxies { await proxy.stop() }
             // A capture that fails has been told, and fails no run.
             try? capture?.finish()
             journal?.finish()
-            try files.finish()
+            do throws(CommandFailure) { try files.finish() } catch { outcome.fileFailure = error.lines }
             return outcome
         } catch {
             for proxy in proxies { await proxy.stop() }

@@ -123,6 +123,11 @@ struct StageSetup {
             }
             variables[variable] = proxy.name
         }
+        var names: Set<String> = []
+        let cases = scenario.cases.map { "\($0.name.quoted), seed \($0.seed)" }
+        if let name = cases.first(where: { !names.insert($0).inserted }) {
+            throw .wrongInput("two runs would both be \(name): give one of the profiles another name")
+        }
         let runs = scenario.cases.count
         guard runs <= Scenario.runLimit else {
             throw .wrongInput(

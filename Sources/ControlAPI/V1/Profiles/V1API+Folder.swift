@@ -23,7 +23,10 @@ extension V1API {
                 profile != state.base
             else { continue }
             do throws(ControlError) {
-                try await proxy.setBase(profile, name)
+                try await proxy.changeFaults { state throws(ControlError) in
+                    // A request may have given it another one meanwhile.
+                    if state.baseReference == name { state.base = profile }
+                }
             } catch {
                 journal.notices.noteProblem("profile \(name), proxy \(proxy.name): \(error.text)")
                 reports.append("the profile “\(name)” can't be applied to the proxy “\(proxy.name)”: \(error.text)")

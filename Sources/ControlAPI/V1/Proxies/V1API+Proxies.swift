@@ -25,7 +25,7 @@ extension V1API {
     }
 
     /// An address to listen on with its host: without one it is on the loopback interface, and an empty one at a free port.
-    private static func listen(_ text: String) -> String { SecureAddress.completing(text.isEmpty ? ":0" : text) }
+    static func listen(_ text: String) -> String { SecureAddress.completing(text.isEmpty ? ":0" : text) }
 
     /// The proxy that an object of a request's body describes.
     func definition(_ object: V1Object) throws(ControlError) -> ProxyManager.Definition {

@@ -4,7 +4,9 @@ extension V1API {
     /// The most bytes of a snapshot's text: 64 MiB.
     package static let snapshotLimit = 64 << 20
 
-    func readSnapshot(_ request: RoutedRequest) async throws(ControlError) -> APIResponse { .json(snapshot) }
+    func readSnapshot(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
+        .json(await wholeSnapshot)
+    }
 
     func restoreSnapshot(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         let node = try request.document()
@@ -12,14 +14,14 @@ extension V1API {
         // What isn't there would be deleted.
         for key in V1API.snapshotKeys where object[key] == nil { throw .invalid("missing required field: \(key)") }
         try await replaceAll(by: try snapshot(at: node))
-        return .json(snapshot)
+        return .json(await wholeSnapshot)
     }
 
     private static let snapshotKeys = ["proxies", "profiles"]
 
     /// Proxies with their profiles, faults and toxics, and the stored profiles. Faults with a time aren't part of it, nor are
     /// connections, counters and the proxy of a command.
-    var snapshot: JSONText {
+    private var snapshot: JSONText {
         let stored = profiles.stored.sorted { $0.key < $1.key }
         return .object([
             ("proxies", .array(proxies.all.filter { $0.supervised == nil }.map { $0.state.snapshot(of: $0.name) })),
@@ -27,10 +29,13 @@ extension V1API {
         ])
     }
 
-    /// The text of a snapshot, as a file; never of half a replacement of the state.
-    package var snapshotText: String {
-        get async { await proxies.replacing.withLock { snapshot.readable + "\n" } }
+    /// A snapshot that is never of half a replacement of the state.
+    private var wholeSnapshot: JSONText {
+        get async { await proxies.replacing.withLock { snapshot } }
     }
+
+    /// The text of a snapshot, as a file.
+    package var snapshotText: String { get async { await wholeSnapshot.readable + "\n" } }
 
     /// Makes the proxies and profiles of a snapshot's text, in a server without proxies.
     ///
@@ -52,8 +57,8 @@ extension V1API {
     private typealias Wanted = (definitions: [ProxyManager.Definition], profiles: [String: Profile])
 
     private func replaceAll(by wanted: Wanted) async throws(ControlError) {
-        try await proxies.replaceAll(with: wanted.definitions)
-        profiles.stored = wanted.profiles
+        let profiles = profiles
+        try await proxies.replaceAll(with: wanted.definitions) { profiles.stored = wanted.profiles }
     }
 
     /// The proxies and profiles of a snapshot, all of them checked.
