@@ -79,7 +79,9 @@ final class SystemFile: OpenFile {
 
     func copyPermissions(of path: FilePath) throws(FileError) {
         let permissions = try FileError.naming("stat", path) { try path.stat(followTargetSymlink: false).permissions }
-        try FileError.repeating("fchmod", self.path) { fchmod(descriptor.rawValue, permissions.rawValue) }
+        // Not that it runs as its owner, which is another one and has another content here.
+        let shared = permissions.rawValue & 0o777
+        try FileError.repeating("fchmod", self.path) { fchmod(descriptor.rawValue, shared) }
     }
 
     func lock() throws(FileError) {

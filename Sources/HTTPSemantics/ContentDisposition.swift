@@ -3,8 +3,9 @@ public enum ContentDisposition {
     /// The last path component of `filename*` in UTF-8 (RFC 8187), else of `filename`; `nil` without one that can name a
     /// file in a folder.
     ///
-    /// A name is 1 to 255 bytes long, has no slash, backslash or control character, and doesn't begin with a dot: a
-    /// server must not choose another folder or a hidden file (RFC 6266, section 4.3).
+    /// A name is 1 to 230 bytes long, so that files beside it can have longer ones, has no slash, backslash or control
+    /// character, and doesn't begin with a dot: a server must not choose another folder or a hidden file (RFC 6266, section
+    /// 4.3).
     public static func fileName(_ headerValue: String) -> String? {
         var plain: String?
         for parameter in parameters(headerValue) {
@@ -66,7 +67,7 @@ public enum ContentDisposition {
     private static func usable(_ text: String) -> String? {
         let last =
             text.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last.map { String($0) } ?? ""
-        guard (1...255).contains(last.utf8.count), !last.hasPrefix("."),
+        guard (1...230).contains(last.utf8.count), !last.hasPrefix("."),
             last.unicodeScalars.allSatisfy({ $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) && $0 != "\u{FFFD}" }
             )
         else { return nil }

@@ -183,19 +183,21 @@ public final class TransferQueue: Sendable {
             return
         }
         guard let status = try await runner.status(id) else { throw TransferQueueError(.noJob(id)) }
-        let transfer = change.applied(to: status.transfer)
+        let leavesOrigin = Self.leavesOrigin(change, of: status.transfer)
+        let transfer = change.applied(to: status.transfer, leavesOrigin: leavesOrigin)
         let host = try Self.checked(transfer)
         let now = runner.surroundings.now()
         let secrets = try Self.lowercased(secrets, for: change.headers)
         try await runner.perform { [runner] (work) throws(TransferQueueError) in
             let job: QueueJob
             do throws(QueueProblem) {
-                job = try work.state.resumed(id, change, host: host, at: now)
+                job = try work.state.resumed(id, change, host: host, leavesOrigin: leavesOrigin, at: now)
                 guard QueueLog.bytes(of: .job(job)).count <= QueueLimits.maximumJobSize else { throw .tooLarge }
             } catch {
                 throw TransferQueueError(error)
             }
             try runner.write(job, &work)
+            if leavesOrigin { work.secrets[id] = [:] }
             work.secrets[id, default: [:]].merge(secrets) { $1 }
             // A run goes on with what it was started with, so it is started again.
             if change != QueueChange() || !secrets.isEmpty { runner.stop(id, &work) }
@@ -275,6 +277,14 @@ public final class TransferQueue: Sendable {
     }
 
     // MARK: Checks
+
+    /// Whether a change gives a job a URL of another origin, for which its headers aren't.
+    private static func leavesOrigin(_ change: QueueChange, of transfer: QueuedTransfer) -> Bool {
+        guard let next = change.url.flatMap({ try? TransferURL($0) }), let last = try? TransferURL(transfer.url) else {
+            return false
+        }
+        return !next.hasSameOrigin(as: last)
+    }
 
     private static func checked(_ transfer: QueuedTransfer) throws(TransferQueueError) -> String {
         do throws(QueueProblem) {

@@ -1,5 +1,6 @@
 import DurableFiles
 import Foundation
+import Glibc
 import Synchronization
 import Testing
 import TransferClient
@@ -246,6 +247,49 @@ import TransferClient
         }
     }
 
+    @Test func `a URL of another origin doesn't get the headers of a job`() async throws {
+        let folder = try Folder()
+        try folder.write(Array("Bearer sesame\n".utf8), to: "token")
+        try await FileServer.run { first in
+            first.refuse { _ in 403 }
+            try await FileServer.run { second in
+                second.put(bytes(10), at: "/file")
+                let queue = try await open(folder)
+                var transfer = QueuedTransfer.download(first.url + "/file", to: folder.file("file"))
+                transfer.headers = [
+                    QueueHeader("Authorization", .file(folder.file("token"))), QueueHeader("X-Secret", .memory),
+                    QueueHeader("Accept", .plain("*/*")),
+                ]
+                let id = try await queue.submit(transfer, secrets: ["X-Secret": "sesame"])
+                _ = try await wait(queue, id) { $0.reason == .url }
+                #expect(first.requests.last?.headers["authorization"] == "Bearer sesame")
+                var change = QueueChange()
+                change.url = second.url + "/file"
+                change.headers = [QueueHeader("X-Other", .memory)]
+                try await queue.resume(id, with: change, secrets: ["X-Other": "open"])
+                #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+                let headers = try #require(second.requests.last?.headers)
+                #expect(headers["authorization"] == nil && headers["x-secret"] == nil)
+                #expect(headers["accept"] == "*/*" && headers["x-other"] == "open")
+                await queue.close()
+            }
+        }
+    }
+
+    @Test func `an upload whose file hasn't its digest fails, and sends nothing`() async throws {
+        let folder = try Folder()
+        try folder.write(bytes(100), to: "file")
+        try await FileServer.run { server in
+            let queue = try await open(folder)
+            var transfer = QueuedTransfer(.upload, url: server.url + "/new", file: folder.file("file"))
+            transfer.sha256 = Array(repeating: 17, count: 32)
+            let id = try await queue.submit(transfer)
+            let failed = try await wait(queue, id) { $0.phase.isFinal }
+            #expect(failed.phase == .failed && failed.reason == .digest && server.requests.isEmpty)
+            await queue.close()
+        }
+    }
+
     @Test func `a file that isn't there fails for good, and can be resumed by another URL`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
@@ -361,6 +405,29 @@ import TransferClient
             let (log, state) = try QueueLog.open(in: .init(folder.file("queue")), limits: .init(), files: SystemFiles())
             #expect(state.jobs[id]?.commandOwed == nil)
             log.close()
+        }
+    }
+
+    @Test func `a queue that is closed waits for a command, which doesn't run again`() async throws {
+        let folder = try Folder()
+        try #require(mkfifo(folder.file("started"), 0o600) == 0)
+        try await FileServer.run { server in
+            server.put(bytes(10), at: "/file")
+            var queue = try await open(folder)
+            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
+            transfer.command = [
+                "/bin/sh", "-c", "cd '\(folder.file(""))'; echo > started; sleep 0.3; echo $SQUALL_EVENT >> told",
+            ]
+            let id = try await queue.submit(transfer)
+            // Until it runs.
+            let fifo = folder.file("started")
+            await Task.detached { Glibc.close(Glibc.open(fifo, O_RDONLY)) }.value
+            await queue.close()
+            #expect(folder.bytes(of: "told")?.count { $0 == 10 } == 1)
+            queue = try await open(folder)
+            #expect(try await queue.status(of: id)?.phase == .completed)
+            await queue.close()
+            #expect(folder.bytes(of: "told")?.count { $0 == 10 } == 1)
         }
     }
 

@@ -124,3 +124,15 @@ extension UploadSource {
         UploadSource(length: length, device: 0, inode: 0, modified: 0, changed: 0)
     }
 }
+
+extension UploadContent {
+    /// Reads the content, and throws `digestDiffers` unless it has a SHA-256.
+    package func check(_ named: [UInt8]) async throws(TransferError) {
+        let actual: [UInt8]
+        switch kind {
+        case .hashed(let content): actual = content.sha256
+        case .file(let file): actual = try await file.sha256()
+        }
+        guard actual == named else { throw .digestDiffers(named: named, actual: actual) }
+    }
+}

@@ -101,7 +101,7 @@ extension UploadState {
     /// A response to a plain upload.
     private mutating func decideOnPlainUpload(_ response: ContentResponse) -> UploadAction {
         switch response.head.status {
-        case 408, 425, 429, 500, 502...504:
+        case 408, 425, 429, 500, 502...504, 506...599:
             guard parameters.isRepeatable || [429, 503].contains(response.head.status) else {
                 return fail(.status(response.head.status))
             }
@@ -273,7 +273,7 @@ extension UploadState {
     ) -> UploadAction {
         switch head.status {
         case 200..<300: break
-        case 408, 425, 429, 500, 502...504:
+        case 408, 425, 429, 500, 502...504, 506...599:
             let wait = head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
             return .retry(after: wait, .status(head.status))
         default: return fail(.status(413))

@@ -68,11 +68,14 @@ package struct QueueState: Sendable {
 
     /// The job, tried again now, with what `change` gives it and a new time limit. Also for one that has failed.
     ///
-    /// - Parameter host: The host of the job's URL after the change.
+    /// - Parameters:
+    ///   - host: The host of the job's URL after the change.
+    ///   - leavesOrigin: Whether that URL has another origin.
     package func resumed(
         _ id: QueueJobID,
         _ change: QueueChange,
         host: String,
+        leavesOrigin: Bool = false,
         at now: QueueTime
     ) throws(QueueProblem) -> QueueJob {
         var job = try job(id)
@@ -81,7 +84,7 @@ package struct QueueState: Sendable {
         case .failed: if job.transfer.direction == .download { try checkFree(job.transfer.file, except: id) }
         case .active, .retrying, .needing, .paused: break
         }
-        job.transfer = change.applied(to: job.transfer)
+        job.transfer = change.applied(to: job.transfer, leavesOrigin: leavesOrigin)
         job.host = host
         job.stage = .active
         job.failures = 0
@@ -243,7 +246,8 @@ package enum QueueOutcome: Hashable, Sendable {
 
 /// What a resumed job gets.
 public struct QueueChange: Hashable, Sendable, Codable {
-    /// Another URL, such as for an expired one.
+    /// Another URL, such as for an expired one. One of another origin doesn't get the job's headers, which may be secret: those that
+    /// it needs are in `headers`.
     public var url: String?
     /// Fields that replace those of the same names, or are added.
     public var headers: [QueueHeader] = []
@@ -253,8 +257,11 @@ public struct QueueChange: Hashable, Sendable, Codable {
     /// Makes a change of nothing.
     public init() {}
 
-    func applied(to transfer: QueuedTransfer) -> QueuedTransfer {
+    func applied(to transfer: QueuedTransfer, leavesOrigin: Bool) -> QueuedTransfer {
         var transfer = transfer
+        if leavesOrigin {
+            transfer.headers.removeAll { !QueueHeader.openNames.contains($0.name.lowercased()) }
+        }
         if let url { transfer.url = url }
         if let netrc { transfer.netrc = netrc }
         let names = Set(headers.map { $0.name.lowercased() })

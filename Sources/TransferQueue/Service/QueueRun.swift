@@ -62,6 +62,7 @@ struct QueueTransfers: Sendable {
             case .upload:
                 let request = try uploadRequest(job.transfer, credentials)
                 let content = try await engine.content(of: FilePath(job.transfer.file))
+                if let named = job.transfer.sha256 { try await content.check(named) }
                 summary = try await engine.upload(content, request, callbacks: callbacks, onEvent: report)
             }
             return .completed(QueueResult(bytes: summary.bytes, sha256: summary.sha256))

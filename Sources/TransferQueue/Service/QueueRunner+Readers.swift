@@ -9,6 +9,8 @@ extension QueueRunner {
     private static let maximumCommands = 4
     /// How long a command may run: 10 min.
     private static let commandLimit = Duration.seconds(600)
+    /// How long commands may go on when the queue is closed: 10 s.
+    private static let commandPatience = Duration.seconds(10)
 
     // MARK: Readers
 
@@ -55,22 +57,47 @@ extension QueueRunner {
         }
     }
 
-    /// Starts the commands that are owed.
-    func runCommands(_ work: inout Work) {
+    /// Starts the commands that are owed; returns `false` if the end of one can't be written now. It isn't run again.
+    func runCommands(_ work: inout Work) -> Bool {
+        let isWritten = noteEndedCommands(&work)
         let owed = work.state.jobs.values.compactMap(\.commandOwed).sorted { $0.number < $1.number }
-        for event in owed where work.commands.count < Self.maximumCommands && !work.commands.contains(event.number) {
-            guard let job = work.state.jobs[event.job] else { continue }
-            work.commands.insert(event.number)
-            Task { [self] in
+        let ended = work.endedCommands.map(\.number)
+        for event in owed where !ended.contains(event.number) && work.commands[event.number] == nil {
+            guard work.commands.count < Self.maximumCommands, let job = work.state.jobs[event.job] else { continue }
+            work.commands[event.number] = Task { [self] in
                 let end = await Self.run(job.transfer, event)
+                let isStopped = Task.isCancelled
                 tell("job \(job.id): its command \(end)")
                 post { [self] work in
-                    if let job = work.state.commandEnded(event) { try? write(job, &work) }
-                    work.commands.remove(event.number)
+                    work.commands[event.number] = nil
+                    // One that was stopped runs again at the next start.
+                    if !isStopped { work.endedCommands.append(event) }
                     replan(&work)
                 }
             }
         }
+        return isWritten
+    }
+
+    /// Writes which commands have ended; returns `false` if that can't be written now.
+    func noteEndedCommands(_ work: inout Work) -> Bool {
+        var rest: [QueueEvent] = []
+        for event in work.endedCommands {
+            if let job = work.state.commandEnded(event), (try? write(job, &work)) == nil { rest.append(event) }
+        }
+        work.endedCommands = rest
+        return rest.isEmpty
+    }
+
+    /// Waits for commands, and kills those that take too long.
+    static func finish(_ commands: [Task<Void, Never>]) async {
+        guard !commands.isEmpty else { return }
+        let timer = Task {
+            guard (try? await Pause.sleep(for: commandPatience)) != nil else { return }
+            for command in commands { command.cancel() }
+        }
+        for command in commands { await command.value }
+        timer.cancel()
     }
 
     private static func run(_ transfer: QueuedTransfer, _ event: QueueEvent) async -> String {
@@ -93,7 +120,12 @@ extension QueueRunner {
                 child.signalGroup(9)
             }
             defer { timer.cancel() }
-            switch await child.end() {
+            let end = await withTaskCancellationHandler {
+                await child.end()
+            } onCancel: {
+                child.signalGroup(9)
+            }
+            switch end {
             case .exit(let code): return "exited with \(code)"
             case .signal(let number): return "was ended by signal \(number)"
             }

@@ -18,8 +18,10 @@ final class QueueRunner: Sendable {
         var progress: [QueueJobID: QueueProgress] = [:]
         /// The values of headers in memory, by job and by name in lower case.
         var secrets: [QueueJobID: [String: String]] = [:]
-        /// The events whose commands run.
-        var commands: Set<UInt64> = []
+        /// The commands that run, by the numbers of their events.
+        var commands: [UInt64: Task<Void, Never>] = [:]
+        /// The events whose commands have ended, until that is in the log.
+        var endedCommands: [QueueEvent] = []
         var readers: [Int: QueueReader] = [:]
         var lastReader = 0
         /// Hosts without a route.
@@ -159,7 +161,7 @@ final class QueueRunner: Sendable {
             work.positions[id] = position
             note(id, work)
         }
-        runCommands(&work)
+        if !runCommands(&work) { mustRetry = true }
         watch(plan, now, mustRetry, &work)
     }
 
@@ -254,21 +256,24 @@ final class QueueRunner: Sendable {
 
     // MARK: The end
 
-    /// Stops all transfers, waits until what they have is on the disk, and closes the log.
+    /// Stops all transfers, waits until what they have is on the disk and commands have ended, and closes the log.
     func close() async {
-        let tasks = try? await perform { [self] (work) throws(TransferQueueError) -> [Task<Void, Never>] in
+        typealias Tasks = [Task<Void, Never>]
+        let running = try? await perform { [self] (work) throws(TransferQueueError) -> (runs: Tasks, commands: Tasks) in
             work.isClosing = true
             work.timer?.cancel()
             work.network?.cancel()
             for id in work.runs.keys { stop(id, &work) }
-            return work.runs.values.map(\.task)
+            return (work.runs.values.map(\.task), Array(work.commands.values))
         }
-        for task in tasks ?? [] { await task.value }
+        for task in running?.runs ?? [] { await task.value }
+        await Self.finish(running?.commands ?? [])
         let readers = try? await perform { [self] (work) throws(TransferQueueError) -> [QueueReader] in
             let now = surroundings.now()
             for (id, run) in work.runs {
                 if let outcome = run.outcome { _ = hasConcluded(id, outcome, now, &work) }
             }
+            _ = noteEndedCommands(&work)
             work.log?.close()
             work.log = nil
             defer { work.readers = [:] }
