@@ -421,7 +421,7 @@ import TransferClient
             let id = try await queue.submit(transfer)
             // Until it runs.
             let fifo = folder.file("started")
-            await Task.detached { Glibc.close(Glibc.open(fifo, O_RDONLY)) }.value
+            await Task.detached { _ = Glibc.close(Glibc.open(fifo, O_RDONLY)) }.value
             await queue.close()
             #expect(folder.bytes(of: "told")?.count { $0 == 10 } == 1)
             queue = try await open(folder)
