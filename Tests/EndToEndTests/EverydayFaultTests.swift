@@ -118,7 +118,7 @@ import Testing
                 (#"head -c 1048577 /dev/zero | "$0" check -"#, "standard input:1:1: "),
                 (
                     #""$0" plan - --svg base.json < base.json"#,
-                    "squall: the drawing would be written over “/dev/stdin”, which is read"
+                    "squall: the drawing of --svg would be written over “/dev/stdin”, which is read"
                 ),
             ] {
                 let outcome = try await shell(script, folder: folder)

@@ -416,7 +416,7 @@ import TransferClient
             var queue = try await open(folder)
             var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
             transfer.command = [
-                "/bin/sh", "-c", "cd '\(folder.file(""))'; echo > started; sleep 0.3; echo $SQUALL_EVENT >> told",
+                "/bin/sh", "-c", "cd '\(folder.file(""))'; : > started; sleep 0.3; echo $SQUALL_EVENT >> told",
             ]
             let id = try await queue.submit(transfer)
             // Until it runs.

@@ -250,7 +250,9 @@ struct PlanCommand: AsyncParsableCommand {
     }
 
     private func checkFiles(_ inputs: InputFiles) throws {
-        for (option, file) in [("--svg", svg), ("--png", png)] { try inputs.check(writing: option, to: file) }
+        for (option, file) in [("--svg", svg), ("--png", png)] {
+            try inputs.check(writing: "the drawing of \(option)", to: file)
+        }
     }
 
     private func write(_ picture: PlanPicture) async throws {
