@@ -79,7 +79,7 @@ final class SystemFile: OpenFile {
 
     func copyPermissions(of path: FilePath) throws(FileError) {
         let permissions = try FileError.naming("stat", path) { try path.stat(followTargetSymlink: false).permissions }
-        // Not that it runs as its owner, which is another one and has another content here.
+        // Without setuid and setgid: the new file has another owner and other content.
         let shared = permissions.rawValue & 0o777
         try FileError.repeating("fchmod", self.path) { fchmod(descriptor.rawValue, shared) }
     }

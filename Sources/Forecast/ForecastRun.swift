@@ -88,7 +88,7 @@ struct ForecastRun {
             }
             guard hasTime else { break }
             retries.reached(forecast.bytes)
-            // Behind a range that only repeated what the client has it asks for the rest alone.
+            // After a range without a new byte, the client requests the rest alone, which is another request.
             guard let wait = retries.failed(at: now, isImmediate: endIsRepeated) else {
                 forecast.outcome = .givesUp
                 break

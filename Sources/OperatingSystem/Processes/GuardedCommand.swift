@@ -36,7 +36,7 @@ public final class GuardedCommand: Sendable {
     private let guardProcess: pid_t
     private let control: Int32
     private let output: Int32
-    /// How far the talk with the guard is.
+    /// What has been sent to the guard.
     private struct Talk {
         /// Whether the guard has the command, before which it understands no other word.
         var hasCommand = false

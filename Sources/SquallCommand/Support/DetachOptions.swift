@@ -43,7 +43,7 @@ struct DetachOptions: ParsableArguments {
             }
             Console.print(lines: said)
             Console.print("detached: process \(process), which “kill \(process)” ends; its log is \(log)")
-            // Nobody would know of it. The failure is told at the end of this process.
+            // A process that nobody was told of must not stay. `Program` reports the failure.
             if Console.finish() != nil { DetachOptions.end(process, log) }
             return true
         case .ended(let end):
