@@ -166,14 +166,9 @@ let package = Package(
         // Digests and certificates, by the same libcrypto as libevent's own.
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CPage", exclude: ["page.html"]),
-        // Profiles is a symbolic link, because resources lie in the folder of their target.
-        .target(
-            name: "ShippedProfiles",
-            dependencies: ["FaultProfile", "Units"],
-            exclude: ["Profiles/presets.schema.json", "Profiles/profile.schema.json", "Profiles/scenario.schema.json"],
-            resources: [.embedInCode("Profiles")],
-            swiftSettings: .safe
-        ),
+        // Profiles is a symbolic link.
+        .target(name: "CProfiles", exclude: ["Profiles"]),
+        .module("ShippedProfiles", ["CProfiles", "FaultProfile", "Units"]),
         .module(
             "ControlServer",
             ["ControlAPI", "HTTPTransport", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOPosix"],

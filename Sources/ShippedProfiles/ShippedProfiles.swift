@@ -1,3 +1,4 @@
+import CProfiles
 import FaultProfile
 import Units
 
@@ -7,7 +8,7 @@ package enum ShippedProfiles {
     package static let folder = "squall:/"
 
     /// The names of the scenarios, sorted.
-    package static let scenarios = files.map(\.path).filter { !$0.contains("/") && $0.hasSuffix(".json") }
+    package static let scenarios = files.filter { !$0.contains("/") && $0.hasSuffix(".json") }
         .map { String($0.dropLast(".json".count)) }.sorted()
 
     /// The names of the presets, in the order of their files.
@@ -39,10 +40,15 @@ package enum ShippedProfiles {
     }
 
     private static let presetFiles: [(path: String, names: [String])] =
-        files.map(\.path).filter { $0.hasPrefix("presets/") && $0.hasSuffix(".json") }.compactMap { path in
+        files.filter { $0.hasPrefix("presets/") && $0.hasSuffix(".json") }.compactMap { path in
             guard let bytes = bytes(of: path) else { return nil }
             return PresetFile(ProfileSource(file: path, bytes: bytes)).map { (path, $0.names) }
         }
 
-    private static func bytes(of path: String) -> [UInt8]? { files.first { $0.path == path }?.bytes() }
+    static func bytes(of path: String) -> [UInt8]? {
+        files.firstIndex(of: path).map { index in
+            let start = squall_profile_start(index)
+            return (start..<squall_profile_start(index + 1) - 1).map(squall_profile_byte)
+        }
+    }
 }
