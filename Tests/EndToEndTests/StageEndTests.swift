@@ -11,7 +11,7 @@ import Testing
         (setsid sh -c 'trap "" TERM; echo $$ >> pids; sleep 300; sleep 300' &)
         (sh -c 'echo $$ >> pids; exec sleep 300' &)
         trap '' TERM
-        while [ "$(wc -l < pids 2>/dev/null)" != 3 ]; do :; done
+        while [ "$(wc -l < pids 2>/dev/null)" != 3 ]; do sleep 0.02; done
         echo "pids $(tr '\\n' ' ' < pids) $$ all"
         sleep 300
         """
