@@ -5,7 +5,7 @@
 #     scripts/timed.sh NAME COMMAND...
 #     scripts/timed.sh --table COMMAND...     runs COMMAND, and prints a table of the parts that it ran with this script
 #
-# A table within a table is part of the outer one.
+# A table within a table is part of the outer one. Parts that ran at the same time take longer together than all.
 set -uo pipefail
 if [[ $# -lt 2 ]]; then
     sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
@@ -23,9 +23,9 @@ if [[ $name == --table ]]; then
     status=$?
     awk -F '\t' '
         BEGIN { format = "%-44s %8s %12s\n"; printf "\n" format, "part", "seconds", "processor s" }
-        { printf format, $1, $2, $3; seconds += $2; processor += $3 }
+        { printf format, $1, $2, $3; processor += $3 }
         END { printf format, "all", seconds, processor }
-    ' "$SQUALL_TIMES"
+    ' seconds=$SECONDS "$SQUALL_TIMES"
     exit "$status"
 fi
 
