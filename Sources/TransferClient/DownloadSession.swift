@@ -108,8 +108,7 @@ final class DownloadSession {
             if let finished = try await alreadyComplete() { return finished }
             return try await loop.run(self)
         } catch {
-            await savePartialFile(after: error)
-            throw error
+            throw await savePartialFile(after: error)
         }
     }
 
@@ -194,7 +193,7 @@ final class DownloadSession {
                 if digestMismatches > 1 || verified.contains(.server)
                     || (source == .caller && !mayBeMixed(evidence))
                 {
-                    throw .digestMismatch(source, expected: expected, actual: actual, file: mismatchPath)
+                    throw .digestMismatch(source, expected: expected, actual: actual, file: "")
                 }
                 state.digestMismatched()
                 return nil
@@ -202,7 +201,7 @@ final class DownloadSession {
             verified.insert(source)
         }
         if verified.isEmpty, state.representation?.requiresDigest == true {
-            throw .digestMissing(file: mismatchPath)
+            throw .digestMissing(file: "")
         }
         let evidence = state.representation?.evidence ?? DownloadEvidence()
         let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
@@ -214,9 +213,6 @@ final class DownloadSession {
         }
         return summary(state.length, actual, verified, proof)
     }
-
-    /// The path for a complete file with a wrong digest; empty when it is removed.
-    private var mismatchPath: String { configuration.keepsUnfinished ? file.paths.mismatch.string : "" }
 
     private func summary(
         _ length: Int64,
@@ -234,16 +230,19 @@ final class DownloadSession {
         return loop.finish(length, sha256, .download(details))
     }
 
-    /// Leaves the partial file in the best state for the next run. A failure here only costs the newest bytes, and the
-    /// original error is more useful.
-    private func savePartialFile(after error: TransferError) async {
+    /// Leaves the partial file in the best state for the next run; returns the error, with the place of a wrong file. A failure
+    /// here only costs the newest bytes, and the original error is more useful.
+    private func savePartialFile(after error: TransferError) async -> TransferError {
         await stopVerification()
         guard configuration.keepsUnfinished else {
             _ = await runningCheckpoint?.finish()
-            return await file.removeNames()
+            await file.removeNames()
+            return error
         }
         switch error {
-        case .digestMismatch, .digestMissing: try? await file.moveAside()
+        case .digestMismatch(let source, let expected, let actual, _):
+            return .digestMismatch(source, expected: expected, actual: actual, file: await movedAside())
+        case .digestMissing: return .digestMissing(file: await movedAside())
         case .unproved(let unverifiedReason) where unverifiedReason.isSuspicious: try? await file.discard()
         case .fileSystem:
             // After a failed write or sync only earlier commits hold (unwritable pages may be lost), so none is added.
@@ -255,6 +254,18 @@ final class DownloadSession {
             } else {
                 try? await checkpoint()
             }
+        }
+        return error
+    }
+
+    /// Moves the file aside; returns where it is: where it was when it can't be moved, and nowhere when its name is gone.
+    private func movedAside() async -> String {
+        do throws(TransferError) {
+            try await file.moveAside()
+            return file.paths.mismatch.string
+        } catch {
+            if case .invalidFile = error { return "" }
+            return file.paths.data.string
         }
     }
 }

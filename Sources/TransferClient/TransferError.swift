@@ -59,6 +59,16 @@ public enum TransferError: Error, Hashable, Sendable {
 }
 
 extension TransferError {
+    /// Whether no file can have the path: a name is too long, or links lead in a circle.
+    package var isOfPath: Bool {
+        switch self {
+        case .fileSystem(_, _, .fileNameTooLong), .fileSystem(_, _, .tooManySymbolicLinkLevels): true
+        default: false
+        }
+    }
+}
+
+extension TransferError {
     /// How the caller can react to an error.
     public enum Disposition: Hashable, Sendable {
         /// Failed for now; the same call resumes. The command exits with 75.

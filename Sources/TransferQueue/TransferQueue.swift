@@ -205,7 +205,7 @@ public final class TransferQueue: Sendable {
         }
     }
 
-    /// Ends a job for good. A download's partial file is removed.
+    /// Ends a job for good. A download's partial file is removed, unless the job never ran.
     ///
     /// - Throws: A `TransferQueueError`.
     public func cancel(_ id: QueueJobID) async throws {
@@ -214,7 +214,7 @@ public final class TransferQueue: Sendable {
         case .process(let runner):
             let job = try await runner.change { (state) throws(QueueProblem) in try state.cancelled(id) }
             await runner.ended(id)
-            await runner.transfers.discard(job.transfer)
+            if job.hasStarted != false { await runner.transfers.discard(job.transfer) }
         }
     }
 
@@ -289,6 +289,7 @@ public final class TransferQueue: Sendable {
     private static func checked(_ transfer: QueuedTransfer) throws(TransferQueueError) -> String {
         do throws(QueueProblem) {
             try transfer.checkRanges()
+            try transfer.checkFile()
             for header in transfer.headers {
                 try QueueSecrets.check(header, isForUpload: transfer.direction == .upload)
             }
@@ -310,6 +311,11 @@ public final class TransferQueue: Sendable {
         let lowered = Dictionary(secrets.map { ($0.key.lowercased(), $0.value) }) { $1 }
         guard Set(lowered.keys) == named else {
             throw TransferQueueError(.invalid("headers", "each header in memory has one value"))
+        }
+        do throws(QueueProblem) {
+            for (name, value) in lowered { try QueueSecrets.check(value, of: name) }
+        } catch {
+            throw TransferQueueError(error)
         }
         return lowered
     }

@@ -33,6 +33,7 @@ extension TransferRefusal {
     fileprivate var advice: String? {
         switch self {
         case .unauthorized(let challenge, let use): challenge.advice(use)
+        case .redirection: "check the URL"
         case .contentEncoding: "--store-coded does that, and curl --compressed decodes them"
         case .dialectRefused(let version?): "use --dialect \(version) or auto"
         case .dialectRefused(nil): "use --dialect auto"

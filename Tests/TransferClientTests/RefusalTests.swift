@@ -49,7 +49,7 @@ import TransferProtocol
 
     @Test func `a Retry-After beyond all patience ends for now`() async throws {
         let (done, _, requests) = try await download { _ in [.head(429, ["Retry-After: 99999999999999999999"])] }
-        #expect(done.error == .gaveUp(.retryAfter(.seconds(Int64.max)), .status(429)))
+        #expect(done.error == .gaveUp(.retryAfter(.seconds(1 << 31)), .status(429)))
         #expect(done.error?.disposition == .resumable)
         #expect(requests.count == 1)
     }
@@ -255,6 +255,23 @@ import TransferProtocol
         )
         #expect(requests.count == 1)
         #expect(folder.names == [".file.bin.squall-mismatch"])
+    }
+
+    @Test func `a wrong file that can't be moved aside stays where it is, as the error says`() async throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.aside, withIntermediateDirectories: false)
+        var digested = Self.resource
+        digested.sendsDigest = true
+        let other = [UInt8](repeating: 2, count: 32)
+        try await Script { [digested] in digested.serve($0) }.serve { server in
+            let request = DownloadRequest(url: server.url(), expectedSHA256: other)
+            let wrong = await attempt(request, to: folder.destination)
+            #expect(
+                wrong.error
+                    == .digestMismatch(.caller, expected: other, actual: Self.resource.sha256, file: folder.part)
+            )
+            #expect(folder.bytes(folder.part) == Self.resource.content)
+        }
     }
 
     /// How often the file is fetched: a file from a single response isn't fetched again, and neither is one whose parts

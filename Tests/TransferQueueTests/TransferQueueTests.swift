@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 import Glibc
+import SimulatedDisk
 import Synchronization
 import Testing
 import TransferClient
@@ -387,6 +388,60 @@ import TransferClient
         }
     }
 
+    @Test func `what another transfer has left stays when a job is cancelled that never ran`() async throws {
+        let folder = try Folder()
+        let queue = try await open(folder, surroundings: Weather().surroundings(isReachable: false))
+        try folder.write([1], to: ".file.squall-part")
+        let id = try await queue.submit(.download("http://host/file", to: folder.file("file")))
+        #expect(try await wait(queue, id) { $0.phase == .waiting }.reason == .network)
+        try await queue.cancel(id)
+        #expect(folder.bytes(of: ".file.squall-part") == [1])
+        await queue.close()
+    }
+
+    @Test func `a job whose end can't be written waits for the disk, and says so`() async throws {
+        let folder = try Folder()
+        let disk = SimulatedDisk(seed: 1)
+        let (log, state) = try QueueLog.open(in: "/", limits: .init(), files: disk)
+        let transfers = QueueTransfers(uploads: "/", tls: nil, proxies: .none)
+        let surroundings = QueueSurroundings.system(expensive: [], constrained: [])
+        let runner = QueueRunner(log, state, transfers, surroundings, seed: 1) { _ in }
+        let statuses = QueueUpdates(host: .process(runner)).makeAsyncIterator()
+        func status(_ isRight: (QueueJobStatus) -> Bool) async throws -> QueueJobStatus? {
+            while let status = try await statuses.next() {
+                if isRight(status) { return status }
+            }
+            return nil
+        }
+        func isUnwritten(_ status: QueueJobStatus) -> Bool {
+            status.phase == .waiting && status.message?.contains("the queue's log can't be written: ") == true
+        }
+        try await FileServer.run { server in
+            let transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
+            let job = try state.submitted(transfer, host: "127.0.0.1", at: surroundings.now())
+            try await runner.perform { (work) throws(TransferQueueError) in
+                try runner.write(job, &work)
+                disk.setFaults(SimulatedDisk.Faults(chance: 1))
+                runner.replan(&work)
+            }
+            #expect(try await status(isUnwritten)?.id == job.id)
+            #expect(server.requests.isEmpty, "a job whose start isn't in the log doesn't start")
+            server.refuse { _ in
+                disk.setFaults(SimulatedDisk.Faults(chance: 1))
+                return 404
+            }
+            disk.setFaults(SimulatedDisk.Faults())
+            runner.post { runner.replan(&$0) }
+            #expect(try await status { $0.phase == .running }?.id == job.id)
+            #expect(try await status(isUnwritten)?.id == job.id)
+            disk.setFaults(SimulatedDisk.Faults())
+            runner.post { runner.replan(&$0) }
+            #expect(try await status { $0.phase.isFinal }?.reason == .refused)
+            #expect(server.requests.count == 1)
+        }
+        await runner.close()
+    }
+
     @Test func `a command is run for the end of a job, with what it needs to know`() async throws {
         let folder = try Folder()
         let lines = Lines()
@@ -452,7 +507,9 @@ import TransferClient
         let queue = try await open(folder)
         let changes: [(String, (inout QueuedTransfer) -> Void)] = [
             ("file", { $0.file = "relative" }), ("url", { $0.url = "ftp://host/file" }),
-            ("priority", { $0.priority = 101 }),
+            ("it is a directory", { $0.file = folder.path }), ("a device", { $0.file = "/dev/null" }),
+            ("too long", { $0.file = "/tmp/" + String(repeating: "x", count: 300) }),
+            ("no regular file", { $0 = .upload(folder.path, to: $0.url) }), ("priority", { $0.priority = 101 }),
             ("sha256", { $0.sha256 = [1] }), ("time limit", { $0.timeLimit = .zero }), ("rate", { $0.maximumRate = 0 }),
             ("failures", { $0.maximumFailures = 0 }), ("command", { $0.command = [""] }),
             ("header", { $0.headers = [QueueHeader("Authorization", .plain("Bearer secret"))] }),
@@ -471,6 +528,9 @@ import TransferClient
                 #expect(!error.message.contains("Bearer"))
             }
         }
+        var transfer = QueuedTransfer.download("http://host/file", to: "/tmp/file")
+        transfer.headers = [QueueHeader("Authorization", .memory)]
+        #expect(await code { _ = try await queue.submit(transfer, secrets: ["Authorization": "a\nb"]) } == .invalid)
         #expect(try await queue.statuses().isEmpty)
         await queue.close()
     }
@@ -485,6 +545,7 @@ import TransferClient
         }
         #expect(reason(.fileSystem(call: "pwrite", path: "/file", .noSpace)) == .diskFull)
         #expect(reason(.fileSystem(call: "open", path: "/file", .readOnlyFileSystem)) == .folder)
+        #expect(reason(.fileSystem(call: "stat", path: "/file", .tooManySymbolicLinkLevels)) == .invalid)
         #expect(reason(.refused(.status(410))) == .url)
         #expect(reason(.refused(.status(404))) == .refused)
         #expect(reason(.locked("/file")) == .locked)

@@ -35,9 +35,7 @@ final class UploadSourceFile: Sendable {
         files = worker.files
         do {
             let status = try FileError.naming("fstat", path) { try descriptor.stat() }
-            guard status.type == .regular else {
-                throw TransferError.invalidFile(path.string, "it is no regular file")
-            }
+            try Self.check(status.type, path)
             guard status.size <= UploadFields.largest else {
                 throw TransferError.invalidFile(path.string, "it is longer than \(UploadFields.largest) bytes")
             }
@@ -53,6 +51,21 @@ final class UploadSourceFile: Sendable {
         self.path = path
         self.descriptor = descriptor
         handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
+    }
+
+    /// Throws when there is no regular file at a path.
+    static func check(_ path: FilePath) throws(TransferError) {
+        let type: FileType
+        do throws(Errno) {
+            type = try path.stat().type
+        } catch {
+            throw .fileSystem(call: "stat", path: path.string, error)
+        }
+        try check(type, path)
+    }
+
+    private static func check(_ type: FileType, _ path: FilePath) throws(TransferError) {
+        guard type == .regular else { throw .invalidFile(path.string, "it is no regular file") }
     }
 
     /// Throws when the file has changed since it was opened.

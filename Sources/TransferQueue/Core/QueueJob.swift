@@ -155,6 +155,8 @@ package struct QueueJob: Hashable, Sendable, Codable {
     /// When the time limit ends.
     package var deadline: QueueTime
     package var stage = Stage.active
+    /// Whether a run has begun, so that a partial file may be the job's own; `nil` in logs that don't say it.
+    package var hasStarted: Bool? = false
     /// Failures in a row without progress.
     package var failures = 0
     /// The evidence of a transfer whose last step has begun: the file has it, or will have it without another request.

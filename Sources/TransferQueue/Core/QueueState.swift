@@ -129,6 +129,13 @@ package struct QueueState: Sendable {
 
     // MARK: Decisions about a run
 
+    /// The job whose first run begins; `nil` if it had one.
+    package func started(_ id: QueueJobID) -> QueueJob? {
+        guard var job = jobs[id], job.hasStarted == false else { return nil }
+        job.hasStarted = true
+        return job
+    }
+
     /// The job whose file is complete but for the last step; `nil` if it has ended meanwhile.
     package func finishing(_ id: QueueJobID, _ proof: QueueResult) -> QueueJob? {
         guard var job = jobs[id], job.isActive || job.stage == .paused else { return nil }

@@ -97,7 +97,7 @@ struct QueueTransfers: Sendable {
         return host
     }
 
-    /// Removes what a cancelled download has left.
+    /// Removes what a cancelled download has left, which has run.
     func discard(_ transfer: QueuedTransfer) async {
         guard transfer.direction == .download else { return }
         try? await engine(for: transfer).discardDownload(at: FilePath(transfer.file))
@@ -166,6 +166,17 @@ private final class ProgressTracker: Sendable {
     var hasProgressed: Bool { state.withLock { $0.hasProgressed } }
 }
 
+extension QueuedTransfer {
+    /// Throws when nothing can be written to the file, or read from it, as long as it is what it is.
+    func checkFile() throws(QueueProblem) {
+        do throws(TransferError) {
+            try TransferEngine.checkName(FilePath(file), isForUpload: direction == .upload)
+        } catch {
+            throw .invalid("file", error.description)
+        }
+    }
+}
+
 extension TransferError {
     /// What a queue makes of a failure. Only what another try can't change ends a job.
     func outcome(of transfer: QueuedTransfer, hasProgressed: Bool) -> QueueOutcome {
@@ -186,6 +197,7 @@ extension TransferError {
             return [400, 403, 410].contains(refusal.status)
                 ? .needs(.url, description) : .failed(.refused, description)
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded): return retry(.diskFull)
+        case .fileSystem where isOfPath: return .failed(.invalid, description)
         case .fileSystem: return retry(.folder)
         // The partial file was removed underneath, or something got the name of the destination.
         case .invalidFile where hasProgressed: return retry(.folder)

@@ -132,15 +132,32 @@ final class QueueRunner: Sendable {
     func replan(_ work: inout Work) {
         guard work.log != nil, !work.isClosing else { return }
         let now = surroundings.now()
-        var mustRetry = false
+        var unwritten: [QueueJobID: QueuePosition] = [:]
+        func write(_ job: QueueJob?, _ work: inout Work) -> Bool {
+            guard let job else { return true }
+            do throws(TransferQueueError) {
+                try self.write(job, &work)
+                return true
+            } catch {
+                let isFull = [.noSpace, .diskQuotaExceeded].contains(error.cause?.errno)
+                unwritten[job.id] = QueuePosition(
+                    phase: .waiting,
+                    reason: isFull ? .diskFull : .folder,
+                    message: error.message
+                )
+                return false
+            }
+        }
         for (id, run) in work.runs {
             guard let outcome = run.outcome else { continue }
-            if !hasConcluded(id, outcome, now, &work) { mustRetry = true }
+            let counted = counted(outcome, of: id, work)
+            let job = work.state.ended(id, counted, at: now, fraction: work.random.nextFraction())
+            if write(job, &work) { forget(id, counted, &work) }
         }
         let hosts = ReachableHosts(surroundings, transfers)
         for host in work.unreachable where hosts.isReachable(host) {
             work.unreachable.remove(host)
-            for job in work.state.reached(host) { try? write(job, &work) }
+            for job in work.state.reached(host) { _ = write(job, &work) }
         }
         let conditions = QueueConditions(
             now: now,
@@ -152,16 +169,19 @@ final class QueueRunner: Sendable {
         let plan = work.state.plan(running: Set(work.runs.keys), conditions)
         work.unreachable.formUnion(hosts.unreachable)
         for id in plan.expired {
-            if let job = work.state.expired(id), (try? write(job, &work)) == nil { mustRetry = true }
+            _ = write(work.state.expired(id), &work)
             stop(id, &work)
         }
         for id in plan.stop { stop(id, &work) }
-        for id in plan.start where work.state.jobs[id]?.isActive == true { start(id, &work) }
-        for (id, position) in plan.positions where work.positions[id] != position {
+        for id in plan.start where work.state.jobs[id]?.isActive == true {
+            if write(work.state.started(id), &work) { start(id, &work) }
+        }
+        for (id, position) in plan.positions.merging(unwritten, uniquingKeysWith: { $1 })
+        where work.positions[id] != position {
             work.positions[id] = position
             note(id, work)
         }
-        if !runCommands(&work) { mustRetry = true }
+        let mustRetry = !runCommands(&work) || !unwritten.isEmpty
         watch(plan, now, mustRetry, &work)
     }
 
@@ -232,26 +252,18 @@ final class QueueRunner: Sendable {
         }
     }
 
-    /// Writes how a run ended; `false` if that can't be written now.
-    private func hasConcluded(
-        _ id: QueueJobID,
-        _ outcome: QueueOutcome,
-        _ now: QueueTime,
-        _ work: inout Work
-    ) -> Bool {
-        var outcome = outcome
-        if case .retry(.retry, _, let hasProgressed, _) = outcome, let host = work.state.jobs[id]?.host,
+    /// How a run ended, as it counts: without a route no attempt does.
+    private func counted(_ outcome: QueueOutcome, of id: QueueJobID, _ work: borrowing Work) -> QueueOutcome {
+        guard case .retry(.retry, _, let hasProgressed, _) = outcome, let host = work.state.jobs[id]?.host,
             !surroundings.isReachable(transfers.nextHop(to: host))
-        {
-            // Without a route no attempt counts.
-            outcome = .stopped(hasProgressed: hasProgressed)
-        }
-        if let job = work.state.ended(id, outcome, at: now, fraction: work.random.nextFraction()) {
-            guard (try? write(job, &work)) != nil else { return false }
-        }
+        else { return outcome }
+        return .stopped(hasProgressed: hasProgressed)
+    }
+
+    /// Forgets a run whose end is in the log.
+    private func forget(_ id: QueueJobID, _ outcome: QueueOutcome, _ work: inout Work) {
         if case .stopped = outcome { tell("job \(id): stopped") }
         work.runs[id] = nil
-        return true
     }
 
     // MARK: The end
@@ -271,7 +283,11 @@ final class QueueRunner: Sendable {
         let readers = try? await perform { [self] (work) throws(TransferQueueError) -> [QueueReader] in
             let now = surroundings.now()
             for (id, run) in work.runs {
-                if let outcome = run.outcome { _ = hasConcluded(id, outcome, now, &work) }
+                guard let outcome = run.outcome else { continue }
+                let counted = counted(outcome, of: id, work)
+                let job = work.state.ended(id, counted, at: now, fraction: work.random.nextFraction())
+                if let job, (try? write(job, &work)) == nil { continue }
+                forget(id, counted, &work)
             }
             _ = noteEndedCommands(&work)
             work.log?.close()

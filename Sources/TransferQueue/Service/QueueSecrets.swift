@@ -92,14 +92,19 @@ enum QueueSecrets {
             }
             value = plain
         }
+        try check(value, of: header.name, isForUpload: isForUpload)
+    }
+
+    /// Checks a header with its value.
+    static func check(_ value: String, of name: String, isForUpload: Bool = false) throws(QueueProblem) {
         do throws(RequestFieldProblem) {
-            _ = try RequestField("\(header.name): \(value)", isForUpload: isForUpload)
+            _ = try RequestField("\(name): \(value)", isForUpload: isForUpload)
         } catch {
             switch error {
             case .noColon, .invalidName: throw .invalid("headers", "the name of one is no token")
-            case .invalidValue: throw .invalid("header \(header.name)", "its value has a control character")
+            case .invalidValue: throw .invalid("header \(name)", "its value has a control character")
             case .reserved(let name): throw .invalid("header \(name)", "the transfer sets it itself")
-            case .tooLong: throw .invalid("header \(header.name)", "its value is too long")
+            case .tooLong: throw .invalid("header \(name)", "its value is too long")
             }
         }
     }
