@@ -48,7 +48,9 @@
             }
         }
 
-        private func context(_ protocols: [String]) throws(TLSSettingsProblem) -> NIOSSLContext {
+        private func context(_ offered: [String]) throws(TLSSettingsProblem) -> NIOSSLContext {
+            // Others end the process in the library.
+            let protocols = offered.filter { (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 < 0x80 } }
             let result: Result<NIOSSLContext, TLSSettingsProblem> = contexts.withLock { contexts in
                 if let context = contexts[protocols] { return .success(context) }
                 do throws(TLSSettingsProblem) {

@@ -158,6 +158,45 @@ struct CaptureTests {
         #expect(stream(packets, interface: 0, isInbound: false).count == 1_000)
     }
 
+    @Test func `an answer to half of an upload is in the capture, in front of the reset`() async throws {
+        let answer = randomBytes(60_000)
+        let server = TestServer { socket in
+            _ = try socket.receive(1)
+            try socket.send(answer)
+            // With unread bytes, so by a reset.
+            socket.close()
+        }
+        defer { server.stop() }
+        let slow = Profile([.slowReader(SlowReader(rate: BitRate(bitsPerSecond: 4_000_000)))], on: .downstream)
+        let packets = try await captured(to: server.address, slow) { fixture in
+            let client = try fixture.client()
+            try await blocking {
+                Thread.detachNewThread { client.sendUntilBroken(randomBytes(8 << 20)) }
+                #expect(isSame(client.receiveAll().bytes, as: answer))
+            }
+        }
+        #expect(isSame(stream(packets, interface: 1, isInbound: true), as: answer))
+        #expect((packets.last { $0.interface == 1 && $0.isInbound }?.flags ?? 0) & Packet.rst != 0)
+    }
+
+    @Test func `a comment has 1,000 characters at most`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let name = String(repeating: "x", count: 70_000)
+        let late = Fault(name: name, kind: .latency(Latency(delay: .milliseconds(1))))
+        let profile = Profile(name: "test", faults: [late])
+        let packets = try await captured(to: server.address, profile) { fixture in
+            let client = try fixture.client()
+            try await blocking {
+                try client.send([1])
+                #expect(try client.receive(1) == [1])
+                client.close()
+            }
+        }
+        let comments = packets.flatMap(\.comments)
+        #expect(!comments.isEmpty && comments.allSatisfy { $0.count == 1_001 })
+    }
+
     @Test func `a server that refuses answers the SYN with a reset`() async throws {
         let (listener, address) = TestSocket.refusing()
         defer { listener.close() }

@@ -54,6 +54,11 @@ struct GreetingReaderTests {
         }
     }
 
+    @Test func `protocols whose names aren't of ASCII are left out`() {
+        let bytes = GreetingReaderTests.hello(name: nil, protocols: ["é", "h2", "", "\u{8A}"])
+        #expect(GreetingReaderTests.outcome(of: bytes, step: 100).outcome == .greeting(name: nil, protocols: ["h2"]))
+    }
+
     @Test func `a hello that isn't complete is waited for`() {
         let bytes = GreetingReaderTests.hello(name: "api.test", protocols: ["h2"])
         for count in 0..<bytes.count {

@@ -71,6 +71,28 @@ import Units
         }
     }
 
+    @Test func `an answer to half of an upload arrives, although the upstream resets`() async throws {
+        let answer = SecureProxyTests.content(60_000)
+        let server = Server { socket in
+            _ = try socket.receive(1)
+            try socket.send(answer + [0])
+            _ = socket.receiveAll()
+        }
+        defer { server.stop() }
+        let cut = Cut(position: .at(ByteCount(Int64(answer.count))), how: .reset)
+        // Most of the answer waits when sending fails.
+        let slow = SlowReader(rate: BitRate(bitsPerSecond: 800_000))
+        try await withSecureProxies(
+            to: server.address,
+            SecureProxyTests.profile([(.downstream, .cut(cut))]),
+            near: SecureProxyTests.profile([(.downstream, .slowReader(slow))])
+        ) { fixture in
+            let received = try await fixture.received(sending: SecureProxyTests.content(8 << 20))
+            #expect(received.bytes.count == answer.count)
+            #expect(received.bytes == answer)
+        }
+    }
+
     @Test func `a profile that comes while the upstream isn't dialed holds for the content`() async throws {
         let bytes = SecureProxyTests.content(100)
         let server = Server.sending(bytes)

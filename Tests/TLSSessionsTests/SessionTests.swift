@@ -91,6 +91,15 @@ import Units
         }
     }
 
+    @Test func `protocols that the library would end the process for aren't offered`() async throws {
+        try await onLoop { loop in
+            let offered = ["é", "", String(repeating: "x", count: 256), "h2"]
+            let pair = try SessionTests.pair(offering: offered, choosing: "h2", on: loop)
+            #expect(pair.client.state == .open(protocol: "h2"))
+            pair.cancel()
+        }
+    }
+
     @Test func `content comes out as it went in, in both directions`() async throws {
         try await onLoop { loop in
             let pair = try SessionTests.pair(on: loop)

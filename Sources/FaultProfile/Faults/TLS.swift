@@ -173,9 +173,9 @@ extension TLSFault: FaultDefinition {
         .protocolName,
         read: { node, key, decoder in
             guard let name = decoder.text(node, key: key, limit: protocolLength) else { return nil }
-            if (1...protocolLength).contains(name.utf8.count) { return name }
+            if (1...protocolLength).contains(name.utf8.count), name.utf8.allSatisfy({ $0 < 0x80 }) { return name }
             decoder.report(
-                "the name of a protocol has 1 to \(protocolLength) bytes, not \(name.utf8.count)",
+                "the name of a protocol has 1 to \(protocolLength) characters of ASCII",
                 remedy: "write one, such as “h2”, or “none”",
                 at: node.place
             )

@@ -20,6 +20,8 @@ final class CapturedLeg: SocketTap {
     private var near: Side
     private var far: Side
     private var state = State.connecting
+    /// Whether the peer has reset it.
+    private var wasReset = false
     /// Whether bytes of the peer have come since the last packet of the near end.
     private(set) var hasUnacknowledged = false
     /// What is to be said on the next packet.
@@ -89,21 +91,32 @@ final class CapturedLeg: SocketTap {
     }
 
     override func failed(_ code: Int32) {
-        guard state != .over else { return }
-        // An answer to SYN is a reset as well; silence is none.
-        if state == .open || SocketTap.isReset(code) { write(fromNear: false, [.rst, .ack]) }
-        state = .over
+        switch state {
+        // What the peer had sent before its reset may still be received.
+        case .open: wasReset = true
+        case .connecting:
+            // An answer to SYN is a reset as well; silence is none.
+            if SocketTap.isReset(code) { write(fromNear: false, [.rst, .ack]) }
+            state = .over
+        case .over: break
+        }
     }
 
     override func finished() {
-        guard state == .open, !near.hasFinished else { return }
+        guard state == .open, !wasReset, !near.hasFinished else { return }
         near.hasFinished = true
         write(fromNear: true, [.fin, .ack])
     }
 
     override func closed(reset: Bool) {
         writeHeld()
-        if state == .open, reset { write(fromNear: true, [.rst, .ack]) } else { finished() }
+        if state == .open, wasReset {
+            write(fromNear: false, [.rst, .ack])
+        } else if state == .open, reset {
+            write(fromNear: true, [.rst, .ack])
+        } else {
+            finished()
+        }
         state = .over
     }
 

@@ -6,6 +6,8 @@ import Units
 final class ConnectionCapture {
     /// The most comments that wait for a packet: 32.
     private static let commentLimit = 32
+    /// The most characters of a comment: 1,000. Names by Toxiproxy's API have any length.
+    private static let commentLength = 1_000
     private static let clients: UInt32 = 0
     private static let servers: UInt32 = 1
 
@@ -83,7 +85,7 @@ final class ConnectionCapture {
             parts.append("phase “\(plan.profile.phases[phase].name)”")
         }
         parts.append("\(seconds) s")
-        let text = parts.joined(separator: ", ")
+        let text = parts.joined(separator: ", ").shortened(to: ConnectionCapture.commentLength)
         let (source, sink) = entry.direction == .upstream ? (client, server) : (server, client)
         switch entry.effect {
         case .cuts, .resets, .refuses, .answers:

@@ -34,9 +34,10 @@ enum PcapngBlock {
     }
 
     private static func append(option code: UInt16, _ value: [UInt8], to buffer: inout BlockBuffer) {
+        let value = value.prefix(Int(UInt16.max))
         buffer.append(code)
         buffer.append(UInt16(value.count))
-        buffer.append(value)
+        buffer.append(Array(value))
         buffer.pad()
     }
 

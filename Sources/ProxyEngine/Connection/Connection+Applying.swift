@@ -52,6 +52,7 @@ extension Connection {
         let wasBlackholed = up.link.isBlackholed || down.link.isBlackholed || up.link.isPaused || down.link.isPaused
         let stamped = (up.link.countsFromArrival, down.link.countsFromArrival)
         var interest = update.apply(to: &up.link, &down.link, at: now)
+        readsMessages = interest.messages
         // A response in the server's place waits for the responses in front of it.
         if state.requestToAnswer != nil { interest.messages = true }
         read(interest)

@@ -61,8 +61,8 @@ final class Connection: LoopHandler {
     var tls: TLSLeg?
     /// What captures it; `nil` without a capture.
     var capture: ConnectionCapture?
-    /// Whether faults act on messages from the start.
-    let readsMessages: Bool
+    /// Whether faults act on messages, as far as is known.
+    var readsMessages: Bool
     private var isQueued = false
     /// Whether a client of this process waits for the target, with its socket.
     var awaitsClient = false
@@ -120,6 +120,7 @@ final class Connection: LoopHandler {
         down.close(loop)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
+        readsMessages = plan.reading.messages
         let reading = shard.interest(plan.reading)
         if !reading.isNone { reader = StreamReader(reading) }
         state.adopt(plan.faults)

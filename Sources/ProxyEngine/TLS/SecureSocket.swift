@@ -11,6 +11,8 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     static let handshakeLimit = Duration.seconds(10)
     /// The most content that is encrypted at once, unless a fault wants less: 64 KiB.
     private static let pieceLimit = 64 << 10
+    /// The most records that are decrypted at once: 256 KiB. The session keeps as much memory until it ends.
+    private static let batchLimit = 256 << 10
     /// The largest record with its head (RFC 8446, section 5.2; RFC 5246, section 6.2.3).
     static let recordLimit = TLSRecord.headSize + (1 << 14) + 2_048
 
@@ -47,6 +49,8 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     /// Whether the socket below has ended.
     private var hasEnded = false
     private(set) final var error: SystemError?
+    /// Why nothing can be sent any more, after the handshake: what the peer has sent before can be received all the same.
+    private var sendError: SystemError?
     /// Whether the end of the handshake has been told.
     private var told = false
     private(set) final var isClosed = false
@@ -141,7 +145,7 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
         let isReadable = error != nil || hasEnded || below.isReadable || !unread.isEmpty || content > 0
         socket?.layerChanged(
             isReadable: isReadable && (isEstablished || error != nil || hasEnded),
-            isWritable: error != nil || isEstablished && unsent.isEmpty && below.isWritable,
+            isWritable: error ?? sendError != nil || isEstablished && unsent.isEmpty && below.isWritable,
             hasPeerEnded: below.hasPeerEnded || hasEndedWithNotice
         )
     }
@@ -183,7 +187,10 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
             if let error { return .failed(error) }
             guard isEstablished else { return .wouldBlock }
             if hasEndedWithNotice { return .ended }
-            let (step, length) = nextRecords(of: max(limit, SecureSocket.recordLimit), behind: offset)
+            let (step, length) = nextRecords(
+                of: max(min(limit, SecureSocket.batchLimit), SecureSocket.recordLimit),
+                behind: offset
+            )
             if let step {
                 if case .failed(let error) = step { fail(error) }
                 return step
@@ -265,6 +272,12 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
         self.error = self.error ?? error
     }
 
+    private func failSending(_ error: SystemError) {
+        guard isEstablished else { return fail(error) }
+        sendError = sendError ?? error
+        unsent.removeAll(of: loop)
+    }
+
     override func receivable() -> Int {
         if content > 0 || error != nil || !isEstablished || hasEndedWithNotice { return content }
         // Only content can be counted.
@@ -276,27 +289,27 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     // MARK: Sending
 
     override func send(_ bytes: RawSpan) -> SendResult {
-        if let error { return .failed(error) }
+        if let error = error ?? sendError { return .failed(error) }
         guard let session, isEstablished else { return .wouldBlock }
         var sent = 0
-        while sent < bytes.byteCount, unsent.isEmpty, error == nil {
+        while sent < bytes.byteCount, unsent.isEmpty, error ?? sendError == nil {
             let end = min(bytes.byteCount, sent + pieceLimit)
             session.send(bytes.extracting(sent..<end)) { transmit($0) }
             sent = end
         }
-        if let error { return .failed(error) }
+        if let error = error ?? sendError { return .failed(error) }
         return sent > 0 ? .sent(sent) : .wouldBlock
     }
 
     /// Sends records, or keeps what the socket below doesn't take.
     func transmit(_ records: RawSpan) {
-        guard error == nil, below.isOpen, !records.isEmpty else { return }
+        guard error ?? sendError == nil, below.isOpen, !records.isEmpty else { return }
         var sent = 0
         if unsent.isEmpty, below.isWritable, !isHeld {
             switch below.send(records) {
             case .sent(let count): sent = count
             case .wouldBlock: break
-            case .failed(let error): return fail(error)
+            case .failed(let error): return failSending(error)
             }
         }
         if sent < records.byteCount { unsent.append(records.extracting(sent...), of: loop) }
@@ -313,7 +326,7 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
             switch unsent.send(to: below, limit: unsent.count) {
             case .sent: continue
             case .wouldBlock: return
-            case .failed(let error): return fail(error)
+            case .failed(let error): return failSending(error)
             }
         }
         if unsent.isEmpty, ending == .finish {
@@ -344,7 +357,7 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
         isClosed = true
         forget()
         loop.deferRelease(self)
-        guard !unsent.isEmpty, error == nil else { return letGo(reset: error != nil && below.isOpen) }
+        guard !unsent.isEmpty, error == nil else { return letGo(reset: error ?? sendError != nil && below.isOpen) }
         // As the system does with what it was given before a close.
         loop.add(self)
         ending = .close
@@ -368,7 +381,7 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     private func flushRest() {
         guard ending == .close else { return }
         flush()
-        if unsent.isEmpty || error != nil { letGo(reset: error != nil) }
+        if unsent.isEmpty || error != nil { letGo(reset: error ?? sendError != nil) }
     }
 
     private func letGo(reset: Bool) {
@@ -387,7 +400,7 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
 
     override func unacknowledged() -> Int { unsent.count + below.unacknowledged() }
     override func failure() -> SystemError? {
-        error ?? (below.isBroken() ? SystemError(call: "recv", code: SystemError.connectionReset) : nil)
+        error ?? sendError ?? (below.isBroken() ? SystemError(call: "recv", code: SystemError.connectionReset) : nil)
     }
 
     override var hasPeerClosed: Bool { below.hasPeerClosed }

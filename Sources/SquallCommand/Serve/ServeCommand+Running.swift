@@ -38,7 +38,13 @@ extension ServeCommand {
         let journal = JournalHub()
         let inputs = InputFiles()
         inputs.note(tls.paths + [config, tokenFile, apiCert, apiKey, forward.proxyPasswordFile])
-        let served = try ServedTLS(tls, intercepting: interception.intercept, reading: inputs)
+        let capture = try captures.opened(noting: inputs)
+        let served = try ServedTLS(
+            tls,
+            intercepting: interception.intercept,
+            capturing: capture?.capture,
+            reading: inputs
+        )
         defer { served.remove() }
         let policy = try forward.forwardProxy.map { _ throws(CommandFailure) in try forward.policy() }
         let proxies = ProxyManager(
@@ -56,7 +62,6 @@ extension ServeCommand {
         let listing = try queue.map { name throws(CommandFailure) in (name, try QueueListing(named: name)) }
         let queue = listing.map { name, listing in QueueSource(name: name) { try await listing.jobs() } }
         let api = V1API(proxies: proxies, profiles: store, queue: queue)
-        let capture = try captures.opened(noting: inputs)
         if let capture {
             capture.capture.begin()
             proxies.capture(by: capture.capture)

@@ -13,19 +13,21 @@ final class ServedTLS: Sendable {
     private let made: Mutex<(tls: ProxyTLS, trust: TrustFile?)?>
     private let services = CommandServices.current
 
-    /// Makes what the options ask for.
+    /// Makes what the options ask for. The secrets of a key log are in the capture as well.
     init(
         _ options: ProxyTLSOptions,
         intercepting hosts: [HostPattern],
+        capturing capture: Capture?,
         reading inputs: InputFiles
     ) throws(CommandFailure) {
         let isAsked = !options.arguments.isEmpty || !hosts.isEmpty
-        made = Mutex(isAsked ? try ServedTLS.make(options, hosts, inputs) : nil)
+        made = Mutex(isAsked ? try ServedTLS.make(options, hosts, capture, inputs) : nil)
     }
 
     private static func make(
         _ options: ProxyTLSOptions,
         _ hosts: [HostPattern],
+        _ capture: Capture? = nil,
         _ inputs: InputFiles = InputFiles()
     ) throws(CommandFailure) -> (tls: ProxyTLS, trust: TrustFile?) {
         // The names of proxies to come aren't known: their clients call this machine.
@@ -33,7 +35,7 @@ final class ServedTLS: Sendable {
         let profile = Profile(name: "")
         var sides = [ProxyConfiguration(name: "", listen: own, upstream: own, profile: profile, seed: 0)]
         if !hosts.isEmpty { sides.append(ProxyConfiguration(supervising: "", profile: profile, seed: 0)) }
-        let trust = try options.apply(to: &sides, intercepting: hosts, reading: inputs)
+        let trust = try options.apply(to: &sides, intercepting: hosts, capturing: capture, reading: inputs)
         for line in trust?.lines ?? [] { Console.print(line) }
         return (sides[0].tls, trust)
     }

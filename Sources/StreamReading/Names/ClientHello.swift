@@ -91,7 +91,8 @@ struct ClientHello {
         return nil
     }
 
-    /// The protocols that a complete hello offers by ALPN (RFC 7301), in order; none without it, `nil` if it is malformed.
+    /// The protocols that a complete hello offers by ALPN (RFC 7301), in order; none without it, `nil` if it is malformed. Names
+    /// that aren't of ASCII, such as those of RFC 8701, are left out: no server chooses them.
     func protocols() -> [String]? {
         guard let length else { return nil }
         let bytes = message.span
@@ -101,7 +102,10 @@ struct ClientHello {
             }
             var list = try content.vector(bytes, size: 2)
             var names: [String] = []
-            while !list.isEmpty { names.append(bytes.text(try list.vector(bytes, size: 1).content(bytes))) }
+            while !list.isEmpty {
+                let name = try list.vector(bytes, size: 1).content(bytes)
+                if !name.isEmpty, name.allSatisfy({ bytes[$0] < 0x80 }) { names.append(bytes.text(name)) }
+            }
             return names
         } catch {
             return nil
