@@ -45,8 +45,14 @@
             configuration: HTTP1Channel.Configuration = HTTP1Channel.Configuration()
         ) -> HTTPServerBuilder {
             var changed = configuration
+            changed.idleTimeout = nil
             changed.additionalChannelHandlers = {
-                [ResumableUploadHandler(uploads)] + configuration.additionalChannelHandlers()
+                // Hummingbird's own comes behind the handler of uploads, sees none of their parts, and would close their connections.
+                let state = HTTPConnectionStateHandler(
+                    idleTimeout: configuration.idleTimeout.map { Duration($0) },
+                    logger: Logger(label: "ResumableUploads")
+                )
+                return [state, ResumableUploadHandler(uploads)] + configuration.additionalChannelHandlers()
             }
             return .http1(configuration: changed)
         }

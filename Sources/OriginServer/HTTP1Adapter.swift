@@ -15,6 +15,8 @@ struct RequestTraits: Hashable, Sendable {
     var contentLength: Int64?
     /// Why the head violates a rule of HTTP/1.
     var problem: String?
+    /// Whether the content has a transfer coding other than chunked.
+    var isCoded = false
 
     /// Makes the traits of an HTTP/2 request.
     init(_ head: HTTPRequest) {
@@ -25,6 +27,8 @@ struct RequestTraits: Hashable, Sendable {
     init(_ head: HTTPRequestHead) {
         isHTTP10 = head.version == .http1_0
         let isChunked = head.headers.contains(name: "transfer-encoding")
+        let codings = head.headers[canonicalForm: "transfer-encoding"].map { $0.lowercased() }
+        isCoded = isChunked && codings != ["chunked"]
         contentLength =
             isChunked ? nil : head.headers.first(name: "content-length").map { ContentLength.parse($0) ?? .max } ?? 0
         // The decoder stops after a request that offers an upgrade; none is ever accepted.

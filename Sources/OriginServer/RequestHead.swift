@@ -30,6 +30,8 @@ struct RequestHead: Sendable {
         case notAllowed
         /// An unknown method: 501.
         case notImplemented
+        /// A transfer coding that isn't decoded (RFC 9112, section 6.1): 501.
+        case coded
         /// An invalid request: 400, with the reason.
         case invalid(String)
         /// A request above a limit.
@@ -49,7 +51,7 @@ struct RequestHead: Sendable {
     /// Whether the request is valid enough for dispatch.
     var isValid: Bool {
         switch intent {
-        case .invalid, .notImplemented, .rejected: false
+        case .invalid, .notImplemented, .coded, .rejected: false
         case .read, .options, .notAllowed: true
         }
     }
@@ -64,6 +66,7 @@ struct RequestHead: Sendable {
         if target.utf8.count > RequestTarget.maximumLength { return .rejected(.targetTooLong) }
         if request.headerFields.count > limits.headFields { return .rejected(.headTooLarge) }
         if let problem = traits.problem { return .invalid(problem) }
+        if traits.isCoded { return .coded }
         let hosts = request.headerFields[values: .host] + (request.authority.map { [$0] } ?? [])
         // RFC 9113, section 8.3.1: one of them, or both with the same value.
         guard Set(hosts).count == 1 || hosts.isEmpty && traits.isHTTP10 else {

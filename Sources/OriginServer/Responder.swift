@@ -67,6 +67,8 @@ struct Responder: Sendable {
             case .invalid(let reason): return (.message(.badRequest, reason, now: now), nil)
             case .notAllowed: return (.methodNotAllowed(now: now), nil)
             case .notImplemented: return (.methodUnknown(now: now), nil)
+            case .coded:
+                return (.message(.notImplemented, "The only transfer coding is chunked.", now: now), nil)
             case .options: return (.options(now: now), nil)
             case .read(let method, let target, let fields):
                 return await prepare(method, target, query: head.query, fields, now: now, on: channel)

@@ -165,6 +165,21 @@ private struct AppleShape: Sendable {
         }
     }
 
+    @Test func `a transfer coding that isn't decoded is refused, and Allow has the methods of a target`() async throws {
+        try await withUploads { server, folder in
+            try await RawConnection.with(port: server.address.port) { connection in
+                try await connection.request("DELETE", "/new.bin", [])
+                let refused = try await connection.finalResponse()
+                #expect(refused.status == 405)
+                #expect(refused["allow"] == "GET, HEAD, OPTIONS, PUT, POST")
+                try await connection.request("PUT", "/new.bin", ["Transfer-Encoding: gzip, chunked"])
+                try await connection.send("3\r\nabc\r\n0\r\n\r\n")
+                #expect(try await connection.finalResponse().status == 501)
+            }
+            #expect(contents(folder) == nil)
+        }
+    }
+
     @Test func `malformed chunks get 400, and the content before them is kept`() async throws {
         try await withUploads { server, folder in
             let fields = ["Upload-Draft-Interop-Version: 10", "Upload-Complete: ?1", "Transfer-Encoding: chunked"]

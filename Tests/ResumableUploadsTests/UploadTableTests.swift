@@ -44,6 +44,35 @@ import TransferProtocol
         #expect(try server.file("file.bin") == bytes)
     }
 
+    @Test(
+        arguments: [
+            HTTPField(name: .contentEncoding, value: "gzip"), HTTPField(name: .contentRange, value: "bytes 4-9/10"),
+        ]
+    )
+    func `an append of other bytes than the file's is refused, and one without its version that ends it by mistake`(
+        field: HTTPField
+    ) throws {
+        var (server, token) = try UploadTable.server(.v3, received: 4)
+        var fields = UploadWireFormat.v3.fields(isComplete: true, offset: 4, isAppend: true)
+        fields.append(field)
+        let coded = try UploadTable.response(&server, 2, .patch, .upload(token), fields, content: [1])
+        #expect(coded.status == (field.name == .contentEncoding ? 415 : 400))
+        fields = UploadWireFormat.v3.fields(isComplete: false, offset: 4, isAppend: true)
+        fields[.uploadDraftInteropVersion] = nil
+        let partial = try UploadTable.response(&server, 3, .patch, .upload(token), fields, content: [1])
+        #expect(partial.status == 400)
+        let head = try UploadTable.response(&server, 4, .head, .upload(token), UploadWireFormat.v3.fields())
+        #expect(UploadWireFormat.v3.decode(head.fields).offset == 4)
+    }
+
+    @Test func `an upload whose lifetime has no end doesn't expire`() throws {
+        var policy = UploadPolicy()
+        (policy.lifetime, policy.idleTimeout) = (.max, .max)
+        var (server, token) = try UploadTable.server(received: 4, policy: policy)
+        let head = try UploadTable.response(&server, 2, .head, .upload(token), UploadWireFormat.newest.fields())
+        #expect(head.status == 204)
+    }
+
     @Test(arguments: UploadWireFormat.allCases)
     func `a lost final response is sent again`(dialect: UploadWireFormat) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)

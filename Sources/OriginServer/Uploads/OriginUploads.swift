@@ -34,6 +34,10 @@ struct OriginUploads: UploadHost {
         case .other: return .forward
         case .missing: return .respond(.message(404, "There is no such upload."))
         case .refused(let reason): return .respond(.message(400, reason))
+        case .notAllowed:
+            var response = UploadResponse.message(405, "Files can be read, and uploaded by PUT and POST.")
+            response.fields[.allow] = "\(ResponsePlan.allowedMethods), PUT, POST"
+            return .respond(response)
         case .resource(let resource):
             return .upload(
                 UploadRequestHead(

@@ -26,6 +26,8 @@ struct UploadPaths: Sendable {
         case missing
         /// A file name that can't be uploaded, with the reason.
         case refused(String)
+        /// A target, and a method that it doesn't take.
+        case notAllowed
     }
 
     /// Makes the paths of two existing folders. Blocks.
@@ -63,7 +65,7 @@ struct UploadPaths: Sendable {
             let token = UploadToken(path.dropFirst(Self.uploadPath.count))
             return token.map { .resource(.upload($0)) } ?? .missing
         }
-        guard [.put, .post, .options].contains(head.method),
+        guard ![.get, .head].contains(head.method),
             case .path(let components, endsWithSlash: false) = RequestTarget(target),
             let name = components.last, components.dropLast().elementsEqual(prefix)
         else { return .other }
@@ -71,6 +73,7 @@ struct UploadPaths: Sendable {
         guard name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             return .refused("The name of the file has a control character.")
         }
+        guard [.put, .post, .options].contains(head.method) else { return .notAllowed }
         return .resource(.target(UploadTarget(name: name, location: String(path))))
     }
 }

@@ -20,6 +20,9 @@ public struct UploadPolicy: Hashable, Sendable {
     /// Whether content with a `Content-Digest` (RFC 9530, section 2) counts only when it is complete and matches. A
     /// server that forwards content immediately can't take it back and ignores the field.
     public var checksContentDigest = true
+    /// Whether content with a `Content-Encoding` is refused by 415, because it would be stored as it is. A server that forwards
+    /// content passes the field on.
+    public var refusesContentCodings = true
     /// The minimum interval between two 104 responses with an offset, and the maximum between two checkpoints.
     public var progressInterval: Duration = .seconds(1)
     /// The maximum number of 104 responses to a request. After 30 the interval doubles with each.
@@ -36,6 +39,14 @@ public struct UploadPolicy: Hashable, Sendable {
             maximumAppendSize: maximumAppendSize,
             lifetime: max(0, min(lifetime - age, idleTimeout))
         )
+    }
+}
+
+extension Int64 {
+    /// The sum, or the closest number.
+    func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
     }
 }
 

@@ -220,13 +220,13 @@ package struct UploadRegistry: Sendable {
     }
 
     private func hasExpired(_ upload: UploadStateMachine, _ now: UploadInstant) -> Bool {
-        !upload.isBusy && upload.expiry <= now.wall || upload.record.created + policy.lifetime <= now.wall
+        !upload.isBusy && upload.expiry <= now.wall || upload.end <= now.wall
     }
 
     /// The seconds until the first upload expires; a minute at most while clients are sending: what they finish makes room.
     private func waitForExpiry(at now: UploadInstant) -> Int64 {
         let kept = uploads.values.filter { $0.phase != .condemned }
-        let expiry = kept.map { $0.isBusy ? $0.record.created + policy.lifetime : $0.expiry }.min() ?? now.wall
+        let expiry = kept.map { $0.isBusy ? $0.end : $0.expiry }.min() ?? now.wall
         let wait = max(1, expiry - now.wall)
         return kept.contains { $0.isBusy } ? min(wait, Self.busyWait) : wait
     }
@@ -242,11 +242,7 @@ package struct UploadRegistry: Sendable {
             guard let dialect else { return response }
             return response.with(UploadFields(isComplete: false, limits: policy.limits(age: 0)), in: dialect)
         }
-        switch request.content {
-        case .range: return .message(400, "A part of a file can't be uploaded with Content-Range.")
-        case .coded: return .message(415, "The content must have no content coding.")
-        case .plain: break
-        }
+        if let refusal = request.refusal(by: policy) { return refusal }
         guard dialect != nil || !request.isPartial else {
             return .message(400, "This version of resumable uploads is not supported.").naming(.newest)
         }

@@ -73,6 +73,15 @@ package struct UploadRequestHead: Hashable, Sendable {
         if case .target = resource, method != .options, self.fields.isComplete == nil { dialect = nil }
     }
 
+    /// The response that refuses content that isn't the bytes of a file; `nil` for others.
+    func refusal(by policy: UploadPolicy) -> UploadResponse? {
+        switch content {
+        case .range: .message(400, "A part of a file can't be uploaded with Content-Range.")
+        case .coded where policy.refusesContentCodings: .message(415, "The content must have no content coding.")
+        case .coded, .plain: nil
+        }
+    }
+
     /// Whether there are upload fields, which offset requests shouldn't have.
     var hasUploadFields: Bool { fields.isComplete != nil || fields.offset != nil || fields.length != nil }
 }

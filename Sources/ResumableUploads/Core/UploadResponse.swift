@@ -61,14 +61,16 @@ package struct UploadResponse: Hashable, Sendable {
 
     /// The target's response to a complete upload.
     static func outcome(_ outcome: UploadOutcome, of target: UploadTarget) -> UploadResponse {
-        let response =
-            switch outcome.status {
-            case .created, .replaced: UploadResponse(outcome.status.rawValue, [.location: target.location])
-            case .digestMismatch: message(400, "The bytes do not have the digest of Repr-Digest.")
-            case .notReplaceable: failure(.notReplaceable)
-            case .preconditionFailed: failure(.preconditionFailed)
-            }
-        return response.with(.reprDigest, outcome.digest.headerValue)
+        switch outcome.status {
+        case .created, .replaced:
+            UploadResponse(
+                outcome.status.rawValue,
+                [.location: target.location, .reprDigest: outcome.digest.headerValue]
+            )
+        case .digestMismatch: message(400, "The bytes do not have the digest of Repr-Digest.")
+        case .notReplaceable: failure(.notReplaceable)
+        case .preconditionFailed: failure(.preconditionFailed)
+        }
     }
 
     /// The response to a store failure.

@@ -48,6 +48,11 @@ extension UploadStateMachine {
     ) {
         func refuse(_ refusal: UploadResponse) { respond(id, flagged(refusal, in: dialect), at: now) }
         let rules = dialect.rules
+        if let refusal = request.refusal(by: policy) { return refuse(refusal) }
+        // Without the field the flag of another version isn't read, and the part would end the upload.
+        if request.dialect == nil, request.isPartial, request.fields.isComplete == nil {
+            return refuse(.message(400, "Upload-Draft-Interop-Version is missing."))
+        }
         if let type = rules.appendMediaType, request.contentType != type {
             return refuse(.message(415, "The content must be \(type).").with(.acceptPatch, type))
         }

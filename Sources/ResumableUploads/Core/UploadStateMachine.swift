@@ -174,7 +174,10 @@ struct UploadStateMachine {
     }
 
     /// When the upload expires, in seconds since 1970.
-    var expiry: Int64 { min(record.created + policy.lifetime, lastUse.wall + policy.idleTimeout) }
+    var expiry: Int64 { min(end, lastUse.wall.addingClamped(policy.idleTimeout)) }
+
+    /// When its lifetime ends, in seconds since 1970.
+    var end: Int64 { record.created.addingClamped(policy.lifetime) }
 
     /// Whether the upload has been removed.
     var isRemoved: Bool { phase == .removed }

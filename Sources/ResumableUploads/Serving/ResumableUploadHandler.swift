@@ -283,7 +283,10 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
         if !active.exchange.hasEnded {
             active.exchange.disconnect()
-            guard isInvalid else { return close(context) }
+            // NIO's own handler of errors has answered already.
+            let pipeline = context.pipeline.syncOperations
+            let isAnswered = (try? pipeline.handler(type: HTTPServerProtocolErrorHandler.self)) != nil
+            guard isInvalid, !isAnswered || host.isConnectionManaged else { return close(context) }
             return respond(.message(400, "The content is not valid."), context, isLast: true)
         }
         if host.isConnectionManaged { return context.fireErrorCaught(error) }

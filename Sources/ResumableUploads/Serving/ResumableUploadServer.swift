@@ -75,6 +75,7 @@ public final class ResumableUploadServer: Sendable {
     public init(configuration: Configuration = Configuration(), handler: @escaping Handler) {
         var configuration = configuration
         configuration.policy.checksContentDigest = false
+        configuration.policy.refusesContentCodings = false
         self.configuration = configuration
         let forwarder = UploadForwarder(maximumResponseBytes: configuration.maximumResponseBytes, handler)
         let origin = ContinuousClock.now
@@ -136,6 +137,9 @@ extension ResumableUploadServer: UploadHost {
     }
 
     package func complete(_ fields: inout HTTPFields, isLast: Bool, _ context: ChannelHandlerContext) {
+        if fields[.date] == nil {
+            fields[.date] = HTTPDate(secondsSinceEpoch: UploadHead.secondsSince1970()).headerValue
+        }
         guard isLast else { return }
         // HTTP/2 has no such field.
         let isHTTP1 = (try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self)) != nil

@@ -51,8 +51,9 @@ final class UploadPipe: Sendable {
         switch before {
         case .idle, .awaited: break
         case .reading(let reader):
-            reader.resume(returning: piece)
+            // First, so that it counts before what the reader does then.
             taken()
+            reader.resume(returning: piece)
         case .offered, .ended, .cancelled: taken()
         }
     }
@@ -116,8 +117,8 @@ final class UploadPipe: Sendable {
                 case .idle: break
                 case .awaited(let notify): notify()
                 case .offered(let piece, let taken):
-                    continuation.resume(returning: piece)
                     taken()
+                    continuation.resume(returning: piece)
                 case .ended: continuation.resume(returning: nil)
                 case .reading, .cancelled: continuation.resume(throwing: CancellationError())
                 }

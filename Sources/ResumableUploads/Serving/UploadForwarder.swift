@@ -2,6 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOPosix
 import Synchronization
+import TransferProtocol
 
 /// Passes each upload to a handler as one request, and keeps its response. Nothing is stored on disk: acknowledged
 /// content is valid until the process ends.
@@ -129,7 +130,8 @@ final class UploadForwarder: UploadBackend {
         if let done {
             done(.responded(response))
         } else if isKept {
-            service.withLock { $0 }?.handle(.responded(token, response))
+            // Behind the chunks that the handler has read.
+            loop.execute { [self] in service.withLock { $0 }?.handle(.responded(token, response)) }
         }
     }
 
@@ -150,13 +152,17 @@ final class UploadForwarder: UploadBackend {
 
     /// The head of the complete request: that of the creation, without connection and upload fields.
     private static func head(_ head: HTTPRequest, length: Int64?) -> HTTPRequest {
+        let created = head.headerFields
         var head = head
         head.headerFields = HTTPFields(
-            head.headerFields.filter { field in
+            created.filter { field in
                 !UploadHead.ownFields.contains(field.name)
             }
         )
         head.headerFields[.contentLength] = length.map { String($0) }
+        let fields = (UploadWireFormat(namedIn: created) ?? .newest).decode(created)
+        // It is the digest of the creation's own content.
+        if fields.isComplete == false { head.headerFields[.contentDigest] = nil }
         return head
     }
 
