@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Lets one task after the other run a section with suspensions, in the order in which they came.
-final class AsyncLock: Sendable {
+package final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -9,9 +9,12 @@ final class AsyncLock: Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes a lock.
+    package init() {}
+
     /// Runs `body` when the sections before it have ended.
     @_semantics("optimize.sil.specialize.generic.never")
-    func withLock<Result, Failure: Error>(
+    package func withLock<Result, Failure: Error>(
         _ body: @Sendable () async throws(Failure) -> sending Result
     ) async throws(Failure) -> sending Result {
         await take()

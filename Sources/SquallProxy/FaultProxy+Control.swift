@@ -11,11 +11,12 @@ extension FaultProxy {
     ///
     /// - Throws: A `FaultProxyError`; nothing has changed then.
     public func apply(_ profile: NetworkProfile) async throws {
-        try await apply(profile.read().narrowed(to: name), profile.description)
+        let (next, description) = (try profile.read().narrowed(to: name), profile.description)
+        try await changes.withLock { () async throws in try await apply(next, description) }
     }
 
     /// Adds a fault that is always on, or replaces the one of the same name; the others keep their state. Calls for one proxy
-    /// follow each other.
+    /// follow each other, in the order in which they come.
     ///
     /// - Throws: A `FaultProxyError`; nothing has changed then.
     public func set(_ fault: NetworkFault) async throws {
@@ -26,6 +27,7 @@ extension FaultProxy {
             } else {
                 faults.append(new)
             }
+            return true
         }
     }
 
@@ -36,16 +38,23 @@ extension FaultProxy {
     /// - Throws: A `FaultProxyError`; nothing has changed then.
     @discardableResult
     public func remove(fault name: String) async throws -> Bool {
-        guard following.withLock({ $0.current.faults.contains { $0.name == name } }) else { return false }
-        try await change { faults in faults.removeAll { $0.name == name } }
-        return true
+        try await change { faults in
+            let count = faults.count
+            faults.removeAll { $0.name == name }
+            return faults.count < count
+        }
     }
 
-    private func change(_ body: (inout [Fault]) -> Void) async throws {
-        var (next, description) = following.withLock { ($0.current, $0.profile) }
-        body(&next.faults)
-        if !description.hasSuffix(", changed") { description += ", changed" }
-        try await apply(next, description)
+    /// Changes the faults that are always on; returns what `body` does, and changes nothing if that is `false`.
+    @discardableResult
+    private func change(_ body: @Sendable (inout [Fault]) -> Bool) async throws -> Bool {
+        try await changes.withLock { () async throws in
+            var (next, description) = following.withLock { ($0.current, $0.profile) }
+            guard body(&next.faults) else { return false }
+            if !description.hasSuffix(", changed") { description += ", changed" }
+            try await apply(next, description)
+            return true
+        }
     }
 
     private func apply(_ next: Profile, _ description: String) async throws {

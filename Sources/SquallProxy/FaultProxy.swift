@@ -39,6 +39,8 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
     let recorder: JournalRecorder
     let noticeList: NoticeList
     let following: Mutex<Following>
+    /// One change of the faults after the other.
+    let changes = AsyncLock()
 
     /// What the profiles of a proxy have been.
     struct Following {

@@ -93,6 +93,11 @@ public struct NetworkFault: Sendable {
         NetworkFault("stall", ("at", .text("\(offset) B")), ("for", .text(duration.text)))
     }
 
+    /// A chance in percent as text without an exponent.
+    private static func percentage(_ percent: Double) -> JSONText {
+        .text(Probability(percent / 100)?.text ?? "\(percent) %")
+    }
+
     /// Loss of segments, as TCP makes up for it: pauses and a lower rate, no missing byte.
     ///
     /// - Parameters:
@@ -102,7 +107,7 @@ public struct NetworkFault: Sendable {
     public static func loss(percent: Double, burst: Int = 1, roundTrip: Duration) -> NetworkFault {
         NetworkFault(
             "loss",
-            ("rate", .text("\(percent) %")),
+            ("rate", percentage(percent)),
             ("burst", .signed(Int64(burst))),
             ("rtt", .text(roundTrip.text))
         )
@@ -113,7 +118,7 @@ public struct NetworkFault: Sendable {
 
     /// Bytes with a flipped bit, each with a chance in percent, above 0.
     public static func corrupt(percent: Double) -> NetworkFault {
-        NetworkFault("corrupt", ("rate", .text("\(percent) %")))
+        NetworkFault("corrupt", ("rate", percentage(percent)))
     }
 
     /// `count` bytes that are left out, 1 or more, after `offset` bytes.
@@ -140,7 +145,7 @@ public struct NetworkFault: Sendable {
         NetworkFault("slow-reader", ("rate", .text("\(bytesPerSecond) B/s")))
     }
 
-    /// A response of the proxy's own to each HTTP/1 request, with a status from 200 to 599.
+    /// A response of the proxy's own to each HTTP/1 request, with a status from 200 to 599 and fields of different names.
     public static func answer(_ status: Int, fields: [(String, String)] = [], body: String = "") -> NetworkFault {
         let fields = fields.map { (key: $0.0, value: JSONText.text($0.1)) }
         let answer: [(key: String, value: JSONText)] = [
@@ -203,7 +208,7 @@ public struct NetworkFault: Sendable {
     }
 
     /// The fault on a connection with a chance in percent, above 0 and at most 100, drawn from the seed.
-    public func chance(percent: Double) -> NetworkFault { adding(condition: ("chance", .text("\(percent) %"))) }
+    public func chance(percent: Double) -> NetworkFault { adding(condition: ("chance", Self.percentage(percent))) }
 
     /// The fault for clients that name one of these hosts only, such as `api.example.com` or `*.example.com`.
     public func hosts(_ names: [String]) -> NetworkFault {

@@ -204,6 +204,8 @@ public final class TestProcess: Sendable, CustomStringConvertible {
             return String(line.split(separator: " ", maxSplits: 1)[1])
         }
         guard case .exit(let code) = end, [125, 126, 127].contains(code), connects.isEmpty else { return nil }
-        return lines.last { $0.hasPrefix("squall: ") }.map { String($0.dropFirst("squall: ".count)) }
+        // The command may exit with these as well, behind a notice of Squall's.
+        let sign = code == 125 ? "squall: " : "squall: can't run "
+        return lines.last { $0.hasPrefix(sign) }.map { String($0.dropFirst("squall: ".count)) }
     }
 }

@@ -30,9 +30,15 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
     public var requiresProof: Bool?
     /// The media type of an upload.
     public var contentType: String?
+    /// Whether a download stores content in a coding as it comes.
+    public var storesCoded: Bool?
     /// Whether repeating the upload is harmless.
     public var isRepeatable: Bool?
-    /// The state folder of an upload, if it isn't the default.
+    /// Whether an expensive network may be used; `nil` for yes.
+    public var allowsExpensive: Bool?
+    /// Whether a constrained network may be used; `nil` for yes.
+    public var allowsConstrained: Bool?
+    /// The absolute path of the state folder of an upload; `nil` for one that hasn't begun, which gets the session's.
     public var stateFolder: String?
 
     init(_ direction: Direction, _ request: TransferRequest, file: String, stateFolder: String?) {
@@ -41,12 +47,15 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         self.file = file
         sha256 = request.sha256
         self.stateFolder = stateFolder
+        if !request.allowsExpensive { allowsExpensive = false }
+        if !request.allowsConstrained { allowsConstrained = false }
         if direction == .upload {
             method = request.method?.rawValue
             contentType = request.contentType
             if request.isRepeatable { isRepeatable = true }
-        } else if request.requiresProof {
-            requiresProof = true
+        } else {
+            if request.requiresProof { requiresProof = true }
+            if request.storesCoded { storesCoded = true }
         }
     }
 
@@ -93,7 +102,10 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         request.method = method.flatMap { HTTPRequest.Method(rawValue: $0) }
         request.sha256 = sha256
         request.requiresProof = requiresProof ?? false
+        request.storesCoded = storesCoded ?? false
         request.isRepeatable = isRepeatable ?? false
+        request.allowsExpensive = allowsExpensive ?? true
+        request.allowsConstrained = allowsConstrained ?? true
         if let contentType { request.contentType = contentType }
         return request
     }

@@ -63,8 +63,8 @@ public struct ResponseDisposition: RawRepresentable, Hashable, Sendable, CustomS
 /// Calls the session's authenticator once for concurrent refusals, and caches the credentials for refusals that arrive
 /// later.
 actor CredentialCache {
-    /// Credentials, with their ordinal among the results for the same realm.
-    typealias CachedCredentials = (credentials: TransferCredentials, generation: Int)
+    /// Credentials, with their ordinal among the results for the same realm, and whether the caller wasn't asked for them.
+    typealias CachedCredentials = (credentials: TransferCredentials, generation: Int, isRemembered: Bool)
 
     private struct Entry {
         var provided: CachedCredentials?
@@ -92,9 +92,11 @@ actor CredentialCache {
     ) async -> CachedCredentials? {
         let key = "\(origin) \(challenge.realm ?? "")"
         guard entries[key] != nil || entries.count < Self.maximumEntries else {
-            return await ask(challenge).map { ($0, seen) }
+            return await ask(challenge).map { ($0, seen, false) }
         }
-        if let provided = entries[key]?.provided, provided.generation > seen { return provided }
+        if let provided = entries[key]?.provided, provided.generation > seen {
+            return (provided.credentials, provided.generation, true)
+        }
         lastWaiter += 1
         let waiter = lastWaiter
         return await withTaskCancellationHandler {
@@ -116,7 +118,7 @@ actor CredentialCache {
     private func resolve(_ key: String, _ found: TransferCredentials?) {
         // A cancelled call has no waiters.
         guard !Task.isCancelled, var entry = entries[key] else { return }
-        let provided = found.map { ($0, (entry.provided?.generation ?? 0) + 1) }
+        let provided = found.map { ($0, (entry.provided?.generation ?? 0) + 1, false) }
         let waiters = entry.waiters.values
         (entry.task, entry.waiters) = (nil, [:])
         if let provided { entry.provided = provided }
@@ -147,16 +149,28 @@ extension TransferSession {
         if let ask = request.authenticator {
             callbacks.authenticate = { await ask(TransferChallenge($0)).flatMap(provided) }
         } else if let ask = configuration.authenticator {
-            let seen = Mutex(0)
+            // Refusals of remembered credentials don't count: the caller, who was never asked, may know newer ones.
+            let seen = Mutex((generation: 0, remembered: 0))
             callbacks.authenticate = { [credentialCache] refusal in
                 let origin = "\(refusal.url.scheme.rawValue)://\(refusal.url.authority)"
-                let known = seen.withLock { $0 }
-                let challenge = TransferChallenge(refusal)
-                guard let found = await credentialCache.credentials(for: challenge, origin: origin, seen: known, ask)
-                else {
-                    return nil
+                let known = seen.withLock { seen in
+                    if refusal.previousRefusals == 0 { seen.remembered = 0 }
+                    return seen
                 }
-                seen.withLock { $0 = found.generation }
+                var challenge = TransferChallenge(refusal)
+                challenge.previousRefusals = max(0, challenge.previousRefusals - known.remembered)
+                guard
+                    let found = await credentialCache.credentials(
+                        for: challenge,
+                        origin: origin,
+                        seen: known.generation,
+                        ask
+                    )
+                else { return nil }
+                seen.withLock { seen in
+                    seen.generation = found.generation
+                    if found.isRemembered { seen.remembered += 1 }
+                }
                 return provided(found.credentials)
             }
         }

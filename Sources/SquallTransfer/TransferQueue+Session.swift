@@ -37,12 +37,17 @@ extension TransferQueue {
         _ job: TransferJob,
         adjust: (inout QueuedTransfer) -> Void = { _ in }
     ) async throws -> QueueJobID {
+        if job.storesCoded == true {
+            throw TransferQueueError(.invalid, "a queue stores no content in a coding: leave storesCoded out")
+        }
         var transfer = QueuedTransfer(job.direction, url: job.url, file: job.file)
         transfer.method = job.method
         transfer.contentType = job.contentType
         transfer.isRepeatable = job.isRepeatable ?? false
         transfer.sha256 = job.sha256
         transfer.requiresProof = job.requiresProof ?? false
+        transfer.allowsExpensive = job.allowsExpensive ?? true
+        transfer.allowsConstrained = job.allowsConstrained ?? true
         adjust(&transfer)
         return try await submit(transfer)
     }

@@ -40,7 +40,7 @@ public struct TransferStatus: Hashable, Sendable {
     /// The current phase.
     public var phase = Phase.preparing
     /// The bytes received by a download, or acknowledged by the server in an upload. Decreases only when the transfer
-    /// restarts.
+    /// restarts, or when bytes of an earlier run turn out to be damaged.
     public var completedBytes: Int64 = 0
     /// The bytes of an upload written to connections, acknowledged or not; otherwise `completedBytes`.
     public var sentBytes: Int64 = 0

@@ -109,7 +109,8 @@ extension TransferSession {
         if case .stream = source, sha256 == nil { return nil }
         var request = request
         if let sha256 { request.sha256 = sha256 }
-        return ResumptionToken(.upload, request, file: source.file, stateFolder: stateFolder)
+        let folder = try? Self.folder(stateFolder ?? configuration.stateFolder)
+        return ResumptionToken(.upload, request, file: source.file, stateFolder: folder)
     }
 
     private static func folder(_ named: String?) throws(TransferError) -> String {

@@ -32,6 +32,20 @@ import Testing
         }
     }
 
+    @Test func `a cancelled reading asks no proxy`() async throws {
+        try await withV1 { api in
+            for name in ["a", "b"] { try await api.create(name) }
+            let names = await api.proxies.onAll { $0.name }
+            #expect(names == ["a", "b"])
+            let reading = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return await api.proxies.onAll { $0.name }
+            }
+            reading.cancel()
+            #expect(await reading.value.isEmpty)
+        }
+    }
+
     @Test func `a reset reaches the other proxies if one can't listen`() async throws {
         try await withV1 { api in
             let taken = try await api.create("b").string("listen")

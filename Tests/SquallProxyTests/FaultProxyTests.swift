@@ -59,6 +59,21 @@ import Testing
         await proxy.stop()
     }
 
+    @Test func `changes at the same time all hold`() async throws {
+        let proxy = try await FaultProxy.start(.faults([]), to: server.address)
+        try await withThrowingTaskGroup { group in
+            for number in 0..<20 {
+                group.addTask { try await proxy.set(.latency(.milliseconds(number)).named("late-\(number)")) }
+            }
+            try await group.waitForAll()
+        }
+        for number in 0..<20 {
+            let isRemoved = try await proxy.remove(fault: "late-\(number)")
+            #expect(isRemoved)
+        }
+        await proxy.stop()
+    }
+
     @Test func `faults change while a proxy runs`() async throws {
         let proxy = try await FaultProxy.start(.clear, to: server.address)
         #expect(received(from: proxy)?.bytes.count == 100_000)

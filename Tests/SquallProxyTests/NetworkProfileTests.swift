@@ -77,7 +77,8 @@ import Testing
     @Test func `every kind of fault and phases are made in Swift`() throws {
         let faults: [NetworkFault] = [
             .latency(.milliseconds(1)), .bandwidth(1_000), .cut(at: 1), .stall(at: 0, for: .seconds(1)),
-            .loss(percent: 1, roundTrip: .milliseconds(40)), .outage(.silence), .corrupt(at: 3), .corrupt(percent: 0.1),
+            .loss(percent: 1, roundTrip: .milliseconds(40)), .outage(.silence), .corrupt(at: 3),
+            .corrupt(percent: 0.000_01),
             .truncate(at: 5, bytes: 2), .insert([0, 255], at: 9), .slice(512, pause: .milliseconds(1)),
             .slowReader(10_000), .answer(503, fields: [("Retry-After", "2")], body: "later\n"), .dropInterim(),
             .connect(delayedBy: .seconds(1)), .connect(.hang), .connectionLimit(3, isSilent: true),

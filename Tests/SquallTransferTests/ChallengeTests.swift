@@ -73,6 +73,21 @@ import Testing
         #expect(data == Self.content)
     }
 
+    @Test func `refused credentials that were remembered aren't counted as the caller's`() async throws {
+        let credentials = Mutex(["first", "second"])
+        let server = Self.server("second")
+        var configuration = TransferConfiguration()
+        configuration.authenticator = { challenge in
+            guard challenge.previousRefusals == 0 else { return nil }
+            return credentials.withLock { credentials in credentials.isEmpty ? nil : .bearer(credentials.removeFirst())
+            }
+        }
+        let session = TransferSession(configuration: configuration)
+        #expect(try await session.data(for: TransferRequest(server.url)).response.status == 401)
+        #expect(try await session.data(for: TransferRequest(server.url)).response.status == 200)
+        #expect(credentials.withLock { $0.isEmpty })
+    }
+
     @Test func `a request's own authenticator isn't given what another transfer was`() async throws {
         let alice = Self.server("alice")
         var configuration = TransferConfiguration()

@@ -23,6 +23,8 @@ package final class ProxyManager: Sendable {
     private let proxies = Mutex<[String: ManagedProxy]>([:])
     /// One replacement of all proxies after the other.
     let replacing = AsyncLock()
+    /// One reading of all proxies after the other.
+    private let reading = AsyncLock()
 
     /// A manager without proxies, which run on `loops`.
     ///
@@ -64,14 +66,15 @@ package final class ProxyManager: Sendable {
         return proxy
     }
 
-    /// The results of `body` for every proxy, in the order of their names. It is called for all at the same time, since each
-    /// waits for loops.
+    /// What `body` reads of every proxy, in the order of their names; nothing when the task is cancelled. Reads one after the
+    /// other, so that requests at the same time don't add up to tasks.
     @_semantics("optimize.sil.specialize.generic.never")
     func onAll<Result: Sendable>(_ body: @escaping @Sendable (ManagedProxy) async -> Result) async -> [Result] {
-        await on(all, body)
+        await reading.withLock { Task.isCancelled ? [] : await on(all, body) }
     }
 
-    /// The results of `body` for each of `all`, in their order, see `onAll`.
+    /// The results of `body` for each of `all`, in their order. It is called for all at the same time, since each waits for
+    /// loops.
     @_semantics("optimize.sil.specialize.generic.never")
     func on<Result: Sendable>(
         _ all: [ManagedProxy],
@@ -92,7 +95,7 @@ package final class ProxyManager: Sendable {
     func changeAll(
         _ change: @escaping @Sendable (ManagedProxy) async throws(ControlError) -> Void
     ) async throws(ControlError) {
-        let failures = await onAll { proxy -> ControlError? in
+        let failures = await on(all) { proxy -> ControlError? in
             do throws(ControlError) {
                 try await change(proxy)
                 return nil
