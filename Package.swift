@@ -121,7 +121,10 @@ let suites: KeyValuePairs<String, [String]> = [
     "SquallTestingTests": ["OriginServer", "SquallTransfer", "TestSockets"],
     "ControlAPITests": ["TestSockets"],
     "ControlServiceTests": ["TestSockets"],
-    "HTTPTransportTests": ["DevelopmentCA", "NIOEmbedded", "NIOHTTP2", "NIOSSL", "TestSockets", "TLSTransport"],
+    "HTTPTransportTests": [
+        "DevelopmentCA", "HTTPTypes", "NIOEmbedded", "NIOHTTP2", "NIOHTTPTypes", "NIOSSL", "TestSockets",
+        "TLSTransport",
+    ],
     "TransferClientTests": [
         "DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestUploadServers",
         "TLSTransport",

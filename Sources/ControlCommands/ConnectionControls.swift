@@ -24,7 +24,7 @@ struct ConnectionsControl: AsyncParsableCommand {
         if control.json { return ControlOutput.show(response) }
         let listed = node["connections"]?.elements ?? []
         ControlOutput.show(ConnectionsControl.table(listed), orElse: "no connections")
-        let total = Int(node["total"]?.number ?? 0)
+        let total = node["total"]?.count ?? 0
         if total > listed.count { Console.error("\(total - listed.count) more connections aren't listed") }
     }
 

@@ -35,7 +35,7 @@ struct JournalControl: AsyncParsableCommand {
             let page = try response.json()
             tellLost(page)
             show(page["events"]?.elements ?? [])
-            return Int(page["next"]?.number ?? 0)
+            return page["next"]?.count ?? 0
         }
         guard follow else { return }
         try await client.failing("Failed to follow the journal") { client throws(ControlClient.Failure) in

@@ -49,7 +49,9 @@ package enum ControlOutput {
     package static func tellUnreached(_ response: ControlClient.Response) {
         guard let node = try? response.json() else { return }
         let proxies = node["proxies"]?.elements ?? [node]
-        func sum(_ key: String) -> Int { proxies.reduce(0) { $0 + Int($1["connections"]?[key]?.number ?? 0) } }
+        func sum(_ key: String) -> Int {
+            proxies.reduce(0) { min($0, .max / 2) + min($1["connections"]?[key]?.count ?? 0, .max / 2) }
+        }
         Console.warnUnreached(joining: sum("joining"), unread: sum("unread"))
     }
 

@@ -1,4 +1,5 @@
 #if TLS
+    import HTTPTransport
     import NIOCore
     import NIOHTTP2
     import NIOHTTPTypesHTTP2
@@ -25,6 +26,7 @@
                 let (streams, errors) = try started(on: connection)
                 streams.createStreamChannel(promise: promise) { stream in
                     stream.eventLoop.makeCompletedFuture {
+                        try stream.pipeline.syncOperations.addHandler(StatusReader())
                         try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPClientCodec())
                         try stream.pipeline.syncOperations.addHandler(HTTP2ErrorReader())
                         try initialize(stream)
@@ -78,6 +80,20 @@
                 HTTP2Setting(parameter: .maxHeaderListSize, value: maximumHeadSize),
             ]
             return configuration
+        }
+    }
+
+    /// Ends a stream with an empty status, for which the codec behind it would end the process.
+    private final class StatusReader: ChannelInboundHandler {
+        typealias InboundIn = HTTP2Frame.FramePayload
+        typealias InboundOut = HTTP2Frame.FramePayload
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            if case .headers(let headers) = unwrapInboundIn(data), headers.headers[":status"].contains("") {
+                context.fireErrorCaught(HTTP2Failure("the answer has an empty status", kind: .other))
+                return context.close(promise: nil)
+            }
+            context.fireChannelRead(data)
         }
     }
 

@@ -101,6 +101,8 @@ public struct TransferURL: Hashable, Sendable {
         let encoded = URLReference.percentEncoded(path)
         self.path = URLReference.withoutDotSegments(encoded.hasPrefix("/") ? encoded : "/" + encoded)
         self.query = query.map { URLReference.percentEncoded($0) }
+        // A relative reference is joined with a path, and encoding triples characters.
+        guard target.utf8.count <= Self.maximumLength * 3 else { throw .tooLong }
     }
 }
 

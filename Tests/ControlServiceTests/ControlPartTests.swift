@@ -8,6 +8,11 @@ import Units
 
 /// The parts of `squall ctl` without a server.
 @Suite struct ControlPartTests {
+    @Test(arguments: [("5", 5), ("3.9", 3), ("-1", 0), ("1e300", Int.max), ("1e999", Int.max), ("null", 0)])
+    func `any number is a count`(text: String, count: Int) throws {
+        #expect(try JSONReader.firstValue(of: Array(text.utf8), name: "response").count == count)
+    }
+
     @Test func `a table is aligned for a terminal, and has tabs and no headings in a pipe`() {
         let table = ControlTable(headings: ["name", "n"], rows: [["longer", "1"], ["b\tc", ""]])
         #expect(table.text(isTerminal: true) == "name     n\nlonger   1\nb\\u{9}c\n")

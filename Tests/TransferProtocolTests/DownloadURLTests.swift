@@ -51,6 +51,8 @@ import TransferProtocol
     }
 
     @Test func `a location keeps the port of an IPv6 host`() throws {
+        let long = String(repeating: "\"", count: 7_990)
+        #expect(throws: TransferURLProblem.tooLong) { try TransferURL("http://a/\(long)/").resolving(long) }
         #expect(try TransferURL("http://[::1]:81/a").resolving("b").text == "http://[::1]:81/b")
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import Units
 
@@ -208,5 +209,11 @@ import Units
     )
     func `a window is two times of the day`(text: String, read: String?) {
         #expect(DailyWindow(text)?.text == read)
+    }
+
+    @Test func `a window that no day has isn't read`() {
+        for text in [#"{"start":9223372036854775807,"end":0}"#, #"{"start":-1,"end":5}"#, #"{"start":5,"end":5}"#] {
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(DailyWindow.self, from: Data(text.utf8)) }
+        }
     }
 }

@@ -22,6 +22,9 @@ extension JSONNode {
     /// The number, or 0.
     package var number: Double { if case .number(let digits) = value { Double(digits) ?? 0 } else { 0 } }
 
+    /// The number as a count: the closest one, from 0 on.
+    package var count: Int { number > 0 ? Int(exactly: number.rounded(.down)) ?? .max : 0 }
+
     package var isTrue: Bool { if case .boolean(true) = value { true } else { false } }
 
     package var compactText: String { jsonText.compact }

@@ -39,7 +39,7 @@ package struct CaptureReader {
         let base = reader.start ?? first
         let events = reader.events.map { event in
             var event = event
-            event.moment = Moment(nanoseconds: max(0, event.moment.nanoseconds - base))
+            event.moment = Moment(nanoseconds: max(0, event.moment.nanoseconds.subtractingSaturated(base)))
             return event
         }
         return (events.sorted { $0.moment < $1.moment }, reader.start == nil)

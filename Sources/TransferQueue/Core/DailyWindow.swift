@@ -7,10 +7,25 @@ public struct DailyWindow: Hashable, Sendable, Codable {
 
     private static let day: Int64 = 86_400_000
 
+    private enum CodingKeys: String, CodingKey {
+        case start, end
+    }
+
     /// Makes a window; `nil` for minutes that no day has, or for a window without a minute.
     public init?(start: Int, end: Int) {
         guard (0..<1_440).contains(start), (0..<1_440).contains(end), start != end else { return nil }
         (self.start, self.end) = (start, end)
+    }
+
+    /// Reads a window. Throws for what is none.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let start = try container.decode(Int.self, forKey: .start)
+        let end = try container.decode(Int.self, forKey: .end)
+        guard let window = DailyWindow(start: start, end: end) else {
+            throw DecodingError.dataCorruptedError(forKey: .start, in: container, debugDescription: "no part of a day")
+        }
+        self = window
     }
 
     /// Reads "HH:MM-HH:MM"; `nil` for anything else.
