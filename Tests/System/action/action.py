@@ -44,10 +44,10 @@ class Job:
         self.checkout, self.workspace, self.temp = (self.folder / name for name in ("action", "work space", "temp"))
         for path in (self.checkout / "Sources", self.workspace, self.temp, self.folder / "bin"):
             path.mkdir(parents=True)
-        for name in ("Package.swift", "scripts", "Profiles"):
-            os.symlink(REPOSITORY / name, self.checkout / name)
-        os.remove(self.checkout / "Package.swift")  # the hash takes regular files
+        os.symlink(REPOSITORY / "scripts", self.checkout / "scripts")
+        # The hash takes regular files.
         shutil.copy(REPOSITORY / "Package.swift", self.checkout)
+        shutil.copytree(REPOSITORY / "Profiles", self.checkout / "Profiles")
         (self.checkout / "Sources/a file.swift").write_text("let a = 1\n")
         self.swift = self.folder / "bin/swift"
         self.swift.write_text(SWIFT)
@@ -225,16 +225,16 @@ def check_injection(job, upstream):
 
 
 def check_hash(job, upstream):
-    """The key of the cache follows the sources, the manifest and the compiler."""
+    """The key of the cache follows the sources, the profiles, the manifest and the compiler."""
     inputs = {"profile": "first-two-fail", "upstream": upstream, "run": "false"}
     keys = [job.run(inputs, cached=True)[2]["hash"]]
     assert job.run(inputs, cached=True)[2]["hash"] == keys[0]
     keys.append(job.run(inputs, cached=True, SWIFT_VERSION="6.3")[2]["hash"])
-    for path in ("Sources/a file.swift", "Package.swift"):
+    for path in ("Sources/a file.swift", "Profiles/wifi-roam.json", "Package.swift"):
         with open(job.checkout / path, "a") as file:
             file.write("// more\n")
         keys.append(job.run(inputs, cached=True)[2]["hash"])
-    assert len(set(keys)) == 4 and all(re.fullmatch("[0-9a-f]{64}", key) for key in keys), keys
+    assert len(set(keys)) == 5 and all(re.fullmatch("[0-9a-f]{64}", key) for key in keys), keys
 
 
 def main():
