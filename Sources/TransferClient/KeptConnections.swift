@@ -66,15 +66,8 @@ final class KeptConnections: Sendable {
         let channel = connection.channel
         return try await withTaskCancellationHandler {
             channel.write(HTTPRequestPart.head(connection.prepared(request, isLast: false)), promise: nil)
-            if let body {
-                // In parts, which tell that bytes flow.
-                var rest = ByteBuffer(bytes: body)
-                while let part = rest.readSlice(length: min(UploadBodyWriter.partSize, rest.readableBytes)),
-                    part.readableBytes > 0
-                {
-                    channel.write(HTTPRequestPart.body(part), promise: nil)
-                }
-            }
+            // The end of each part tells that bytes flow.
+            for part in UploadBodyWriter.parts(of: ByteBuffer(bytes: body ?? [])) { channel.write(part, promise: nil) }
             channel.writeAndFlush(HTTPRequestPart.end(nil)).whenSuccess { parts.reader.value.isSent = true }
             do {
                 let outcome = try await receive(parts)

@@ -49,7 +49,7 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     /// Whether the socket below has ended.
     private var hasEnded = false
     private(set) final var error: SystemError?
-    /// Why nothing can be sent any more, after the handshake: what the peer has sent before can be received all the same.
+    /// The error of a send after the handshake. It ends sending alone: what the peer has sent is still received.
     private var sendError: SystemError?
     /// Whether the end of the handshake has been told.
     private var told = false

@@ -42,14 +42,6 @@ public struct UploadPolicy: Hashable, Sendable {
     }
 }
 
-extension Int64 {
-    /// The sum, or the closest number.
-    func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (other < 0 ? .min : .max) : sum
-    }
-}
-
 /// A point in time on both clocks.
 package struct UploadInstant: Hashable, Sendable {
     /// A monotonic clock with any origin.

@@ -220,13 +220,13 @@ package struct UploadRegistry: Sendable {
     }
 
     private func hasExpired(_ upload: UploadStateMachine, _ now: UploadInstant) -> Bool {
-        !upload.isBusy && upload.expiry <= now.wall || upload.end <= now.wall
+        !upload.isBusy && upload.expiry <= now.wall || upload.lifetimeEnd <= now.wall
     }
 
     /// The seconds until the first upload expires; a minute at most while clients are sending: what they finish makes room.
     private func waitForExpiry(at now: UploadInstant) -> Int64 {
         let kept = uploads.values.filter { $0.phase != .condemned }
-        let expiry = kept.map { $0.isBusy ? $0.end : $0.expiry }.min() ?? now.wall
+        let expiry = kept.map { $0.isBusy ? $0.lifetimeEnd : $0.expiry }.min() ?? now.wall
         let wait = max(1, expiry - now.wall)
         return kept.contains { $0.isBusy } ? min(wait, Self.busyWait) : wait
     }

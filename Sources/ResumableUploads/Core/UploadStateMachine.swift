@@ -1,5 +1,6 @@
 import HTTPSemantics
 import TransferProtocol
+import Units
 
 /// The state machine of one upload: consumes requests, content and store results, and returns actions.
 ///
@@ -174,10 +175,10 @@ struct UploadStateMachine {
     }
 
     /// When the upload expires, in seconds since 1970.
-    var expiry: Int64 { min(end, lastUse.wall.addingClamped(policy.idleTimeout)) }
+    var expiry: Int64 { min(lifetimeEnd, lastUse.wall.addingSaturated(policy.idleTimeout)) }
 
     /// When its lifetime ends, in seconds since 1970.
-    var end: Int64 { record.created.addingClamped(policy.lifetime) }
+    var lifetimeEnd: Int64 { record.created.addingSaturated(policy.lifetime) }
 
     /// Whether the upload has been removed.
     var isRemoved: Bool { phase == .removed }

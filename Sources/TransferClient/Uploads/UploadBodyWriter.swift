@@ -11,6 +11,15 @@ final class UploadBodyWriter: Sendable {
     /// connection takes nothing more.
     static let maximumUnhandledBytes = 1 << 20
 
+    /// Content in parts of `partSize`.
+    static func parts(of content: ByteBuffer) -> [HTTPRequestPart] {
+        var (rest, parts) = (content, [HTTPRequestPart]())
+        while rest.readableBytes > 0, let part = rest.readSlice(length: min(partSize, rest.readableBytes)) {
+            parts.append(.body(part))
+        }
+        return parts
+    }
+
     private struct State {
         var sent: Int64 = 0
         var hasBegunCompletion = false
@@ -94,12 +103,7 @@ final class UploadBodyWriter: Sendable {
                     state.withLock { $0.hasBegunCompletion = true }
                 }
                 state.withLock { $0.sent = offset - range.lowerBound }
-                var parts: [HTTPRequestPart] = []
-                while let part = buffer.readSlice(length: min(Self.partSize, buffer.readableBytes)),
-                    part.readableBytes > 0
-                {
-                    parts.append(.body(part))
-                }
+                var parts = Self.parts(of: buffer)
                 if offset == range.upperBound { parts.append(.end(nil)) }
                 try await outbound.write(contentsOf: parts)
                 unhandled += size
