@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help checks system demo build test built-tests readme forward exec captures trust tls-table https clusters origins page action-check simulate planted crashes mutations example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench https-bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
+.PHONY: help checks system demo build test built-tests test-build readme forward exec captures trust tls-table https clusters origins page action-check simulate planted crashes mutations example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers queue transfer-rates tools bench https-bench soak scale allocations fuzz live forecast-check loss-table loss-lab pictures drawn terminal images clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true. The plugin of `make docs` enables all traits, and each has a flag for every module.
@@ -49,10 +49,12 @@ build: ## build the command for use: .build/release/squall (some 6 minutes)
 test: ## build and run every test
 	@scripts/timed.sh --table $(MAKE) --no-print-directory built-tests
 
-built-tests:
+built-tests: test-build
+	@$(call timed,tests,scripts/test.sh $(TESTS))
+
+test-build:
 	@scripts/install.sh build test
 	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
-	@$(call timed,tests,scripts/test.sh $(TESTS))
 
 simulate: ## run the proxy in 100,000 simulated worlds
 	@scripts/install.sh build

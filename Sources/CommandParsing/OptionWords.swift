@@ -26,11 +26,25 @@ enum OptionWords {
         if !line.hasPrefix("Error: Unknown option"), let unknown = unknown(in: arguments, of: root) {
             return "Error: \(unknown)\(message[line.endIndex...])"
         }
+        if let problem = valueProblem(line, arguments) { return "Error: \(problem)\(message[line.endIndex...])" }
         // The command of a command line without its mark.
         guard line.hasPrefix("Error: Unexpected argument"),
             message.contains("-- <command>") || message.contains("-- [<command>")
         else { return nil }
         return "\(line): a command and its arguments stand behind --\(message[line.endIndex...])"
+    }
+
+    /// What is wrong with a number: the parser takes one with a sign for an option, and knows no ranges.
+    private static func valueProblem(_ line: Substring, _ arguments: [String]) -> String? {
+        if line.hasSuffix(" is invalid for '--seed <seed>'") {
+            return "\(line.dropFirst("Error: ".count)): write a whole number from 0 to \(UInt64.max)"
+        }
+        guard line.hasPrefix("Error: Missing value for '") else { return nil }
+        for (option, value) in zip(arguments, arguments.dropFirst())
+        where line.contains("'\(option) ") && value.hasPrefix("-") && value.dropFirst().first?.isNumber == true {
+            return "\(value.quoted) is negative, and \(option) takes 0 or more"
+        }
+        return nil
     }
 
     /// The answer to the first option that a command doesn't have; `nil` if it has all. The parser checks values first, and
@@ -87,6 +101,11 @@ enum OptionWords {
             "run plan demo",
             "--profile --config --file -f -c",
             "write the profile as an argument, without an option"
+        ),
+        Entry(
+            "exec",
+            "--upstream --target --listen",
+            "the command names its targets: --only TARGET chooses among them"
         ),
         Entry("run replay", "--log --log-file --output -o --record --events --json", "write --journal FILE"),
         Entry("run replay", "--verbose -v --debug", "write --journal -, which prints every fault"),

@@ -1,6 +1,7 @@
 import CommandParsing
 import FaultProfile
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTransport
 import TerminalDisplay
 import Units
@@ -123,7 +124,8 @@ package struct ControlClient {
         } catch let error as HTTP1Client.Failure {
             let reason =
                 switch error {
-                case .unreachable(let reason): "can't connect to \(url.authority): \(reason)"
+                case .unreachable(let reason):
+                    "can't connect to \(url.authority): \(reason); start squall serve, or name its URL with --host"
                 case .timedOut: "no response from \(url.authority) in time"
                 case .cutOff: "\(url.authority) has closed the connection within the response"
                 case .broken(let reason): "invalid response from \(url.authority): \(reason)"
@@ -153,18 +155,5 @@ package struct ControlClient {
     }
 
     /// A segment or a value of a query, percent-encoded; a colon stays, since names such as `redis:6379` are usual.
-    private static func encoded(_ text: String) -> String {
-        let hexadecimal = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"), UInt8(ascii: ":"):
-                bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    private static func encoded(_ text: String) -> String { PercentCoding.encoded(text, keeping: "-._~:") }
 }

@@ -16,8 +16,11 @@ package struct ProfileFolder {
 
     /// The names of its profiles, and the stamps of their files.
     private func list() throws(CommandFailure) -> (names: [String], stamps: [FileStamp?]) {
-        guard let files = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-            throw .wrongInput("can't read the folder of profiles “\(path)”")
+        let files: [String]
+        do {
+            files = try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw .wrongInput("can't read the folder of profiles “\(path)”: \(FileProblem.reason(error))")
         }
         let names = files.filter { $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json") && !$0.hasPrefix(".") }
             .map { String($0.dropLast(".json".count)) }.sorted()

@@ -155,22 +155,23 @@ struct Demo {
     /// Prints the outcome; returns its caption.
     private func conclude(
         _ transfer: DemoTransfer,
-        _ result: Result<DemoResult, DemoFailure>,
+        _ result: Result<TransferSummary, TransferError>,
         _ story: DemoStory,
         _ progress: ProgressSnapshot
     ) throws(CommandFailure) -> String {
-        let done: DemoResult
+        let done: TransferSummary
         switch result {
-        case .success(let result):
-            done = result
+        case .success(let summary):
+            done = summary
         case .failure(.cancelled):
             let size = files.sent(by: transfer).size
             throw .failed(
                 "the \(transfer.rawValue) was interrupted after \(NearestText.size(progress.bytes)) of "
                     + "\(NearestText.size(size)), and another demo starts from the beginning"
             )
-        case .failure(.failed(let reason)):
-            throw .failed("\(transfer.failure): \(reason)")
+        case .failure(let error):
+            // Without advice to resume: another demo starts from the beginning.
+            throw .failed("\(transfer.failure): \(error)")
         }
         let received = try FileDigest.sha256(ofFile: transfer == .download ? files.received : files.uploaded)
         let sent = files.sent(by: transfer)

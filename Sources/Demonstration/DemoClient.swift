@@ -17,11 +17,25 @@ struct DemoClient {
     var pace: BitRate?
 
     /// Runs `transfer` with the server at `address`.
-    func perform(_ transfer: DemoTransfer, at address: String) async -> Result<DemoResult, DemoFailure> {
+    func perform(_ transfer: DemoTransfer, at address: String) async -> Result<TransferSummary, TransferError> {
         let url = "http://\(address)/\(DemoFiles.name)"
-        switch transfer {
-        case .download: return await download(url)
-        case .upload: return await upload(url)
+        let client = client
+        do throws(TransferError) {
+            switch transfer {
+            case .download:
+                let request = DownloadRequest(url: url)
+                return .success(
+                    try await client.download(request, to: FilePath(files.received)) { note($0, of: transfer) }
+                )
+            case .upload:
+                var request = UploadRequest(url: url, journalFolder: FilePath(files.state))
+                // So that the time shown is the network's, without hashing the file before the first byte.
+                request.sha256 = files.sent.digest
+                let content = try await client.content(of: FilePath(files.sent.path))
+                return .success(try await client.upload(content, request) { note($0, of: transfer) })
+            }
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -36,40 +50,12 @@ struct DemoClient {
         return TransferEngine(configuration: configuration)
     }
 
-    private func download(_ url: String) async -> Result<DemoResult, DemoFailure> {
-        do throws(TransferError) {
-            let request = DownloadRequest(url: url)
-            let summary = try await client.download(request, to: FilePath(files.received)) { event in
-                progress.note(event)
-                story.record(event)
-                guard format == .json else { return }
-                var report = TransferEventJSON(event)
-                report.transfer = DemoTransfer.download.rawValue
-                EventFormat.writeJSON(report)
-            }
-            return .success(DemoResult(summary))
-        } catch {
-            return .failure(DemoFailure(error))
-        }
-    }
-
-    private func upload(_ url: String) async -> Result<DemoResult, DemoFailure> {
-        var request = UploadRequest(url: url, journalFolder: FilePath(files.state))
-        // So that the time shown is the network's, without hashing the file before the first byte.
-        request.sha256 = files.sent.digest
-        do throws(TransferError) {
-            let content = try await client.content(of: FilePath(files.sent.path))
-            let summary = try await client.upload(content, request) { event in
-                progress.note(event)
-                story.record(event)
-                guard format == .json else { return }
-                var report = TransferEventJSON(event)
-                report.transfer = DemoTransfer.upload.rawValue
-                EventFormat.writeJSON(report)
-            }
-            return .success(DemoResult(summary))
-        } catch {
-            return .failure(DemoFailure(error))
-        }
+    private func note(_ event: TransferEvent, of transfer: DemoTransfer) {
+        progress.note(event)
+        story.record(event)
+        guard format == .json else { return }
+        var report = TransferEventJSON(event)
+        report.transfer = transfer.rawValue
+        EventFormat.writeJSON(report)
     }
 }

@@ -23,8 +23,8 @@ package struct DemoCommand: AsyncParsableCommand {
             begun, or in 20 s without phases; at most in 30 s, and at most 64 MiB. On a terminal, one that the \
             network doesn't slow down takes 8 s.
 
-            With a command behind -- that runs in place of the transfers, unchanged, as by squall exec: the page shows its \
-            network, and changes it.
+            A command behind -- runs in place of the transfers, unchanged, as by squall exec. The page shows its network, \
+            and changes it.
 
             Example: squall demo elevator --size 16MiB
             Example: squall demo wifi-roam -- npm start

@@ -105,20 +105,10 @@ struct DemoFiles {
         var hash = SHA256()
         var remaining = size
         while remaining > 0 {
-            let count = Int(min(remaining, Int64(blockSize)))
-            var block = [UInt8]()
-            block.reserveCapacity(count + 8)
-            while block.count < count {
-                var word = generator.next()
-                for _ in 0..<8 {
-                    block.append(UInt8(truncatingIfNeeded: word))
-                    word >>= 8
-                }
-            }
-            block.removeLast(block.count - count)
+            let block = generator.nextBytes(Int(min(remaining, Int64(blockSize))))
             hash.update(block)
             try file.writeAll(block)
-            remaining -= Int64(count)
+            remaining -= Int64(block.count)
         }
         return File(path: url.path, size: size, digest: hash.finalize())
     }

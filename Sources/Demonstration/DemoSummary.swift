@@ -1,4 +1,5 @@
 import TerminalDisplay
+import TransferClient
 import Units
 
 /// The report at the end of a demo transfer.
@@ -10,7 +11,7 @@ struct DemoSummary {
     /// The column of the values.
     private static let indent = 13
 
-    let result: DemoResult
+    let result: TransferSummary
     /// The faults injected, with their counts.
     let faults: [(fault: String, count: Int)]
     /// The offsets at which the client resumed.
@@ -87,7 +88,7 @@ struct DemoSummary {
     }
 
     /// The outcome of a transfer whose file arrived, in a sentence.
-    static func caption(of result: DemoResult, _ story: DemoStory, received: [UInt8]) -> String {
+    static func caption(of result: TransferSummary, _ story: DemoStory, received: [UInt8]) -> String {
         let seconds = Formatting.seconds(result.duration).trimmed
         let resumed = story.resumptions.first.map { " and resumed at \(Formatting.grouped($0))" } ?? ""
         let digest = received.hexadecimal.prefix(16)

@@ -40,6 +40,23 @@ public struct SHA256: Sendable {
     }
 }
 
+extension [UInt8] {
+    /// The bytes of two hexadecimal digits each; `nil` for text with anything else.
+    package init?(hexadecimal text: some StringProtocol) {
+        self = []
+        var rest = text[...]
+        while !rest.isEmpty {
+            // `UInt8` takes one digit too, and a sign.
+            let digits = rest.prefix(2)
+            guard digits.count == 2, digits.allSatisfy(\.isHexDigit), let byte = UInt8(digits, radix: 16) else {
+                return nil
+            }
+            append(byte)
+            rest = rest.dropFirst(2)
+        }
+    }
+}
+
 extension Collection<UInt8> {
     /// Two lower-case hexadecimal digits per byte.
     public var hexadecimal: String {

@@ -67,7 +67,8 @@ extension TLSFailure: CustomStringConvertible {
             "the server refuses the handshake: for its versions and ciphers, or for want of a certificate (\(reason))"
         case .truncated: "it was closed without the end that TLS has"
         case .unavailable: "this build has no TLS"
-        case .protocolError where reason == "WRONG_VERSION_NUMBER": "what came isn't TLS (\(reason))"
+        case .protocolError where reason == "WRONG_VERSION_NUMBER":
+            "what came isn't TLS (\(reason)): is this a port with TLS?"
         case .protocolError: reason.isEmpty ? "TLS failed" : "TLS failed: \(reason)"
         }
     }

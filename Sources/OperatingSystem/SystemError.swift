@@ -62,4 +62,8 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var isQueueFull: Bool { call == "connect" && code == EAGAIN }
     /// Whether the address is in use.
     public var isAddressInUse: Bool { code == EADDRINUSE }
+    /// Whether this machine hasn't the address.
+    public var isAddressElsewhere: Bool { code == EADDRNOTAVAIL }
+    /// Whether the process may not do it.
+    public var isDenied: Bool { code == EACCES }
 }

@@ -28,11 +28,7 @@ package struct PNGFile {
     private func draw(_ svg: String, into path: String) async throws(CommandFailure) {
         let source = FileManager.default.temporaryDirectory.appending(path: "squall-\(UUID().uuidString).svg")
         defer { try? FileManager.default.removeItem(at: source) }
-        do {
-            try Data(svg.utf8).write(to: source)
-        } catch {
-            throw .failed("can't write “\(source.path)”: \(error)")
-        }
+        try CommandFailure.attempting("can't write “\(source.path)”") { try Data(svg.utf8).write(to: source) }
         // A file of its own: what the replacement's writer has opened is emptied at the end.
         let drawn = "\(path).png"
         defer { try? FileManager.default.removeItem(atPath: drawn) }
@@ -50,11 +46,9 @@ package struct PNGFile {
         }
         switch await program.end() {
         case .exit(0):
-            do {
+            try CommandFailure.attempting("can't write “\(self.path)”") {
                 try? FileManager.default.removeItem(atPath: path)
                 try FileManager.default.moveItem(atPath: drawn, toPath: path)
-            } catch {
-                throw .failed("can't write “\(self.path)”: \(error)")
             }
         case .exit(let code): throw .failed("can't write “\(self.path)”: rsvg-convert exited with \(code)")
         case .signal(let number): throw .failed("can't write “\(self.path)”: signal \(number) ended rsvg-convert")

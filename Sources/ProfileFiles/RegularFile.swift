@@ -1,5 +1,6 @@
 import OperatingSystem
 import SystemPackage
+import TerminalDisplay
 
 /// Reads input files without blocking.
 ///
@@ -13,6 +14,15 @@ package enum RegularFile {
             return try DescriptorReading.bytes(of: descriptor.rawValue, limit: limit)
         } catch {
             throw .system(FileProblem.reason(error))
+        }
+    }
+
+    /// The same for a command, whose failure names the file as `name` does.
+    package static func bytes(of path: String, limit: Int, named name: String) throws(CommandFailure) -> [UInt8] {
+        do throws(RegularFileProblem) {
+            return try bytes(of: path, limit: limit)
+        } catch {
+            throw .wrongInput("can't read \(name): \(error.reason) (\(error.remedy))")
         }
     }
 

@@ -35,6 +35,10 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
             "can't listen on \(endpoint): \(error); stop the program that listens there, or take another name"
         case .cannotListen(let endpoint, let error) where error.isAddressInUse:
             "can't listen on \(endpoint): \(error); stop what has the port, or take another (port 0 takes a free one)"
+        case .cannotListen(let endpoint, let error) where error.isDenied && endpoint.unix == nil:
+            "can't listen on \(endpoint): \(error); ports below 1024 may need root, take another"
+        case .cannotListen(let endpoint, let error) where error.isAddressElsewhere:
+            "can't listen on \(endpoint): \(error); this machine hasn't the address, 0.0.0.0 is all that it has"
         case .cannotListen(let endpoint, let error):
             "can't listen on \(endpoint): \(error)"
         case .forwardsToItself(let names) where names.count < 2:

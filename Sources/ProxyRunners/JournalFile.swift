@@ -83,12 +83,7 @@ package enum JournalFile {
     }
 
     private static func text(of path: String) throws(CommandFailure) -> JournalText {
-        let bytes: [UInt8]
-        do throws(RegularFileProblem) {
-            bytes = try RegularFile.bytes(of: path, limit: maximumSize + 1)
-        } catch {
-            throw .wrongInput("can't read the journal “\(path)”: \(error.reason) (\(error.remedy))")
-        }
+        let bytes = try RegularFile.bytes(of: path, limit: maximumSize + 1, named: "the journal “\(path)”")
         guard bytes.count <= maximumSize else {
             throw .wrongInput("the journal “\(path)” has more than 64 MiB: delete lines that it can do without")
         }

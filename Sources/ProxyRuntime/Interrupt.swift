@@ -4,6 +4,7 @@ import Glibc
 import OperatingSystem
 import Synchronization
 import SystemPackage
+import TerminalDisplay
 
 /// Waits for Ctrl-C, SIGTERM or the closing of the terminal (SIGHUP). A second Ctrl-C or SIGTERM kills the process and
 /// its child processes. A second SIGHUP doesn't: a closing terminal may send two, itself and through its shell.
@@ -43,6 +44,15 @@ package final class Interrupt: Sendable {
         }
         interrupt.state.withLock { $0.sources = sources }
         return interrupt
+    }
+
+    /// Watches the signals on a loop of their own, for a command without proxies.
+    package static func watch() async throws(CommandFailure) -> Interrupt {
+        do throws(SystemError) {
+            return try await watch(on: EventLoop())
+        } catch {
+            throw .failed("can't watch for signals: \(error)")
+        }
     }
 
     /// Whether one of the signals was received.

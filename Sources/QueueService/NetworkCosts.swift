@@ -26,11 +26,8 @@ struct NetworkCosts {
         guard let path = SettingsFolder.path.map({ $0 + "/squall/networks" }),
             FileManager.default.fileExists(atPath: path)
         else { return }
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(filePath: path))
-        } catch {
-            throw .wrongInput("can't read “\(path)”: \(error)")
+        let data = try CommandFailure.attempting("can't read “\(path)”", code: .wrongInput) {
+            try Data(contentsOf: URL(filePath: path))
         }
         guard data.count <= Self.maximumSize else { throw .wrongInput("“\(path)” has more than 64 KiB") }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)

@@ -76,17 +76,9 @@ struct QueueClient {
 
     /// Starts a daemon, and returns when it listens, or when another one has the queue.
     func started(_ arguments: [String]) throws(CommandFailure) -> DetachedProgram.Start {
-        do throws(TransferQueueError) {
-            try TransferQueue.makeFolder(place.folder)
-        } catch {
-            throw .failed("can't make the folder of the queue: \(error)")
-        }
-        let start: DetachedProgram.Start
-        do throws(SystemError) {
-            let output = try DetachedProgram.openLog(place.output)
-            start = try DetachedProgram.start(log: output, arguments: arguments)
-        } catch {
-            throw .failed("can't start the queue's daemon: \(error)")
+        try place.makeFolder()
+        let start = try CommandFailure.attempting("can't start the queue's daemon") {
+            try DetachedProgram.start(log: DetachedProgram.openLog(place.output), arguments: arguments)
         }
         switch start {
         case .ready, .ended(.exit(ExitStatus.resumable.rawValue)): return start

@@ -16,7 +16,7 @@ package struct QueueCommand: AsyncParsableCommand {
             when it has had nothing to do for 10 minutes. It tries again at growing intervals, resumes where it can, and waits \
             for a network, a window of the day or a login.
 
-            Example: squall queue submit https://example.com/image.iso --output image.iso --window 22:00-06:00
+            Example: squall queue submit https://example.com/a.iso --window 22:00-06:00
             """,
         subcommands: [
             QueueSubmit.self, QueueStatus.self, QueueAttach.self, QueuePause.self, QueueResume.self, QueueCancel.self,

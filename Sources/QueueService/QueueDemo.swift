@@ -79,21 +79,11 @@ package struct QueueDemo: Sendable {
             }
             return try (1...Self.jobs).map { number in
                 let size = Int.random(in: (bytes + 15) / 16...bytes, using: &generator)
-                var content = [UInt8]()
-                content.reserveCapacity(size + 8)
-                while content.count < size {
-                    let word = generator.next()
-                    for shift in stride(from: UInt64(0), to: 64, by: 8) {
-                        content.append(UInt8(truncatingIfNeeded: word >> shift))
-                    }
-                }
-                content.removeLast(content.count - size)
+                let content = generator.nextBytes(size)
                 let isUpload = number.isMultiple(of: 2)
                 let name = "\(isUpload ? "up" : "down")-\(number).bin"
                 try Data(content).write(to: served.appendingPathComponent(name))
-                var hash = SHA256()
-                hash.update(content)
-                return Item(isUpload: isUpload, name: name, size: size, digest: hash.finalize())
+                return Item(isUpload: isUpload, name: name, size: size, digest: SHA256.hash(content))
             }
         } catch {
             throw .failed("can't write the demo's files in \(folder.path): \(FileProblem.reason(error))")

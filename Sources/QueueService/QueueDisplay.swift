@@ -1,4 +1,5 @@
 import CommandParsing
+import Digests
 import FaultProfile
 import TerminalDisplay
 import TransferQueue
@@ -98,14 +99,11 @@ struct QueueDisplay {
 extension QueueJobStatus {
     /// The job as JSON, without the keys that don't apply.
     package var json: JSONText {
-        let digest = result.map {
-            JSONText.text($0.sha256.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
-        }
         let members: [(key: String, value: JSONText?)] = [
             ("bytes", .signed(completedBytes)), ("direction", .text(transfer.direction.rawValue)),
             ("file", .text(transfer.file)), ("job", .number(id.number)), ("message", message.map { .text($0) }),
             ("phase", .text(phase.rawValue)), ("priority", .signed(Int64(transfer.priority))),
-            ("reason", reason.map { .text($0.rawValue) }), ("sha256", digest),
+            ("reason", reason.map { .text($0.rawValue) }), ("sha256", result.map { .text($0.sha256.hexadecimal) }),
             ("total", totalBytes.map { .signed($0) }),
             ("until", until.map { .signed($0.milliseconds / 1_000) }),
         ]

@@ -24,21 +24,16 @@ struct QueueEnable: AsyncParsableCommand {
         guard !print else { return Console.print(lines: unit.text) }
         let name = place.name == "default" ? "squall-queue.service" : "squall-queue-\(place.name).service"
         let folder = try Self.units()
-        do {
+        try CommandFailure.attempting("can't write “\(folder)/\(name)”") {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             try (unit.text + "\n").write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
-        } catch {
-            throw CommandFailure.failed("can't write “\(folder)/\(name)”: \(error)")
         }
         for arguments in [["daemon-reload"], ["enable", "--now", name]] {
             let words = ["systemctl", "--user"] + arguments
-            let end: ChildProcess.End
-            do throws(SystemError) {
-                end = try await ChildProcess(words, environment: ProcessInfo.processInfo.environment).end()
-            } catch {
-                throw CommandFailure.failed("wrote “\(folder)/\(name)”, and can't run systemctl: \(error)")
+            let child = try CommandFailure.attempting("wrote “\(folder)/\(name)”, and can't run systemctl") {
+                try ChildProcess(words, environment: ProcessInfo.processInfo.environment)
             }
-            guard end == .exit(0) else {
+            guard await child.end() == .exit(0) else {
                 throw CommandFailure.failed(
                     "wrote “\(folder)/\(name)”, and “\(words.joined(separator: " "))” failed: run it yourself"
                 )
@@ -48,10 +43,8 @@ struct QueueEnable: AsyncParsableCommand {
     }
 
     private static func program() throws(CommandFailure) -> String {
-        do {
-            return try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        } catch {
-            throw .failed("can't tell where this program is: \(error)")
+        try CommandFailure.attempting("can't tell where this program is") {
+            try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         }
     }
 

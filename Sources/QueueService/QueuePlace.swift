@@ -11,10 +11,8 @@ struct QueuePlace: Sendable {
 
     init(_ name: String) throws(CommandFailure) {
         self.name = name
-        do throws(TransferQueueError) {
-            folder = try TransferQueue.folder(name, TransferQueueConfiguration())
-        } catch {
-            throw .wrongInput("the queue \(name.quoted): \(error)")
+        folder = try CommandFailure.attempting("the queue \(name.quoted)", code: .wrongInput) {
+            try TransferQueue.folder(name, TransferQueueConfiguration())
         }
         do throws(TransferQueueError) {
             socket = try QueueSocket(folder: folder)
@@ -26,4 +24,9 @@ struct QueuePlace: Sendable {
     var log: String { folder + "/daemon.log" }
     /// What the daemon's process writes to its outputs, such as the message of a crash.
     var output: String { folder + "/daemon.out" }
+
+    /// Makes the folder.
+    func makeFolder() throws(CommandFailure) {
+        try CommandFailure.attempting("can't make the folder of the queue") { try TransferQueue.makeFolder(folder) }
+    }
 }

@@ -1,10 +1,8 @@
 import ArgumentParser
 import CommandParsing
-import EventLoop
 import FoundationEssentials
 import OperatingSystem
 import ProxyRuntime
-import SystemPackage
 import TerminalDisplay
 import TransferProtocol
 import TransferQueue
@@ -34,23 +32,9 @@ struct QueueServe: AsyncParsableCommand {
     func run() async throws {
         let place = try QueuePlace(options.name)
         let costs = try daemon.costs()
-        let log: BoundedLog
-        do throws(TransferQueueError) {
-            try TransferQueue.makeFolder(place.folder)
-        } catch {
-            throw CommandFailure.failed("can't make the folder of the queue: \(error)")
-        }
-        do throws(Errno) {
-            log = try BoundedLog(place.log)
-        } catch {
-            throw CommandFailure.failed("can't write “\(place.log)”: \(error)")
-        }
-        let interrupt: Interrupt
-        do throws(SystemError) {
-            interrupt = try await Interrupt.watch(on: EventLoop())
-        } catch {
-            throw CommandFailure.failed("can't watch for signals: \(error)")
-        }
+        try place.makeFolder()
+        let log = try CommandFailure.attempting("can't write “\(place.log)”") { try BoundedLog(place.log) }
+        let interrupt = try await Interrupt.watch()
         let queue = try await open(log, daemon.configuration(costs))
         if DetachedProgram.isSelf { _ = FileManager.default.changeCurrentDirectoryPath("/") }
         let server = QueueServer(queue, log)

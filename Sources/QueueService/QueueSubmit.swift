@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandParsing
+import Digests
 import FoundationEssentials
 import HTTPSemantics
 import ProfileFiles
@@ -126,7 +127,7 @@ struct QueueSubmit: AsyncParsableCommand {
         }
         try QueuePriority.check(priority)
         if let failures, failures < 1 { throw ValidationError("--failures is at least 1") }
-        if let sha256, Self.bytes(ofHexadecimal: sha256)?.count != 32 {
+        if let sha256, [UInt8](hexadecimal: sha256)?.count != 32 {
             throw ValidationError("--sha256 takes 64 hexadecimal digits")
         }
     }
@@ -161,7 +162,7 @@ struct QueueSubmit: AsyncParsableCommand {
         transfer.method = method
         transfer.contentType = contentType
         transfer.isRepeatable = repeatable
-        transfer.sha256 = sha256.flatMap(Self.bytes)
+        transfer.sha256 = sha256.flatMap { [UInt8](hexadecimal: $0) }
         transfer.requiresProof = requireProof
         transfer.priority = priority
         transfer.isDiscretionary = discretionary
@@ -210,11 +211,5 @@ struct QueueSubmit: AsyncParsableCommand {
             throw ValidationError("it is two different times of the day, such as 22:00-06:00")
         }
         return window
-    }
-
-    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-        let digits = Array(text)
-        guard digits.count.isMultiple(of: 2), digits.allSatisfy(\.isHexDigit) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
     }
 }

@@ -30,10 +30,8 @@ package struct CommandServices: Sendable {
         CtlCommand.tls.withLock { maker in
             maker = { caFile throws(CommandFailure) in
                 let authorities: [UInt8]? = if let caFile { try PEMFiles.text(of: caFile, "--ca-file") } else { nil }
-                do throws(TLSSettingsProblem) {
-                    return try TransferTLS(authorities: authorities).client
-                } catch {
-                    throw .wrongInput("“\(caFile ?? "")” (--ca-file): \(error)")
+                return try CommandFailure.attempting("“\(caFile ?? "")” (--ca-file)", code: .wrongInput) {
+                    try TransferTLS(authorities: authorities).client
                 }
             }
         }

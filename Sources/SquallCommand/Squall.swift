@@ -4,6 +4,7 @@ import ControlCommands
 import Demonstration
 import OperatingSystem
 import QueueService
+import Units
 
 /// The `squall` command: its subcommands and their common exit codes.
 struct Squall: AsyncParsableCommand {
@@ -51,8 +52,10 @@ struct Squall: AsyncParsableCommand {
             }
             + ["help"]
         guard !subject.hasPrefix("-"), !known.contains(subject) else { return }
+        let near = Spelling.nearest(to: subject, among: known).first.map { " Did you mean “\($0)”?" }
         throw ValidationError(
             "There is no subcommand “\(subject)”: it is one of \(known.dropLast().joined(separator: ", "))."
+                + (near ?? "")
         )
     }
 }

@@ -21,7 +21,7 @@ public struct FaultProxyError: Error, Hashable, Sendable, CustomStringConvertibl
         public static let invalidAddress = Code(rawValue: "invalidAddress")
         /// A name has no address.
         public static let unresolved = Code(rawValue: "unresolved")
-        /// The address can't be listened on.
+        /// The address can't be listened on, or an address asks for TLS, which these proxies don't speak.
         public static let cannotListen = Code(rawValue: "cannotListen")
         /// Connections would come back to the proxy.
         public static let forwardsToItself = Code(rawValue: "forwardsToItself")

@@ -34,8 +34,6 @@ public struct NetworkFault: Sendable {
         case refuse
         /// Its connection is closed at once.
         case close
-        /// The same, behind a close_notify where the proxy speaks TLS.
-        case notify
     }
 
     /// A network that is gone.
@@ -101,8 +99,8 @@ public struct NetworkFault: Sendable {
     /// Loss of segments, as TCP makes up for it: pauses and a lower rate, no missing byte.
     ///
     /// - Parameters:
-    ///   - percent: The part of the segments that is lost, above 0 and below 100.
-    ///   - burst: The mean number of segments lost in a row, 1 or more.
+    ///   - percent: The part of the segments that is lost, from 0 and below 100.
+    ///   - burst: The mean number of segments lost in a row, from 1 to 1,000.
     ///   - roundTrip: The round-trip time, above zero.
     public static func loss(percent: Double, burst: Int = 1, roundTrip: Duration) -> NetworkFault {
         NetworkFault(
@@ -167,7 +165,8 @@ public struct NetworkFault: Sendable {
     /// A connect that isn't answered, is refused, or whose connection is closed at once.
     public static func connect(_ how: Refusal) -> NetworkFault { NetworkFault("connect", ("how", .text(how.rawValue))) }
 
-    /// A server that accepts at most a number of connections, 0 or more, and refuses or ignores others.
+    /// A server that accepts at most a number of connections, from 1 to 1,000,000, and refuses or
+    /// ignores others.
     public static func connectionLimit(_ count: Int, isSilent: Bool = false) -> NetworkFault {
         NetworkFault("connection-limit", ("limit", .signed(Int64(count))), ("how", .text(isSilent ? "hang" : "refuse")))
     }

@@ -9,7 +9,8 @@ public struct ProxyStatistics: Hashable, Sendable {
     public let open: Int
     /// Connections that could not reach the server.
     public let failed: Int
-    /// Clients that were reset instead of accepted: by the limit of 16,384 open connections.
+    /// Clients that were reset instead of accepted: by the limit of 16,384 open connections, by a `connection-limit` fault, or
+    /// because they come from the proxy itself.
     public let refused: Int
     /// Bytes passed from clients to the server.
     public let upstreamBytes: Int64

@@ -49,7 +49,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let streamFailed = Code(.streamFailed)
         /// The connection failed in `data` or `bytes`, which don't retry.
         public static let connectionFailed = Code(rawValue: "connection-failed")
-        /// A body exceeds the maximum of `data`, or a stream that of an upload.
+        /// A body exceeds the maximum of `data`, a line that of `lines`, or a stream that of an upload.
         public static let tooLong = Code(.tooLong)
         /// The transfer was cancelled or paused.
         public static let cancelled = Code(.cancelled)

@@ -1,6 +1,6 @@
 package import TransferClient
 
-/// A completed download: the file is complete, verified, durable and renamed.
+/// A completed download: the file is complete, durable and renamed. `isVerified` says whether a digest proved it.
 public struct DownloadResult: Hashable, Sendable {
     /// The absolute path of the file.
     public let file: String

@@ -33,7 +33,7 @@ public struct TransferSession: Sendable {
     ///
     /// The bytes are written to `.NAME.squall-part` next to the file, with a journal in `.NAME.squall-journal`. An
     /// interrupted earlier transfer, even of a killed process, is resumed. A file at `file` stays until the new one is
-    /// complete and replaces it. Ranges are combined only under one strong validator (RFC 9110, section 13.1.5).
+    /// complete and replaces it. Each range repeats bytes that are held; parts are joined only where these are equal.
     ///
     /// - Parameters:
     ///   - request: The request.

@@ -6,12 +6,11 @@ extension TransferURLProblem: CustomStringConvertible {
     public var description: String {
         switch self {
         case .noScheme: "it doesn't start with http:// or https://"
-        case .unknownScheme: "its scheme isn't known; use http or https"
+        case .unknownScheme: "its scheme isn't http or https; write http://HOST/PATH or https://HOST/PATH"
         case .noHost: "it names no host"
         case .invalidHost: "its host is no host name; write names beyond ASCII in Punycode"
         case .invalidPort: "its port is no number from 1 to 65535"
-        case .userInformation:
-            "it names a user, which no URL does here; leave it out, and give it apart"
+        case .userInformation: "it names a user; leave that out of the URL"
         case .controlCharacter: "it has a control character"
         case .tooLong: "it is longer than \(TransferURL.maximumLength) bytes"
         }

@@ -15,34 +15,19 @@ public struct QueueUpdates: AsyncSequence, Sendable {
 
     /// Yields statuses.
     public final class Iterator: AsyncIteratorProtocol {
-        private enum Source {
-            case process(LocalReader)
-            case daemon(DaemonUpdates)
-        }
-
-        private let source: Source
+        private let read: () async throws -> QueueJobStatus?
 
         init(_ host: QueueHost) {
-            source =
-                switch host {
-                case .process(let runner): .process(LocalReader(runner))
-                case .daemon(let socket): .daemon(DaemonUpdates(socket))
-                }
+            switch host {
+            case .process(let runner): read = LocalReader(runner).nextStatus
+            case .daemon(let socket): read = DaemonUpdates(socket).next
+            }
         }
 
         /// The next status; `nil` when the queue is closed, and when the task is cancelled.
         ///
         /// - Throws: A `TransferQueueError` with the code `.daemon` if the daemon of the queue has ended.
-        public func next() async throws -> QueueJobStatus? {
-            switch source {
-            case .daemon(let updates): return try await updates.next()
-            case .process(let local):
-                while let id = await local.next() {
-                    if let status = try? await local.runner.status(id) { return status }
-                }
-                return nil
-            }
-        }
+        public func next() async throws -> QueueJobStatus? { try await read() }
     }
 }
 
@@ -63,57 +48,53 @@ public struct QueueEvents: AsyncSequence, Sendable {
 
     /// Yields events.
     public final class Iterator: AsyncIteratorProtocol {
-        private enum Source {
-            case process(LocalReader)
-            case daemon(DaemonEvents)
-        }
-
-        private let source: Source
-        private var last: QueueEvent?
-        private var wasTold = false
+        private let read: () async throws -> Element?
 
         init(_ host: QueueHost) {
-            source =
-                switch host {
-                case .process(let runner): .process(LocalReader(runner))
-                case .daemon(let socket): .daemon(DaemonEvents(socket))
-                }
+            switch host {
+            case .process(let runner): read = LocalEvents(runner).next
+            case .daemon(let socket): read = DaemonEvents(socket).next
+            }
         }
 
         /// The next element; `nil` when the queue is closed, and when the task is cancelled.
         ///
         /// - Throws: A `TransferQueueError` if the log can't be written, or if the daemon of the queue has ended; the last
         ///   event is kept then.
-        public func next() async throws -> Element? {
-            switch source {
-            case .daemon(let events): try await events.next()
-            case .process(let local): try await next(local)
-            }
-        }
+        public func next() async throws -> Element? { try await read() }
+    }
+}
 
-        private func next(_ local: LocalReader) async throws -> Element? {
-            if let last {
-                do throws(TransferQueueError) {
-                    try await local.runner.deliver(last)
-                } catch {
-                    guard error.code == .closed else { throw error }
-                    return nil
-                }
+/// The events of a queue of this process.
+private final class LocalEvents {
+    private let local: LocalReader
+    private var last: QueueEvent?
+    private var wasTold = false
+
+    init(_ runner: QueueRunner) { local = LocalReader(runner) }
+
+    func next() async throws -> QueueEvents.Element? {
+        if let last {
+            do throws(TransferQueueError) {
+                try await local.runner.deliver(last)
+            } catch {
+                guard error.code == .closed else { throw error }
+                return nil
             }
-            await local.begin()
-            while !Task.isCancelled {
-                if let event = try? await local.runner.event(after: last?.number ?? 0) {
-                    last = event
-                    return .event(event)
-                }
-                if !wasTold {
-                    wasTold = true
-                    return .allDelivered
-                }
-                guard await local.next() != nil else { return nil }
-            }
-            return nil
         }
+        await local.begin()
+        while !Task.isCancelled {
+            if let event = try? await local.runner.event(after: last?.number ?? 0) {
+                last = event
+                return .event(event)
+            }
+            if !wasTold {
+                wasTold = true
+                return .allDelivered
+            }
+            guard await local.next() != nil else { return nil }
+        }
+        return nil
     }
 }
 
@@ -136,5 +117,13 @@ private final class LocalReader {
     func next() async -> QueueJobID? {
         await begin()
         return await reading?.reader.next()
+    }
+
+    /// The status of the next changed job that is still there; `nil` as `next`.
+    func nextStatus() async throws -> QueueJobStatus? {
+        while let id = await next() {
+            if let status = try? await runner.status(id) { return status }
+        }
+        return nil
     }
 }

@@ -39,11 +39,7 @@ public final class TransferQueue: Sendable {
         let folder = try Self.folder(identifier, configuration)
         let opened = await Task.detached {
             Result { () throws(TransferQueueError) in
-                do throws(FileError) {
-                    try SystemFiles().makeFolders(FilePath(folder))
-                } catch {
-                    throw TransferQueueError(.fileSystem, error.description)
-                }
+                try TransferQueue.makeFolder(folder)
                 do throws(QueueLog.Problem) {
                     return try QueueLog.open(in: FilePath(folder), limits: configuration.limits, files: SystemFiles())
                 } catch {
@@ -137,14 +133,9 @@ public final class TransferQueue: Sendable {
         }
         let now = runner.surroundings.now()
         return try await runner.perform { [runner] (work) throws(TransferQueueError) in
-            let job: QueueJob
-            do throws(QueueProblem) {
-                job = try work.state.submitted(transfer, host: host, at: now)
-                guard QueueLog.bytes(of: .job(job)).count <= QueueLimits.maximumJobSize else { throw .tooLarge }
-            } catch {
-                throw TransferQueueError(error)
+            let job = try runner.decide(&work) { (state) throws(QueueProblem) in
+                try state.submitted(transfer, host: host, at: now).fitting()
             }
-            try runner.write(job, &work)
             work.secrets[job.id] = secrets
             runner.replan(&work)
             return job.id
@@ -189,14 +180,9 @@ public final class TransferQueue: Sendable {
         let now = runner.surroundings.now()
         let secrets = try Self.lowercased(secrets, for: change.headers)
         try await runner.perform { [runner] (work) throws(TransferQueueError) in
-            let job: QueueJob
-            do throws(QueueProblem) {
-                job = try work.state.resumed(id, change, host: host, leavesOrigin: leavesOrigin, at: now)
-                guard QueueLog.bytes(of: .job(job)).count <= QueueLimits.maximumJobSize else { throw .tooLarge }
-            } catch {
-                throw TransferQueueError(error)
+            _ = try runner.decide(&work) { (state) throws(QueueProblem) in
+                try state.resumed(id, change, host: host, leavesOrigin: leavesOrigin, at: now).fitting()
             }
-            try runner.write(job, &work)
             if leavesOrigin { work.secrets[id] = [:] }
             work.secrets[id, default: [:]].merge(secrets) { $1 }
             // A run goes on with what it was started with, so it is started again.
@@ -318,5 +304,13 @@ public final class TransferQueue: Sendable {
             throw TransferQueueError(error)
         }
         return lowered
+    }
+}
+
+extension QueueJob {
+    /// The job, whose record must not be too large for the log.
+    fileprivate func fitting() throws(QueueProblem) -> QueueJob {
+        guard QueueLog.bytes(of: .job(self)).count <= QueueLimits.maximumJobSize else { throw .tooLarge }
+        return self
     }
 }

@@ -9,10 +9,11 @@ extension TransferError {
 
     private var advice: String? {
         switch self {
-        case .invalidURL(_, .userInformation): "a user is given with --user where the command has that"
+        case .invalidURL(_, .userInformation): "give it with --user where the command has that"
         case .locked: "wait for it, or choose another destination"
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
             "make room and run it again to continue"
+        case .fileSystem("open", _, .noSuchFileOrDirectory): "check the path, and that its folder is there"
         case .refused(let refusal): refusal.advice
         case .tooManyRedirections: "check the URL"
         case .digestMissing: "name the right digest with --sha256"
@@ -34,6 +35,7 @@ extension TransferRefusal {
         switch self {
         case .unauthorized(let challenge, let use): challenge.advice(use)
         case .redirection: "check the URL"
+        case .status(405): "squall origin takes uploads with --uploads FOLDER"
         case .contentEncoding: "--store-coded does that, and curl --compressed decodes them"
         case .dialectRefused(let version?): "use --dialect \(version) or auto"
         case .dialectRefused(nil): "use --dialect auto"

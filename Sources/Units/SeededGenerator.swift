@@ -21,6 +21,21 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         SeededGenerator.fraction(of: next())
     }
 
+    /// The next `count` bytes: of each draw the lowest byte first. What is left of the last draw is dropped.
+    package mutating func nextBytes(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + 8)
+        while bytes.count < count {
+            var word = next()
+            for _ in 0..<8 {
+                bytes.append(UInt8(truncatingIfNeeded: word))
+                word >>= 8
+            }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
     /// The finalizer of SplitMix64: a bijection in which every input bit moves every output bit.
     public static func mixed(_ value: UInt64) -> UInt64 {
         var z = value

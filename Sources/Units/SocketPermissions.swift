@@ -21,7 +21,7 @@ public struct SocketPermissions: Hashable, Sendable, CustomStringConvertible {
         else {
             throw UnitError(
                 problem: "\(text.quoted) is no file mode",
-                remedy: "write three octal digits, such as “0600” or “0660”"
+                remedy: "write three octal digits, such as “600” or “660”"
             )
         }
         self.bits = bits

@@ -96,6 +96,7 @@ extension UnitTable {
             "byte": ["B"], "bytes": ["B"],
             "k": ["KiB", "KB"], "kb": ["KiB", "KB"], "kbyte": ["KB"], "kilobytes": ["KB"], "kibibytes": ["KiB"],
             "m": ["MiB", "MB"], "mb": ["MiB", "MB"], "mbyte": ["MB"], "megabytes": ["MB"], "mebibytes": ["MiB"],
+            "t": [], "tb": [], "tib": [],
             "g": ["GiB", "GB"], "gb": ["GiB", "GB"], "gbyte": ["GB"], "gigabytes": ["GB"], "gibibytes": ["GiB"],
         ]
     )

@@ -63,7 +63,22 @@ import Testing
         try await withV1 { api in
             let body = #"{"name":"a","upstream":"127.0.0.1:9","seed":1.5}"#
             let answer = try await api.send(.post, "/v1/proxies", body)
-            #expect(answer.string("detail") == "“seed” is a whole number, not 1.5")
+            #expect(answer.string("detail") == "“seed” must be a whole number from 0 to 18446744073709551615, not 1.5")
+        }
+    }
+
+    @Test func `a fault has one name, and a profile that isn't there has a remedy`() async throws {
+        try await withV1 { api in
+            _ = try await api.send(.post, "/v1/proxies", #"{"name":"a","upstream":"127.0.0.1:9"}"#)
+            let path = "/v1/proxies/a/faults/f"
+            let other = try await api.send(.put, path, #"{"kind":"latency","delay":"1 ms","name":"g"}"#)
+            #expect(other.status == 400 && other.string("detail").hasSuffix("give it one name"), "\(other.text)")
+            let same = try await api.send(.put, path, #"{"kind":"latency","delay":"1 ms","name":"f"}"#)
+            #expect(same.status == 200, "\(same.text)")
+            let missing = try await api.send(.put, "/v1/proxies/a/profile", #""wifi-raom""#)
+            #expect(missing.string("detail").contains(": "), "\(missing.text)")
+            let nowhere = try await api.send(.get, "/v1/nowhere")
+            #expect(nowhere.string("detail") == "there is no path “/v1/nowhere”: GET /v1/openapi.json lists them")
         }
     }
 

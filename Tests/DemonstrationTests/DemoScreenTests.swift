@@ -5,6 +5,7 @@ import Units
 
 @testable import Demonstration
 @testable import TerminalDisplay
+@testable import TransferClient
 
 /// The display of a transfer of `squall demo` as text.
 struct DemoScreenTests {
@@ -208,7 +209,7 @@ struct DemoScreenTests {
 
     @Test(arguments: [59, 79, 199])
     func `a summary fits, and its digest is cut at its end`(columns: Int) {
-        var result = DemoResult.sample
+        var result = TransferSummary.sample
         result.bytes = 67_108_864
         let summary = DemoSummary(
             result: result,
@@ -229,8 +230,15 @@ struct DemoScreenTests {
     }
 }
 
-extension DemoResult {
-    fileprivate static var sample: DemoResult {
-        DemoResult(bytes: 1, bytesRepeated: 0, connections: 3, resumptions: 3, duration: .seconds(11.5))
+extension TransferSummary {
+    fileprivate static var sample: TransferSummary {
+        TransferSummary(
+            bytes: 1,
+            sha256: [],
+            connections: 3,
+            resumptions: 3,
+            duration: .seconds(11.5),
+            details: .upload(UploadDetails(proof: .complete))
+        )
     }
 }

@@ -26,13 +26,7 @@ import Testing
             try Data(CheckFormatTests.profile.utf8).write(to: folder.appendingPathComponent("a, 100%:b.json"))
             try Data("{ \"name\": ".utf8).write(to: folder.appendingPathComponent("bad.json"))
             return try await squall(
-                "check",
-                "./a, 100%:b.json",
-                "bad.json",
-                "zzzz",
-                "slow-3g",
-                "--format",
-                format,
+                words: "check \("./a, 100%:b.json") bad.json zzzz slow-3g --format \(format)",
                 folder: folder
             )
         }

@@ -112,12 +112,7 @@ import Testing
 
     @Test func `JSON shows no character that a terminal acts on, and has the same value`() async throws {
         let outcome = try await squall(
-            "get",
-            "http://127.0.0.1:1/x",
-            "-o",
-            "/dev/null/x\u{9B}\u{202E}\u{7F}\u{E0001}",
-            "--events",
-            "json"
+            words: "get http://127.0.0.1:1/x -o \("/dev/null/x\u{9B}\u{202E}\u{7F}\u{E0001}") --events json"
         )
         let line = try #require(outcome.lines.first)
         #expect(line.unicodeScalars.allSatisfy { $0.value < 0x7F || $0.properties.generalCategory != .format })

@@ -217,7 +217,8 @@ import Testing
     @Test func `a server that isn't there is exit 1`() async throws {
         let outcome = try await ctl("http://127.0.0.1:1", "list")
         #expect(outcome.status == 1)
-        let reason = "can't connect to 127.0.0.1:1: connection refused"
+        let remedy = "start squall serve, or name its URL with --host"
+        let reason = "can't connect to 127.0.0.1:1: connection refused; \(remedy)"
         #expect(outcome.errors == "Failed to retrieve proxies: fail to request: \(reason)\n")
     }
 

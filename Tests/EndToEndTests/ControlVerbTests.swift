@@ -192,15 +192,7 @@ import Testing
                 : (200, #"{"events":[\#(event)],"next":41,"lost":3}"#)
         }
         try await RecordingServer.answering(answer) { server in
-            let outcome = try await squall(
-                "ctl",
-                "journal",
-                "-f",
-                "--proxy",
-                "db",
-                "--host",
-                "127.0.0.1:\(server.port)"
-            )
+            let outcome = try await squall(words: "ctl journal -f --proxy db --host 127.0.0.1:\(server.port)")
             let line = "T\tdb\t7\tdownstream\tf\tclosed\t9\n"
             #expect(outcome.output == line + line)
             #expect(outcome.status == 1)

@@ -77,15 +77,7 @@ import Testing
             """
         try await withFolder { folder in
             try Data(profile.utf8).write(to: folder.appendingPathComponent("flip.json"))
-            let outcome = try await squall(
-                "demo",
-                "./flip.json",
-                "--size",
-                "300KiB",
-                "--events",
-                "json",
-                folder: folder
-            )
+            let outcome = try await squall(words: "demo ./flip.json --size 300KiB --events json", folder: folder)
             #expect(outcome.status == 1)
             #expect(outcome.errors.hasPrefix("squall: the uploaded file did not arrive: "), "\(outcome.errors)")
             let verdicts = try decoded(outcome.milestones, as: Event.self).filter { $0.event == "proved" }
@@ -103,15 +95,7 @@ import Testing
 
     @Test func `keep leaves the sent and the received files, which are equal, and a mark`() async throws {
         try await withFolder { folder in
-            let outcome = try await squall(
-                "demo",
-                "first-two-fail",
-                "--size",
-                "300KiB",
-                "--keep",
-                "kept",
-                folder: folder
-            )
+            let outcome = try await squall(words: "demo first-two-fail --size 300KiB --keep kept", folder: folder)
             #expect(outcome.status == 0)
             let kept = folder.appendingPathComponent("kept")
             let sent = try Data(contentsOf: kept.appendingPathComponent("sent/file.bin"))
@@ -263,12 +247,7 @@ import Testing
         try await withFolder { folder in
             try Data(busy.utf8).write(to: folder.appendingPathComponent("busy.json"))
             let outcome = try await squall(
-                "demo",
-                "./busy.json",
-                "--size",
-                "1KiB",
-                "--direction",
-                direction,
+                words: "demo ./busy.json --size 1KiB --direction \(direction)",
                 folder: folder
             )
             #expect(outcome.status == 1)

@@ -150,17 +150,7 @@ import Testing
     }
 
     @Test func `a journal on standard output isn't for it`() async throws {
-        let outcome = try await squall(
-            "run",
-            "slow-3g",
-            "--listen",
-            ":0",
-            "--upstream",
-            ":9",
-            "--detach",
-            "--journal",
-            "-"
-        )
+        let outcome = try await squall(words: "run slow-3g --listen :0 --upstream :9 --detach --journal -")
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains("write --journal FILE"))
     }

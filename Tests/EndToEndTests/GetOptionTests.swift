@@ -139,14 +139,7 @@ import Testing
 
     @Test func `options that exclude each other are exit code 2`() async throws {
         try await withFolder { folder in
-            let outcome = try await squall(
-                "get",
-                "http://127.0.0.1:9/x",
-                "-o",
-                "y",
-                "--content-disposition",
-                folder: folder
-            )
+            let outcome = try await squall(words: "get http://127.0.0.1:9/x -o y --content-disposition", folder: folder)
             #expect(outcome.status == 2)
             #expect(outcome.errors.contains("--output and --content-disposition exclude each other"))
         }

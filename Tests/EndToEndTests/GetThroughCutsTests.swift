@@ -54,13 +54,7 @@ import Testing
                     let told = try await squall("get", url, "--events", "json", folder: folder)
                     #expect(try decoded(told.lines, as: ReportedEvent.self).last?.proof == "one-response")
                     let demanded = try await squall(
-                        "get",
-                        url,
-                        "--require-proof",
-                        "-o",
-                        "other.bin",
-                        "--events",
-                        "json",
+                        words: "get \(url) --require-proof -o other.bin --events json",
                         folder: folder
                     )
                     #expect(demanded.status == 1)

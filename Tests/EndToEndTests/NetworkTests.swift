@@ -18,12 +18,7 @@ import Testing
                 let direct = try await squall("get", local, "-o", "a.bin", environment: dead, folder: folder)
                 #expect(direct.status == 0, "\(direct.errors)")
                 let told = try await squall(
-                    "get",
-                    url,
-                    "-o",
-                    "b.bin",
-                    "--proxy",
-                    "http://\(origin)",
+                    words: "get \(url) -o b.bin --proxy http://\(origin)",
                     environment: dead,
                     folder: folder
                 )

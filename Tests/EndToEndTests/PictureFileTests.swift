@@ -13,17 +13,7 @@ import Testing
     @Test(arguments: Repository.profiles)
     func `a drawing of a plan has literal colors`(profile: String) async throws {
         try await withFolder { folder in
-            let plan = try await squall(
-                "plan",
-                profile,
-                "--size",
-                "1MiB",
-                "--seed",
-                "1",
-                "--svg",
-                "p.svg",
-                folder: folder
-            )
+            let plan = try await squall(words: "plan \(profile) --size 1MiB --seed 1 --svg p.svg", folder: folder)
             #expect(plan.status == 0)
             let text = try String(contentsOf: folder.appendingPathComponent("p.svg"), encoding: .utf8)
             #expect(!text.contains("var("))
@@ -49,16 +39,7 @@ import Testing
     @Test func `--png has rsvg-convert draw the SVG at twice its size`() async throws {
         try await withDrawer(#"test "$1" = --zoom=2 && cat "$3" > "${2#--output=}""#) { folder, environment in
             let plan = try await squall(
-                "plan",
-                "slow-3g",
-                "--size",
-                "1KiB",
-                "--seed",
-                "1",
-                "--svg",
-                "p.svg",
-                "--png",
-                "p.png",
+                words: "plan slow-3g --size 1KiB --seed 1 --svg p.svg --png p.png",
                 environment: environment,
                 folder: folder
             )
@@ -75,12 +56,7 @@ import Testing
             let old = folder.appendingPathComponent("p.png")
             try Data("old".utf8).write(to: old)
             let plan = try await squall(
-                "plan",
-                "slow-3g",
-                "--size",
-                "1KiB",
-                "--png",
-                "p.png",
+                words: "plan slow-3g --size 1KiB --png p.png",
                 environment: environment,
                 folder: folder
             )
@@ -99,12 +75,7 @@ import Testing
         try await withDrawer("exit 3") { folder, environment in
             try Data("old".utf8).write(to: folder.appendingPathComponent("p.png"))
             let plan = try await squall(
-                "plan",
-                "slow-3g",
-                "--size",
-                "1KiB",
-                "--png",
-                "p.png",
+                words: "plan slow-3g --size 1KiB --png p.png",
                 environment: environment,
                 folder: folder
             )

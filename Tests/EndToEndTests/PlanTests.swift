@@ -156,15 +156,7 @@ import Testing
         #expect(endless.output.contains("not complete after 10.0 s"))
         #expect(endless.status == 0)
         let strict = try await squall(
-            "plan",
-            "slow-3g",
-            "--size",
-            "1GiB",
-            "--until",
-            "10 s",
-            "--seed",
-            "1",
-            "--fail-unless-complete"
+            words: "plan slow-3g --size 1GiB --until \("10 s") --seed 1 --fail-unless-complete"
         )
         #expect(strict.status == 1)
         #expect(strict.errors.contains("squall: the transfer isn't predicted to complete: not complete after 10.0 s"))

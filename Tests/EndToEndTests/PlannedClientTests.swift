@@ -29,14 +29,7 @@ import Testing
             let profile = #"{ "name": "slow", "faults": [ \#(fault) ] }"#
             try Data(profile.utf8).write(to: folder.appendingPathComponent("slow.json"))
             let outcome = try await squall(
-                "plan",
-                "./slow.json",
-                "--size",
-                "100KiB",
-                "--seed",
-                "7",
-                "--events",
-                "json",
+                words: "plan ./slow.json --size 100KiB --seed 7 --events json",
                 folder: folder
             )
             #expect(outcome.status == 0, "\(outcome.errors)")

@@ -56,13 +56,7 @@ import Testing
         try await withFolder { folder in
             try bytes(1_000).write(to: folder.appendingPathComponent("file.bin"))
             let outcome = try await squall(
-                "put",
-                "file.bin",
-                "http://127.0.0.1:1/x",
-                "--state",
-                "state",
-                "--attempts",
-                "1",
+                words: "put file.bin http://127.0.0.1:1/x --state state --attempts 1",
                 folder: folder
             )
             #expect(outcome.status == 75)
@@ -107,13 +101,7 @@ import Testing
                 var seen: Set<String> = []
                 for (file, status) in [("file.bin", Int32(1)), ("empty.bin", 0)] {
                     let outcome = try await squall(
-                        "put",
-                        file,
-                        server.url,
-                        "--state",
-                        "state",
-                        "--events",
-                        "json",
+                        words: "put \(file) \(server.url) --state state --events json",
                         folder: folder
                     )
                     #expect(outcome.status == status)

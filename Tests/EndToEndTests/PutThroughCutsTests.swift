@@ -126,12 +126,7 @@ import Units
             try await withProxy(profile, to: origin) { _, address in
                 try await withFolder { folder in
                     let outcome = try await squall(
-                        "get",
-                        "http://\(address)/file.bin",
-                        "--events",
-                        "json",
-                        "--seed",
-                        "\(seed)",
+                        words: "get http://\(address)/file.bin --events json --seed \(seed)",
                         folder: folder
                     )
                     #expect(outcome.status == 0, "\(outcome.errors)")

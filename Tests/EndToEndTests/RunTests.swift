@@ -130,14 +130,7 @@ import Testing
 
     @Test func `a journal that can't be written is told at the start, one that fails later at the end`() async throws {
         let missing = try await squall(
-            "run",
-            "slow-3g",
-            "--listen",
-            "127.0.0.1:0",
-            "--upstream",
-            "127.0.0.1:9",
-            "--journal",
-            "/nowhere/journal"
+            words: "run slow-3g --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --journal /nowhere/journal"
         )
         #expect(missing.status == 2)
         #expect(missing.errors.contains("can't write the journal “/nowhere/journal”: No such file or directory"))
@@ -192,14 +185,7 @@ import Testing
     ])
     func `a start that can't be read is exit 2, with what to write`(start: String, problem: String) async throws {
         let outcome = try await squall(
-            "run",
-            "slow-3g",
-            "--listen",
-            "127.0.0.1:0",
-            "--upstream",
-            "127.0.0.1:9",
-            "--start-at",
-            start
+            words: "run slow-3g --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --start-at \(start)"
         )
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(problem), "\(outcome.errors)")

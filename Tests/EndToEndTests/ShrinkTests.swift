@@ -47,15 +47,7 @@ import Testing
     @Test func `a planted bug among 40 faults is shrunk to the two that it takes`() async throws {
         try await withJournal { folder, origin in
             #expect(try journal(at: folder.appendingPathComponent("journal.jsonl")).count == 40)
-            let outcome = try await squall(
-                "shrink",
-                "journal.jsonl",
-                "--",
-                "sh",
-                "client.sh",
-                "{proxy}",
-                folder: folder
-            )
+            let outcome = try await squall(words: "shrink journal.jsonl -- sh client.sh {proxy}", folder: folder)
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(outcome.output.contains("40 faults shrunk to 2 in "))
             #expect(outcome.output.contains("connection 7, downstream: "))
@@ -87,13 +79,7 @@ import Testing
             #expect(missing.status == 2)
             #expect(missing.errors.contains("can't run “./nothing”"))
             let hangs = try await squall(
-                "shrink",
-                "journal.jsonl",
-                "--patience",
-                "100 ms",
-                "--",
-                "sleep",
-                "60",
+                words: "shrink journal.jsonl --patience \("100 ms") -- sleep 60",
                 folder: folder
             )
             #expect(hangs.errors.contains("fails without a fault"), "a command that doesn't end has failed")
@@ -114,17 +100,7 @@ import Testing
             let script = "echo run >> runs; sh client.sh $SQUALL_PROXY"
             for runs in [2, 5] {
                 try? FileManager.default.removeItem(at: folder.appendingPathComponent("runs"))
-                _ = try await squall(
-                    "shrink",
-                    "journal.jsonl",
-                    "--runs",
-                    "\(runs)",
-                    "--",
-                    "sh",
-                    "-c",
-                    script,
-                    folder: folder
-                )
+                _ = try await squall(words: "shrink journal.jsonl --runs \(runs) -- sh -c \(script)", folder: folder)
                 let told = try String(contentsOf: folder.appendingPathComponent("runs"), encoding: .utf8)
                 #expect(told.split(separator: "\n").count == runs, "the last one counts as well")
             }

@@ -95,17 +95,7 @@ import Testing
         try await withFolder { folder in
             let script = "setsid sleep 300 & echo \"left $! behind\"; (setsid sleep 300 &) ; exit 0"
             let outcome = try await squall(
-                "test",
-                "--profile",
-                "slow-3g",
-                "--upstream",
-                "127.0.0.1:9",
-                "--allow-vacuous",
-                "--show-output",
-                "--",
-                "sh",
-                "-c",
-                script,
+                words: "test --profile slow-3g --upstream 127.0.0.1:9 --allow-vacuous --show-output -- sh -c \(script)",
                 folder: folder
             )
             #expect(outcome.status == 0, "\(outcome)")
@@ -152,20 +142,10 @@ import Testing
             let first = "echo $PPID > {seed}.guard.new; mv {seed}.guard.new {seed}.guard; "
             let waits = "while [ ! -e 1.guard ]; do :; done; "
             let outcome = try await squall(
-                "test",
-                "--profile",
-                "slow-3g",
-                "--upstream",
-                "127.0.0.1:9",
-                "--allow-vacuous",
-                "--seed",
-                "1..2",
-                "--jobs",
-                "2",
-                "--",
-                "sh",
-                "-c",
-                first + waits + script,
+                words: """
+                    test --profile slow-3g --upstream 127.0.0.1:9 --allow-vacuous --seed 1..2 --jobs 2
+                    -- sh -c \(first + waits + script)
+                    """,
                 folder: folder
             )
             #expect(outcome.status == 1, "\(outcome)")

@@ -51,22 +51,10 @@ import Testing
     @Test func `a client that resumes without If-Range fails, and so does the replay line, 10 of 10`() async throws {
         try await withClient { folder, origin in
             let outcome = try await squall(
-                "test",
-                "--profile",
-                "first-two-fail",
-                "--upstream",
-                origin,
-                "--seed",
-                "1..2",
-                "--expect",
-                StageTests.equal,
-                "--junit",
-                "report.xml",
-                "--",
-                "python3",
-                "client.py",
-                "{proxy}",
-                "broken",
+                words: """
+                    test --profile first-two-fail --upstream \(origin) --seed 1..2 --expect \(StageTests.equal)
+                    --junit report.xml -- python3 client.py {proxy} broken
+                    """,
                 folder: folder
             )
             #expect(outcome.status == 1)
@@ -100,22 +88,10 @@ import Testing
     @Test func `the mended client passes`() async throws {
         try await withClient { folder, origin in
             let outcome = try await squall(
-                "test",
-                "--profile",
-                "first-two-fail",
-                "--upstream",
-                origin,
-                "--seed",
-                "1..3",
-                "--expect",
-                StageTests.equal,
-                "--expect",
-                "faults(cut) == 2 && connections == 3",
-                "--",
-                "python3",
-                "client.py",
-                "{proxy}",
-                "mended",
+                words: """
+                    test --profile first-two-fail --upstream \(origin) --seed 1..3 --expect \(StageTests.equal)
+                    --expect \("faults(cut) == 2 && connections == 3") -- python3 client.py {proxy} mended
+                    """,
                 folder: folder
             )
             #expect(outcome.status == 0, "\(outcome)")
@@ -127,26 +103,15 @@ import Testing
     @Test func `figures of a resumed download are counted`() async throws {
         try await withOrigin(size: 4_000_000) { origin in
             try await withFolder { folder in
+                let counts =
+                    #"resumptions == 2 && connections == 3 && faults == 2 && sha256("{folder}/file.bin") != "00""#
+                let measures = "waste < 5 % && time < 60 s && bytes(downstream) >= 400 KB && bytes(upstream) < 10 KB"
                 let outcome = try await squall(
-                    "test",
-                    "--profile",
-                    "first-two-fail",
-                    "--upstream",
-                    origin,
-                    "--jobs",
-                    "2",
-                    "--seed",
-                    "1..2",
-                    "--expect",
-                    "resumptions == 2 && connections == 3 && faults == 2 && sha256(\"{folder}/file.bin\") != \"00\"",
-                    "--expect",
-                    "waste < 5 % && time < 60 s && bytes(downstream) >= 400 KB && bytes(upstream) < 10 KB",
-                    "--",
-                    Programs.squall.path,
-                    "get",
-                    "http://{proxy}/file.bin",
-                    "--output",
-                    "{folder}/file.bin",
+                    words: """
+                        test --profile first-two-fail --upstream \(origin) --jobs 2 --seed 1..2
+                        --expect \(counts) --expect \(measures)
+                        -- \(Programs.squall.path) get http://{proxy}/file.bin --output {folder}/file.bin
+                        """,
                     folder: folder
                 )
                 #expect(outcome.status == 0, "\(outcome)")
@@ -159,16 +124,7 @@ import Testing
         try await withOrigin(size: 1_000) { origin in
             for limit in ["1ns", "1us", "1ms"] {
                 let outcome = try await squall(
-                    "test",
-                    "--latency",
-                    "1ms",
-                    "--upstream",
-                    origin,
-                    "--time-limit",
-                    limit,
-                    "--",
-                    "sleep",
-                    "60"
+                    words: "test --latency 1ms --upstream \(origin) --time-limit \(limit) -- sleep 60"
                 )
                 #expect(outcome.status == 1 && outcome.output.contains("time limit"), "\(outcome)")
             }
@@ -232,17 +188,10 @@ import Testing
                 #expect(mkfifo(folder.appendingPathComponent("pipe").path, 0o600) == 0)
                 for (path, reason) in [("/dev/zero", "it is a device"), ("pipe", "it is a FIFO")] {
                     let outcome = try await squall(
-                        "test",
-                        "--latency",
-                        "1ms",
-                        "--upstream",
-                        origin,
-                        "--expect",
-                        "sha256(\"\(path)\") == \"a\"",
-                        "--",
-                        "curl",
-                        "-sf",
-                        "http://{proxy}/file.bin",
+                        words: """
+                            test --latency 1ms --upstream \(origin) --expect \(#"sha256("\#(path)") == "a""#)
+                            -- curl -sf http://{proxy}/file.bin
+                            """,
                         folder: folder
                     )
                     #expect(outcome.status == 1 && outcome.output.contains(reason), "\(outcome)")
@@ -261,27 +210,11 @@ import Testing
                 curl -sS -o "$4/got" "$2/file.bin" && curl -sS "http://$SQUALL_OTHER_ADDRESS/file.bin" | cmp - "$4/got"
                 """
             let outcome = try await squall(
-                "test",
-                "--profile",
-                "slow-3g",
-                "--upstream",
-                "web-api=\(origin)",
-                "--upstream",
-                "other=\(origin)",
-                "--seed",
-                "5",
-                "--expect",
-                "web-api.connections == 1 && other.connections == 1",
-                "--",
-                "sh",
-                "-c",
-                script,
-                "-",
-                "{web-api}",
-                "{web-api.url}",
-                "{seed}/slow-3g/{web-api.host}",
-                "{folder}",
-                "{unknown} {}"
+                words: """
+                    test --profile slow-3g --upstream web-api=\(origin) --upstream other=\(origin) --seed 5
+                    --expect \("web-api.connections == 1 && other.connections == 1") -- sh -c \(script)
+                    - {web-api} {web-api.url} {seed}/slow-3g/{web-api.host} {folder} \("{unknown} {}")
+                    """
             )
             #expect(outcome.status == 0, "\(outcome)")
         }
@@ -311,32 +244,13 @@ import Testing
 
     @Test func `a command that can't pass is told from one that faults break`() async throws {
         try await withOrigin(size: 1_000) { origin in
-            let outcome = try await squall(
-                "test",
-                "--profile",
-                "slow-3g",
-                "--upstream",
-                origin,
-                "--",
-                "sh",
-                "-c",
-                "curl -sS -o /dev/null http://{proxy}/file.bin; echo nothing works; exit 7"
-            )
+            let script = "curl -sS -o /dev/null http://{proxy}/file.bin; echo nothing works; exit 7"
+            let outcome = try await squall(words: "test --profile slow-3g --upstream \(origin) -- sh -c \(script)")
             #expect(outcome.status == 1)
             #expect(outcome.output.contains("The command fails without faults as well: the command exited with 7."))
             #expect(outcome.output.contains("      | nothing works"))
             let judged = try await squall(
-                "test",
-                "--profile",
-                "slow-3g",
-                "--upstream",
-                origin,
-                "--expect",
-                "waste < 5 %",
-                "--",
-                "sh",
-                "-c",
-                "exit 7"
+                words: "test --profile slow-3g --upstream \(origin) --expect \("waste < 5 %") -- sh -c \("exit 7")"
             )
             #expect(judged.status == 1)
             #expect(
@@ -361,20 +275,10 @@ import Testing
                     "for i in 1 2 3 4 5 6; do curl -s -o got http://$1/file.bin; "
                     + "code=$?; if [ $i = 4 ]; then last=$code; fi; done; exit $last"
                 let outcome = try await squall(
-                    "test",
-                    "--profile",
-                    "./many.json",
-                    "--upstream",
-                    origin,
-                    "--shrink",
-                    "--artifacts",
-                    "found",
-                    "--",
-                    "sh",
-                    "-c",
-                    script,
-                    "-",
-                    "{proxy}",
+                    words: """
+                        test --profile ./many.json --upstream \(origin) --shrink --artifacts found
+                        -- sh -c \(script) - {proxy}
+                        """,
                     folder: folder
                 )
                 #expect(outcome.status == 1)
@@ -384,17 +288,7 @@ import Testing
                 let check = try await squall("check", shrunk)
                 #expect(check.status == 0, "\(check)")
                 let again = try await squall(
-                    "test",
-                    "--profile",
-                    shrunk,
-                    "--upstream",
-                    origin,
-                    "--",
-                    "sh",
-                    "-c",
-                    script,
-                    "-",
-                    "{proxy}",
+                    words: "test --profile \(shrunk) --upstream \(origin) -- sh -c \(script) - {proxy}",
                     folder: folder
                 )
                 #expect(again.status == 1)
@@ -420,15 +314,7 @@ import Testing
                 try Data(scenario.utf8).write(to: folder.appendingPathComponent("stage.json"))
                 let all = try await squall("test", "stage.json", "--artifacts", "journals", folder: folder)
                 #expect(all.lines.filter { $0.hasPrefix("pass  ") || $0.hasPrefix("FAIL  ") }.count == 4, "\(all)")
-                let one = try await squall(
-                    "test",
-                    "stage.json",
-                    "--profile",
-                    "small-writes",
-                    "--seed",
-                    "2",
-                    folder: folder
-                )
+                let one = try await squall(words: "test stage.json --profile small-writes --seed 2", folder: folder)
                 #expect(one.lines.filter { $0.hasPrefix("pass  small-writes, seed 2") }.count == 1, "\(one)")
                 let recording = folder.appendingPathComponent("journals/slow-3g-seed-1.jsonl").path
                 let replay = try await withChild(

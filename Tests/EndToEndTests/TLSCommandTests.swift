@@ -29,24 +29,13 @@ import Testing
             let cuts = #"{"name": "cuts", "faults": [{"kind": "cut", "every": "300 KiB", "how": "reset"}]}"#
             try await withProxy(cuts, to: place) { _, proxy in
                 let get = try await squall(
-                    "get",
-                    "https://\(proxy)/file.bin",
-                    "--ca-file",
-                    authority,
-                    "--output",
-                    "copy.bin",
+                    words: "get https://\(proxy)/file.bin --ca-file \(authority) --output copy.bin",
                     folder: folder
                 )
                 #expect(get.status == 0, "\(get.errors)")
                 #expect(try Data(contentsOf: folder.appendingPathComponent("copy.bin")) == bytes(1_000_000))
                 let put = try await squall(
-                    "put",
-                    "file.bin",
-                    "https://\(proxy)/new.bin",
-                    "--ca-file",
-                    authority,
-                    "--state",
-                    "state",
+                    words: "put file.bin https://\(proxy)/new.bin --ca-file \(authority) --state state",
                     folder: folder
                 )
                 #expect(put.status == 0, "\(put.errors)")

@@ -120,28 +120,12 @@ struct UnixSocketCommandTests {
     @Test func `takes a mode for the path of a socket alone`() async throws {
         for listen in ["127.0.0.1:0", "unix:@app"] {
             let outcome = try await squall(
-                "run",
-                "slow-3g",
-                "--listen",
-                listen,
-                "--listen-mode",
-                "0660",
-                "--upstream",
-                "127.0.0.1:9"
+                words: "run slow-3g --listen \(listen) --listen-mode 0660 --upstream 127.0.0.1:9"
             )
             #expect(outcome.status == 2)
             #expect(outcome.errors.contains("--listen-mode is for --listen unix:PATH"))
         }
-        let outcome = try await squall(
-            "run",
-            "slow-3g",
-            "--listen",
-            "unix:/s",
-            "--listen-mode",
-            "rw",
-            "--upstream",
-            "127.0.0.1:9"
-        )
+        let outcome = try await squall(words: "run slow-3g --listen unix:/s --listen-mode rw --upstream 127.0.0.1:9")
         #expect(outcome.errors.contains("“rw” is no file mode: write three octal digits"))
     }
 }

@@ -108,7 +108,7 @@ import Testing
         (
             "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"unix:/s\", \"mode\": \"rw\",\n"
                 + "\"upstream\": \"h:2\" }] }",
-            "1:72: “rw” is no file mode (write three octal digits, such as “0600” or “0660”)"
+            "1:72: “rw” is no file mode (write three octal digits, such as “600” or “660”)"
         ),
         (
             "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"unix:/s\", \"mode\": 660,\n"

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestStreams
 import Testing
 
 @testable import OperatingSystem
@@ -15,10 +16,8 @@ struct BlockWriterTests {
         over old: String? = nil,
         _ body: (BlockWriter, String) throws -> Void
     ) throws -> (files: [String: Data], mode: Int, failures: Int) {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-blocks-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appendingPathComponent("file").path
+        let folder = try Folder()
+        let path = folder.file("file")
         if let old { try old.write(toFile: path, atomically: false, encoding: .utf8) }
         let failures = Atomic<Int>(0)
         let writer = try BlockWriter(
@@ -30,9 +29,7 @@ struct BlockWriterTests {
         )
         try body(writer, path)
         var files: [String: Data] = [:]
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
-            files[name] = try Data(contentsOf: folder.appendingPathComponent(name))
-        }
+        for name in folder.names { files[name] = try Data(contentsOf: folder.url.appendingPathComponent(name)) }
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         return (files, mode ?? 0, failures.load(ordering: .relaxed))
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import OperatingSystem
+import TestStreams
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ChildProcessTests {
@@ -72,12 +73,10 @@ import Testing
     }
 
     @Test func `with files a program reads and appends to them, and takes care of its group itself`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let paths = ["input", "output", "errors"].map { folder.appendingPathComponent($0).path }
-        try Data("in\n".utf8).write(to: URL(fileURLWithPath: paths[0]))
-        try Data("before\n".utf8).write(to: URL(fileURLWithPath: paths[1]))
+        let folder = try Folder()
+        let paths = ["input", "output", "errors"].map(folder.file)
+        try folder.write("in\n", to: "input")
+        try folder.write("before\n", to: "output")
         let files = ChildProcess.Files(input: paths[0], output: paths[1], errors: paths[2])
         let script = "cat; echo wrong >&2; sleep 1000 & echo $!; trap 'exit 5' TERM; echo ready; wait"
         let child = try ChildProcess(["sh", "-c", script], environment: Self.environment, files: files)
@@ -121,9 +120,7 @@ import Testing
 
     @Test func `a script without a first line is found in PATH as well`() async throws {
         await #expect(processExitsWith: .success) {
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let folder = try Folder()
             let name = "no-such-program-anywhere"
             let script = "mkdir -p a/\(name) b && echo 'exit $1' > b/\(name) && chmod +x b/\(name)"
             let made = try await ChildProcessTests.end(of: "cd '\(folder.path)' && \(script)")

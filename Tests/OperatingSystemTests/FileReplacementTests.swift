@@ -1,17 +1,15 @@
 import Foundation
 import Glibc
 import OperatingSystem
+import TestStreams
 import Testing
 
 struct FileReplacementTests {
     /// Runs `body` in a folder that has a file with "before" in it.
     private func withFile(_ body: (_ folder: URL, _ file: URL) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("file")
-        try Data("before".utf8).write(to: file)
-        try body(folder, file)
+        let folder = try Folder()
+        try folder.write("before", to: "file")
+        try body(folder.url, folder.url.appendingPathComponent("file"))
     }
 
     private func text(_ file: URL) throws -> String { try String(contentsOf: file, encoding: .utf8) }

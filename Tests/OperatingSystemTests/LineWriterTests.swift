@@ -128,13 +128,8 @@ struct LineWriterTests {
     }
 
     @Test func `a pipe that doesn't block is waited for`() async throws {
-        var template = Array("/tmp/squall-line-writer-XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        let path = folder + "/pipe"
-        defer {
-            unlink(path)
-            rmdir(folder)
-        }
+        let folder = TestFolder()
+        let path = folder.path + "/pipe"
         #expect(mkfifo(path, 0o600) == 0)
         let reader = open(path, O_RDWR | O_CLOEXEC)
         defer { close(reader) }
@@ -165,13 +160,8 @@ struct LineWriterTests {
     }
 
     @Test func `when nobody reads, so many lines wait and no more`() async throws {
-        var template = Array("/tmp/squall-line-writer-XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        let path = folder + "/pipe"
-        defer {
-            unlink(path)
-            rmdir(folder)
-        }
+        let folder = TestFolder()
+        let path = folder.path + "/pipe"
         #expect(mkfifo(path, 0o600) == 0)
         let reader = open(path, O_RDWR | O_CLOEXEC)
         defer { close(reader) }

@@ -4,6 +4,7 @@ import HTTPTransport
 import NIOCore
 import OriginServer
 import ResumableUploads
+import TestStreams
 import Testing
 import TransferProtocol
 
@@ -67,14 +68,11 @@ struct TestOrigin: Sendable {
         if takesUploads { configuration.uploads = OriginConfiguration.Uploads(folder: folder.path) }
         let server = try await OriginServer.start(configuration)
         let origin = TestOrigin(server: server, folder: folder, records: records)
-        do {
+        return try await ending(origin) { origin in
             for (name, bytes) in files { try origin.write(bytes, to: name) }
-            let result = try await body(origin)
+            return try await body(origin)
+        } by: {
             await server.shutdown()
-            return result
-        } catch {
-            await server.shutdown()
-            throw error
         }
     }
 

@@ -1,10 +1,10 @@
-import Foundation
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 import NIOHTTPTypes
 import ResumableUploads
+import TestStreams
 import Testing
 
 @testable import OriginServer
@@ -12,9 +12,7 @@ import Testing
 /// A client that sends upload requests and reads no responses.
 @Suite struct UnreadResponseTests {
     @Test func `a client isn't read on while it doesn't read the response to an upload request`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try Folder()
         let configuration = OriginConfiguration(folder: folder.path, uploads: .init(folder: folder.path))
         let uploads = try #require(try await UploadEndpoint.open(configuration))
         let progress = RequestProgress()

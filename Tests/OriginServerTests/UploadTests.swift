@@ -1,6 +1,7 @@
 import Foundation
 import OriginServer
 import ResumableUploads
+import TestStreams
 import Testing
 import TransferProtocol
 
@@ -10,10 +11,8 @@ func withUploads<Result: Sendable>(
     policy: UploadPolicy = UploadPolicy(),
     _ body: (OriginServer, URL) async throws -> Result
 ) async throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-uploads-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await withServer(folder, limits: limits, policy: policy) { try await body($0, folder) }
+    let folder = try Folder()
+    return try await withServer(folder.url, limits: limits, policy: policy) { try await body($0, folder.url) }
 }
 
 /// A server over an existing folder.
@@ -27,14 +26,7 @@ private func withServer<Result: Sendable>(
     let server = try await OriginServer.start(
         OriginConfiguration(folder: folder.path, limits: limits, uploads: uploads)
     )
-    do {
-        let result = try await body(server)
-        await server.shutdown()
-        return result
-    } catch {
-        await server.shutdown()
-        throw error
-    }
+    return try await ending(server, after: body) { await server.shutdown() }
 }
 
 extension RawConnection {
@@ -270,12 +262,8 @@ private struct AppleShape: Sendable {
 
     @Test func `an upload resumes after a restart of the server`() async throws {
         let version = "Upload-Draft-Interop-Version: 10"
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "squall-uploads-\(UUID().uuidString)"
-        )
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let location = try await withServer(folder) { server in
+        let folder = try Folder()
+        let location = try await withServer(folder.url) { server in
             try await RawConnection.with(port: server.address.port) { connection in
                 try await connection.request(
                     "PUT",
@@ -288,7 +276,7 @@ private struct AppleShape: Sendable {
                 return location
             }
         }
-        try await withServer(folder) { server in
+        try await withServer(folder.url) { server in
             try await RawConnection.with(port: server.address.port) { connection in
                 try await connection.request("HEAD", location, [version])
                 let head = try await connection.finalResponse(isHead: true)
@@ -307,7 +295,7 @@ private struct AppleShape: Sendable {
                 #expect(try await connection.finalResponse().status == 201)
             }
         }
-        #expect(contents(folder) == TestOrigin.content)
+        #expect(contents(folder.url) == TestOrigin.content)
     }
 
     @Test func `nothing of an upload is served before it is complete`() async throws {

@@ -236,12 +236,8 @@ struct CaptureTests {
     }
 
     @Test func `Unix-domain sockets have addresses that stand for them, and names`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "squall-\(UUID().uuidString.prefix(8))"
-        )
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let socket = try UnixSocketName(parsing: "unix:\(folder.appendingPathComponent("s").path)")
+        let folder = TestFolder()
+        let socket = try UnixSocketName(parsing: "unix:\(folder.path)/s")
         let server = TestServer.echo(at: socket)
         defer { server.stop() }
         let packets = try await captured(to: server.address) { fixture in

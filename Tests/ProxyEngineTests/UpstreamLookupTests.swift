@@ -173,13 +173,11 @@ import Units
         #expect(addresses.beginLookup(because: .connection, at: Self.start + .seconds(3_600)) == isName)
     }
 
-    @Test func `a proxy whose upstream has moved finds it again after a connection has failed`() async throws {
-        let server = TestServer.echo()
-        defer { server.stop() }
-        let (nobody, gone) = TestSocket.refusing()
-        defer { nobody.close() }
-        let answers = Answers([.success([gone]), .success([server.address])])
-        let loops = try EventLoopGroup(count: 2)
+    /// That of a proxy on a free port, whose upstream's name has what `answers` say.
+    private static func configuration(
+        resolvedBy answers: Answers,
+        startsUnresolved: Bool = false
+    ) -> ProxyConfiguration {
         var configuration = ProxyConfiguration(
             name: "test",
             listen: Endpoint(host: "127.0.0.1", port: 0),
@@ -187,9 +185,22 @@ import Units
             profile: Profile(name: "plain"),
             seed: 1
         )
+        configuration.registry = ProxyRegistry()
+        configuration.startsUnresolved = startsUnresolved
         configuration.resolve = { endpoint async throws(SystemError) in
             endpoint.host == "up.test" ? try await answers.resolve(endpoint) : try await Resolver.resolve(endpoint)
         }
+        return configuration
+    }
+
+    @Test func `a proxy whose upstream has moved finds it again after a connection has failed`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let (nobody, gone) = TestSocket.refusing()
+        defer { nobody.close() }
+        let answers = Answers([.success([gone]), .success([server.address])])
+        let loops = try EventLoopGroup(count: 2)
+        let configuration = Self.configuration(resolvedBy: answers)
         let events = Slot<ProxyEvent>()
         let proxy = try await Proxy.start(configuration, on: loops, report: { events.put($0) })
         let failures = try await blocking {
@@ -219,18 +230,7 @@ import Units
             .failure(SystemError(call: "getaddrinfo", code: ENOENT)), .success([server.address]),
         ])
         let loops = try EventLoopGroup(count: 1)
-        var configuration = ProxyConfiguration(
-            name: "test",
-            listen: Endpoint(host: "127.0.0.1", port: 0),
-            upstream: Endpoint(host: "up.test", port: 80),
-            profile: Profile(name: "plain"),
-            seed: 1
-        )
-        configuration.registry = ProxyRegistry()
-        configuration.startsUnresolved = true
-        configuration.resolve = { endpoint async throws(SystemError) in
-            endpoint.host == "up.test" ? try await answers.resolve(endpoint) : try await Resolver.resolve(endpoint)
-        }
+        let configuration = Self.configuration(resolvedBy: answers, startsUnresolved: true)
         let proxy = try await Proxy.start(configuration, on: loops)
         // Nobody connects meanwhile.
         while proxy.upstreamAddresses.isEmpty { await Task.yield() }
@@ -251,18 +251,7 @@ import Units
         let unknown = SystemError(call: "getaddrinfo", code: ENOENT)
         let answers = Answers([.failure(unknown), .failure(unknown), .success([server.address])])
         let loops = try EventLoopGroup(count: 2)
-        var configuration = ProxyConfiguration(
-            name: "test",
-            listen: Endpoint(host: "127.0.0.1", port: 0),
-            upstream: Endpoint(host: "up.test", port: 80),
-            profile: Profile(name: "plain"),
-            seed: 1
-        )
-        configuration.registry = ProxyRegistry()
-        configuration.startsUnresolved = true
-        configuration.resolve = { endpoint async throws(SystemError) in
-            endpoint.host == "up.test" ? try await answers.resolve(endpoint) : try await Resolver.resolve(endpoint)
-        }
+        let configuration = Self.configuration(resolvedBy: answers, startsUnresolved: true)
         let events = Slot<ProxyEvent>()
         let proxy = try await Proxy.start(configuration, on: loops, report: { events.put($0) })
         #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 1)

@@ -9,7 +9,8 @@ import Testing
 
 /// A client that behaves like Apple's URLSession: raw HTTP/1.1 requests to the channel handler.
 ///
-/// iOS 17 and macOS 14 speak version 3 of the drafts, iOS 18.0 version 5, later ones version 6.
+/// iOS 17 and macOS 14 speak version 3 of the drafts, iOS 18.0 version 5, later ones version 6. The requests are
+/// literal, independent of Squall's code.
 @Suite(.timeLimit(.minutes(5))) struct AppleClientTests {
     private struct Shape: Sendable {
         let version: Int
@@ -84,7 +85,9 @@ import Testing
         )
         let created = try await first.head()
         #expect(created[0].hasPrefix("HTTP/1.1 104 "), "\(created)")
+        // URLSession resumes only if the server echoes its version.
         #expect(Connection.value("upload-draft-interop-version", in: created) == "\(shape.version)")
+        #expect(Connection.value("upload-offset", in: created) == nil)
         let location = try #require(Connection.value("location", in: created))
         #expect(try await first.head()[0] == "HTTP/1.1 100 Continue")
         try await first.send(content[..<4_000])
@@ -96,6 +99,13 @@ import Testing
         try await second.send(content[4_000..<7_000])
         try await second.channel.close()
         #expect(try await self.offset(shape, location, server) == 7_000)
+        // A client that knows an older offset is told the right one, and may go on from there.
+        var late = try await Connection(server)
+        try await late.send(append(shape, location, 4_000, 6_000))
+        let refusal = try await late.head()
+        #expect(refusal[0].hasPrefix("HTTP/1.1 409 "), "\(refusal)")
+        #expect(Connection.value("upload-offset", in: refusal) == "7000")
+        try await late.channel.close()
         var third = try await Connection(server)
         try await third.send(append(shape, location, 7_000, 3_000))
         try await third.send(content[7_000...])

@@ -1,8 +1,8 @@
 import DurableFiles
-import Foundation
 import HTTPTypes
 import SimulatedDisk
 import SystemPackage
+import TestStreams
 import Testing
 import TransferProtocol
 
@@ -12,9 +12,7 @@ import TransferProtocol
 @Suite(.timeLimit(.minutes(2))) struct ConcurrentTargetTests {
     /// The outcomes of concurrent uploads with distinct bytes, and the bytes of the target.
     private static func outcomes(count: Int, isOnlyNew: Bool) async throws -> ([UploadOutcome], [UInt8]) {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try Folder()
         let store = FolderUploadBackend(
             try UploadStore(folder: FilePath(folder.path), in: SystemFiles()),
             threadCount: 4
@@ -40,7 +38,7 @@ import TransferProtocol
             }
         }
         await store.shutDown()
-        return (outcomes, Array(try Data(contentsOf: folder.appendingPathComponent("file.bin"))))
+        return (outcomes, try #require(folder.bytes(of: "file.bin")))
     }
 
     @Test func `one of several uploads creates a file that must be new`() async throws {

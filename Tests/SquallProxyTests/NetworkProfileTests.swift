@@ -1,5 +1,6 @@
 import Foundation
 import SquallProxy
+import TestStreams
 import Testing
 
 /// The ways to say what a network does.
@@ -31,16 +32,14 @@ import Testing
     }
 
     @Test func `a file is read with what it names, and one that can't be read says why`() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try Folder()
         let text = #"{ "name": "x", "faults": [ { "kind": "trace", "file": "link.trace" } ] }"#
-        try Data(text.utf8).write(to: folder.appendingPathComponent("x.json"))
-        let profile = NetworkProfile.profile(folder.appendingPathComponent("x.json").path)
+        try folder.write(text, to: "x.json")
+        let profile = NetworkProfile.profile(folder.file("x.json"))
         let missing = try #require(failure(of: profile))
         #expect(missing.message.contains("link.trace”: No such file or directory (errno 2)"), "\(missing)")
         #expect(missing.problems.first?.line == 1)
-        try Data("1\n5\n10\n".utf8).write(to: folder.appendingPathComponent("link.trace"))
+        try folder.write("1\n5\n10\n", to: "link.trace")
         try profile.check()
         let none = try #require(failure(of: .profile("./none.json")))
         #expect(none.message.hasPrefix("./none.json:1:1: can't read the profile “./none.json”: "), "\(none)")

@@ -1,5 +1,6 @@
 import Foundation
 import OperatingSystem
+import TestStreams
 import Testing
 
 /// What a failing test tells, seen from outside.
@@ -14,11 +15,10 @@ import Testing
 
     /// Runs one of `FailingTests` in another process.
     private func run(_ test: String, _ environment: [String: String] = [:]) async throws -> Outcome {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
-        let attachments = folder.appendingPathComponent("attachments")
-        try FileManager.default.createDirectory(at: attachments, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let log = folder.appendingPathComponent("log")
+        let folder = try Folder()
+        let attachments = folder.url.appendingPathComponent("attachments")
+        try folder.makeFolder("attachments")
+        let log = folder.url.appendingPathComponent("log")
         var variables = ProcessInfo.processInfo.environment
         for name in ["SQUALL_SEED", "SQUALL_JOURNALS"] { variables[name] = nil }
         // Those that the runner of this process has set are about this process.

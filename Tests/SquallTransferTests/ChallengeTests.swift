@@ -1,6 +1,7 @@
 import SquallTransfer
 import Synchronization
 import TestSockets
+import TestStreams
 import Testing
 
 /// The callbacks of a session: credentials, replacement URLs, and response checks.

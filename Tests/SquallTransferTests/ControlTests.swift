@@ -3,6 +3,7 @@ import Logging
 import SquallTransfer
 import Synchronization
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -13,22 +14,12 @@ import Units
     private static let content = bytes(1_000_000)
     private static let stall = FaultKind.stall(Stall(at: ByteCount(400_000), duration: .seconds(600)))
 
-    private func session(_ folder: Folder, _ change: (inout TransferConfiguration) -> Void = { _ in })
-        -> TransferSession
-    {
-        var configuration = TransferConfiguration()
-        configuration.stateFolder = folder.file("state")
-        configuration.progressInterval = .zero
-        change(&configuration)
-        return TransferSession(configuration: configuration)
-    }
-
     @Test func `a download that is discarded leaves no partial file, by itself or by its token`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try served.write(Self.content, to: "file.bin")
         try await withOrigin(served) { _, host, port in
             try await withFaults([Self.stall], on: .downstream, before: host, port) { url in
-                let session = session(mine)
+                let session = mine.session()
                 for usesToken in [false, true] {
                     let transfer = session.download(for: TransferRequest(url + "/file.bin"), to: mine.file("copy.bin"))
                     for try await status in transfer where status.completedBytes >= 300_000 { break }
@@ -44,7 +35,7 @@ import Units
                     #expect(mine.names.isEmpty)
                 }
             }
-            let whole = session(mine).download(
+            let whole = mine.session().download(
                 for: TransferRequest("http://\(host):\(port)/file.bin"),
                 to: mine.file("a")
             )
@@ -60,7 +51,7 @@ import Units
         let uploads = { (try? FileManager.default.contentsOfDirectory(atPath: served.file(".squall-uploads")))?.count }
         try await withOrigin(served) { origin, host, port in
             try await withFaults([Self.stall], on: .upstream, before: host, port) { url in
-                let session = session(mine)
+                let session = mine.session()
                 for isFile in [true, false] {
                     let request = TransferRequest(url + "/\(isFile).bin")
                     let transfer =
@@ -89,7 +80,7 @@ import Units
         }
         let mine = try Folder()
         let told = Mutex<[TransferRetry]>([])
-        let session = session(mine) { configuration in
+        let session = mine.session { configuration in
             configuration.maximumBackoff = .milliseconds(1)
             configuration.shouldRetry = { retry in
                 told.withLock { $0.append(retry) }
@@ -111,7 +102,7 @@ import Units
         let cut = FaultKind.cut(Cut(position: .every(ByteCount(400_000)), how: .reset))
         try await withOrigin(served) { _, host, port in
             try await withFaults([cut], on: .downstream, before: host, port) { url in
-                let session = session(mine) { $0.logger = Logger(label: "test") { _ in lines } }
+                let session = mine.session { $0.logger = Logger(label: "test") { _ in lines } }
                 let request = TransferRequest(try #require(URL(string: url + "/file.bin")))
                 let result = try await session.download(for: request, to: mine.file("copy.bin")).value
                 #expect(result.headers[.acceptRanges] == "bytes")

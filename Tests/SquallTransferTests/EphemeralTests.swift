@@ -1,6 +1,7 @@
 import Foundation
 import SquallTransfer
 import TestSockets
+import TestStreams
 import Testing
 import Units
 

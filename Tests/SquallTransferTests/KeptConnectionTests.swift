@@ -6,6 +6,7 @@ import SquallTransfer
 import Synchronization
 import TLSTransport
 import TestSockets
+import TestStreams
 import Testing
 import Units
 

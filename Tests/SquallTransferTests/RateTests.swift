@@ -1,5 +1,6 @@
 import SquallTransfer
 import TestSockets
+import TestStreams
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RateTests {

@@ -1,6 +1,7 @@
 import SquallTransfer
 import Synchronization
 import TestSockets
+import TestStreams
 import Testing
 
 /// Whether a transfer says that it can be resumed where it is, and why not.

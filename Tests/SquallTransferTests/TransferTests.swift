@@ -3,6 +3,7 @@ import SquallTransfer
 import Synchronization
 import TLSTransport
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -11,16 +12,6 @@ import Units
 @Suite(.timeLimit(.minutes(5))) struct TransferTests {
     private static let content = bytes(1_000_000)
     private static let cut = FaultKind.cut(Cut(position: .every(ByteCount(150_000)), how: .reset))
-
-    private func session(_ folder: Folder, _ change: (inout TransferConfiguration) -> Void = { _ in })
-        -> TransferSession
-    {
-        var configuration = TransferConfiguration()
-        configuration.stateFolder = folder.file("state")
-        configuration.progressInterval = .zero
-        change(&configuration)
-        return TransferSession(configuration: configuration)
-    }
 
     /// All statuses that a reader received, and whether the last one was final.
     private func statuses(of transfer: Transfer<some Sendable>) async throws -> [TransferStatus] {
@@ -34,7 +25,7 @@ import Units
         try served.write(Self.content, to: "file.bin")
         try await withOrigin(served) { _, host, port in
             try await withFaults([Self.cut], on: .downstream, before: host, port) { url in
-                let transfer = session(mine).download(
+                let transfer = mine.session().download(
                     for: TransferRequest(url + "/file.bin"),
                     to: mine.file("copy.bin")
                 )
@@ -64,7 +55,7 @@ import Units
         try served.write([1, 2, 3], to: "file.bin")
         try await withOrigin(served) { url, _, _ in
             for cost in [NetworkCost.expensive, .constrained] {
-                let session = session(mine) {
+                let session = mine.session {
                     $0.networkCost = { host in host == "127.0.0.1" ? cost : [] }
                     $0.maximumAttempts = 1
                 }
@@ -104,7 +95,7 @@ import Units
         try await withOrigin(served) { _, host, port in
             try await withFaults([Self.cut], on: .upstream, before: host, port) { url in
                 let reported = Mutex<[TransferStatus]>([])
-                let transfer = session(mine).upload(
+                let transfer = mine.session().upload(
                     for: TransferRequest(url + "/copy.bin"),
                     from: mine.file("file.bin")
                 ) { status in reported.withLock { $0.append(status) } }
@@ -127,7 +118,7 @@ import Units
         try await withOrigin(served) { origin, host, port in
             let stall = FaultKind.stall(Stall(at: ByteCount(400_000), duration: .seconds(600)))
             let token = try await withFaults([stall], on: .downstream, before: host, port) { url in
-                let transfer = session(mine).download(
+                let transfer = mine.session().download(
                     for: TransferRequest(url + "/file.bin"),
                     to: mine.file("copy.bin")
                 )
@@ -140,7 +131,7 @@ import Units
             #expect(mine.bytes(of: "copy.bin") == nil)
             let read = try ResumptionToken(token.text)
             #expect(read == token)
-            let transfer = try session(mine).resumeDownload(read) { $0.url = origin + "/file.bin" }
+            let transfer = try mine.session().resumeDownload(read) { $0.url = origin + "/file.bin" }
             let result = try await transfer.value
             #expect(result.bytesRecovered >= 300_000)
             #expect(mine.bytes(of: "copy.bin") == Self.content)
@@ -156,12 +147,12 @@ import Units
             request.contentType = "text/plain"
             let upload = try TransferJob(TransferJob(uploading: request, from: mine.file("file.bin")).text)
             #expect(upload.contentType == "text/plain")
-            let sent = try await session(mine).resumeUpload(upload).value
+            let sent = try await mine.session().resumeUpload(upload).value
             #expect(sent.response?.status == 201)
             #expect(sent.response?.headers[.location] != nil)
             #expect(served.bytes(of: "copy.bin") == Self.content)
             let download = try TransferJob(TransferJob(downloading: request, to: mine.file("copy.bin")).text)
-            _ = try await session(mine).resumeDownload(download).value
+            _ = try await mine.session().resumeDownload(download).value
             #expect(mine.bytes(of: "copy.bin") == Self.content)
         }
     }
@@ -174,7 +165,7 @@ import Units
             try await withFaults([cut], on: .upstream, before: host, port) { url in
                 var request = TransferRequest(url + "/copy.bin")
                 request.contentType = "text/plain"
-                let first = session(mine) { $0.maximumAttempts = 1 }.upload(for: request, from: mine.file("file.bin")) {
+                let first = mine.session { $0.maximumAttempts = 1 }.upload(for: request, from: mine.file("file.bin")) {
                     _ in
                 }
                 for try await status in first where status.sentBytes > 200_000 { break }
@@ -200,7 +191,7 @@ import Units
             "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n"
         )
         let other = ScriptedServer("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 3\r\n\r\nabc")
-        let session = session(mine) { $0.maximumAttempts = 1 }
+        let session = mine.session { $0.maximumAttempts = 1 }
         func failure(
             _ url: String,
             to name: String = "copy.bin",
@@ -265,7 +256,7 @@ import Units
         request.headers[try #require(HTTPField.Name("X-Key"))] = "secret-key"
         #expect(!String(describing: request.credentials).contains("secret"))
         #expect(!String(reflecting: request.credentials).contains("secret"))
-        let result = try await session(mine).download(for: request, to: mine.file("copy.bin")).value
+        let result = try await mine.session().download(for: request, to: mine.file("copy.bin")).value
         #expect(result.url == target.url + "/")
         let seen = heads.withLock { $0 }
         #expect(seen.count == 2)
@@ -274,7 +265,7 @@ import Units
         request.url = "http://127.0.0.1:1/"
         let failing = request
         let error = await #expect(throws: TransferError.self) {
-            try await session(mine) { $0.maximumAttempts = 1 }.download(for: failing, to: mine.file("other.bin")).value
+            try await mine.session { $0.maximumAttempts = 1 }.download(for: failing, to: mine.file("other.bin")).value
         }
         let token = try #require(error?.token)
         #expect(!token.text.contains("secret"))
@@ -289,14 +280,14 @@ import Units
         try await withOrigin(served, tls: tls) { url, _, _ in
             let request = TransferRequest(url + "/file.bin")
             let error = await #expect(throws: TransferError.self) {
-                try await session(mine).download(for: request, to: mine.file("copy.bin")).value
+                try await mine.session().download(for: request, to: mine.file("copy.bin")).value
             }
             #expect(error?.code == .tlsRefused && error?.obstacle == .finalFailure)
             let trusting = try TransferTLS(authorities: authority.certificate)
-            let result = try await session(mine) { $0.tls = trusting }
+            let result = try await mine.session { $0.tls = trusting }
                 .download(for: request, to: mine.file("copy.bin")).value
             #expect(result.bytes == 1_000_000)
-            let (data, response) = try await session(mine) { $0.tls = trusting }.data(for: request)
+            let (data, response) = try await mine.session { $0.tls = trusting }.data(for: request)
             #expect(data == Self.content && response.status == 200)
         }
         let error = #expect(throws: TransferError.self) { try TransferTLS(authorities: "none") }
@@ -307,7 +298,7 @@ import Units
         let mine = try Folder()
         let server = ScriptedServer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc")
         let reported = Mutex<[String]>([])
-        let session = session(mine) { $0.observer = { _ in reported.withLock { $0.append("session") } } }
+        let session = mine.session { $0.observer = { _ in reported.withLock { $0.append("session") } } }
         _ = try await session.download(for: TransferRequest(server.url), to: mine.file("a")).value
         #expect(Set(reported.withLock { $0 }) == ["session"])
         reported.withLock { $0 = [] }

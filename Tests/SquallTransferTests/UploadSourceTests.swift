@@ -1,6 +1,7 @@
 import Foundation
 import SquallTransfer
 import Synchronization
+import TestStreams
 import Testing
 import Units
 
@@ -11,13 +12,11 @@ import Units
     private static let content = bytes(1_000_000)
     private static let cut = FaultKind.cut(Cut(position: .every(ByteCount(150_000)), how: .reset))
 
+    /// A session that tells progress as often as it does by itself.
     private func session(_ folder: Folder, _ change: (inout TransferConfiguration) -> Void = { _ in })
         -> TransferSession
     {
-        var configuration = TransferConfiguration()
-        configuration.stateFolder = folder.file("state")
-        change(&configuration)
-        return TransferSession(configuration: configuration)
+        folder.session(progressInterval: nil, change)
     }
 
     private func names(_ path: String) -> [String] {

@@ -27,25 +27,10 @@ import Units
         /// What a client gets that sends `bytes`, by TLS or through the tunnel alone.
         func received(sending bytes: [UInt8], byTLS: Bool = true) async throws -> (bytes: [UInt8], ending: StreamEnding)
         {
-            let client = try TestSocket.connected(to: byTLS ? near.address : tunnel.address).get()
-            defer { client.close() }
-            return try await blocking {
-                Thread.detachNewThread {
-                    client.sendUntilBroken(bytes)
-                    client.endWriting()
-                }
-                return client.receiveAll()
-            }
+            try await answer(of: byTLS ? near.address : tunnel.address, to: bytes)
         }
 
-        func becomesIdle() async -> Bool {
-            let clock = ContinuousClock()
-            let deadline = clock.now + .seconds(Double(TestSocket.patience))
-            while clock.now < deadline {
-                if await far.statistics().open == 0, await near.statistics().open == 0 { return true }
-            }
-            return false
-        }
+        func becomesIdle() async -> Bool { await becomeIdle(near, far) }
     }
 
     /// Runs all of it.

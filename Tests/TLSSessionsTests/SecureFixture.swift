@@ -24,26 +24,36 @@ struct SecureFixture: Sendable {
 
     /// What a client gets while it sends `bytes` and then the end.
     func received(sending bytes: [UInt8]) async throws -> (bytes: [UInt8], ending: StreamEnding) {
-        let client = try client()
-        defer { client.close() }
-        return try await blocking {
-            Thread.detachNewThread {
-                client.sendUntilBroken(bytes)
-                client.endWriting()
-            }
-            return client.receiveAll()
-        }
+        try await answer(of: near.address, to: bytes)
     }
 
-    /// Waits until no connection is open; `false` when that takes more than `TestSocket.patience`.
-    func becomesIdle() async -> Bool {
-        let clock = ContinuousClock()
-        let deadline = clock.now + .seconds(Double(TestSocket.patience))
-        while clock.now < deadline {
-            if await near.statistics().open == 0, await far.statistics().open == 0 { return true }
+    func becomesIdle() async -> Bool { await becomeIdle(near, far) }
+}
+
+/// What a client of `address` gets while it sends `bytes` and then the end.
+func answer(
+    of address: SocketAddress,
+    to bytes: [UInt8]
+) async throws -> (bytes: [UInt8], ending: StreamEnding) {
+    let client = try TestSocket.connected(to: address).get()
+    defer { client.close() }
+    return try await blocking {
+        Thread.detachNewThread {
+            client.sendUntilBroken(bytes)
+            client.endWriting()
         }
-        return false
+        return client.receiveAll()
     }
+}
+
+/// Waits until no connection of two proxies is open; `false` when that takes more than `TestSocket.patience`.
+func becomeIdle(_ near: Proxy, _ far: Proxy) async -> Bool {
+    let clock = ContinuousClock()
+    let deadline = clock.now + .seconds(Double(TestSocket.patience))
+    while clock.now < deadline {
+        if await near.statistics().open == 0, await far.statistics().open == 0 { return true }
+    }
+    return false
 }
 
 /// What closures of a proxy have told, in order.

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Testing
 import TransferClient
 import TransferProtocol
@@ -12,6 +13,7 @@ struct FailureCodeTests {
             (.fileSystem(call: "open", path: "/x", .noSpace), "file-system", true),
             (.fileSystem(call: "open", path: "/x", .ioError), "file-system", false),
             (.refused(.status(404)), "refused", false), (.tooManyRedirections(10), "redirection", false),
+            (.refused(.redirection(status: 302)), "redirection", false),
             (.invalidRedirection("x", .noHost), "redirection", false),
             (.gaveUp(.attempts(1), .stalled), "gave-up", true),
             (.tooManyRestarts(10, .rangeIgnored), "too-many-restarts", true),
@@ -44,6 +46,14 @@ struct FailureCodeTests {
     ) {
         #expect(error.code.rawValue == code)
         #expect(error.isResumable == isResumable)
+    }
+
+    @Test(arguments: [401, 407])
+    func `refused credentials have a code and the status of the response, and others may resume`(status: Int) {
+        let error = TransferError.refused(.unauthorized(HTTPChallenge(status: status, [:]), .none))
+        #expect(error.code == .unauthorized)
+        #expect(error.isResumable)
+        #expect(error.status == status)
     }
 
     private static let transientFailures: [(TransientFailure, String)] = [

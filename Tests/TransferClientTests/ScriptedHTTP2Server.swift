@@ -4,6 +4,7 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import Synchronization
+import TestStreams
 
 /// The actions of a scripted HTTP/2 server on a stream, in order.
 enum HTTP2Step: Sendable {
@@ -80,14 +81,7 @@ final class ScriptedHTTP2Server: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         server.bound.withLock { $0 = channel }
-        do {
-            let value = try await body(server)
-            try await channel.close()
-            return value
-        } catch {
-            try await channel.close()
-            throw error
-        }
+        return try await ending(server, after: body) { try await channel.close() }
     }
 
     fileprivate func steps(for headers: HPACKHeaders) -> [HTTP2Step] {

@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
+import TestStreams
 
 /// A request as seen by a test.
 struct ReceivedRequest: Sendable {
@@ -96,14 +97,7 @@ struct Script: Sendable {
             log: log,
             isSecure: tls != nil
         )
-        do {
-            let value = try await body(server)
-            try await server.stop()
-            return value
-        } catch {
-            try await server.stop()
-            throw error
-        }
+        return try await ending(server, after: body) { try await server.stop() }
     }
 }
 

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestStreams
 
 /// A loopback HTTP proxy that opens or refuses tunnels (CONNECT).
 final class TunnelProxy: Sendable {
@@ -30,14 +31,7 @@ final class TunnelProxy: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         proxy.bound.withLock { $0 = channel }
-        do {
-            let value = try await body(proxy)
-            try await channel.close()
-            return value
-        } catch {
-            try await channel.close()
-            throw error
-        }
+        return try await ending(proxy, after: body) { try await channel.close() }
     }
 
     fileprivate func note(_ head: String) -> Int {

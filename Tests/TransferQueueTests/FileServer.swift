@@ -1,8 +1,8 @@
-import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
+import TestStreams
 
 /// A server of files in memory, with ranges and plain uploads, that a test can make refuse requests.
 final class FileServer: Sendable {
@@ -36,14 +36,7 @@ final class FileServer: Sendable {
         let server = FileServer(channel)
         box.withLock { $0 = server }
         defer { box.withLock { $0 = nil } }
-        do {
-            let result = try await body(server)
-            try await channel.close()
-            return result
-        } catch {
-            try? await channel.close()
-            throw error
-        }
+        return try await ending(server, after: body) { try await channel.close() }
     }
 
     private init(_ channel: any Channel) { self.channel = channel }
@@ -105,26 +98,6 @@ final class FileServer: Sendable {
                 context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
             }
         }
-    }
-}
-
-/// A temporary folder of a test.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("squall-queue-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        path = url.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-    func bytes(of name: String) -> [UInt8]? { FileManager.default.contents(atPath: file(name)).map { [UInt8]($0) } }
-    func write(_ bytes: [UInt8], to name: String) throws { try Data(bytes).write(to: URL(fileURLWithPath: file(name))) }
-    func makeFolder(_ name: String) throws {
-        try FileManager.default.createDirectory(atPath: file(name), withIntermediateDirectories: true)
     }
 }
 

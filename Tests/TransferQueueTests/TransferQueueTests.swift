@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import SimulatedDisk
 import Synchronization
+import TestStreams
 import Testing
 import TransferClient
 

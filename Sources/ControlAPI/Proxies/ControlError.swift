@@ -50,7 +50,11 @@ struct ControlError: Error, Sendable {
     }
 
     static func profileNotFound(_ name: String) -> ControlError {
-        ControlError(404, "profile-not-found", "there is no profile “\(name)”")
+        ControlError(404, "profile-not-found", "there is no profile \(name.quoted): GET /v1/profiles lists them")
+    }
+
+    static func profileNotFound(_ reason: ResolutionError) -> ControlError {
+        ControlError(404, "profile-not-found", "\(reason.what): \(reason.remedy)")
     }
 
     static func connectionNotFound(_ number: UInt64) -> ControlError {

@@ -26,7 +26,10 @@ package struct V1API: Sendable {
         guard V1API.owns(request) else { return nil }
         guard let path = request.segments else { return .problem(400, "invalid", "the path can't be decoded") }
         let matches = APIRoute.matching(path, in: V1API.routes)
-        guard !matches.isEmpty else { return .problem(404, "not-found", "there is no such path") }
+        guard !matches.isEmpty else {
+            let known = "GET /v1/openapi.json lists them"
+            return .problem(404, "not-found", "there is no path \(request.path.quoted): \(known)")
+        }
         guard let (route, parameters) = matches.first(where: { $0.route.method == request.method }) else {
             let methods = matches.map(\.route.method.rawValue).joined(separator: ", ")
             var response = APIResponse.problem(405, "method-not-allowed", "the methods of this path are \(methods)")

@@ -33,7 +33,7 @@ struct V1Object {
     func number(_ key: String) throws(ControlError) -> UInt64? {
         guard let node = self[key] else { return nil }
         guard case .number(let digits) = node.value, let number = UInt64(digits) else {
-            throw mismatch(node, key, "a whole number")
+            throw mismatch(node, key, "a whole number from 0 to \(UInt64.max)")
         }
         return number
     }
@@ -46,7 +46,7 @@ struct V1Object {
     }
 
     private func mismatch(_ node: JSONNode, _ key: String, _ wanted: String) -> ControlError {
-        .invalid("\(key.quoted) is \(wanted), not \(node.shown)")
+        .invalid("\(key.quoted) must be \(wanted), not \(node.shown)")
     }
 }
 

@@ -16,22 +16,17 @@ public enum Resolver {
     public static func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
         if let unix = endpoint.unix { return [SocketAddress(unix: unix)] }
         if let address = SocketAddress(numericHost: endpoint.host, port: endpoint.port) { return [address] }
-        let result: Result<[SocketAddress], SystemError> = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: lookUp(endpoint)) }
-        }
-        return try result.get()
+        return try await queue.run { () throws(SystemError) in try lookUp(endpoint) }
     }
 
-    private static func lookUp(_ endpoint: Endpoint) -> Result<[SocketAddress], SystemError> {
+    private static func lookUp(_ endpoint: Endpoint) throws(SystemError) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = AI_ADDRCONFIG
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list)
-        guard code == 0 else {
-            return .failure(failure(code))
-        }
+        guard code == 0 else { throw failure(code) }
         defer { freeaddrinfo(list) }
         var addresses: [SocketAddress] = []
         var entry = list
@@ -44,7 +39,8 @@ public enum Resolver {
             }
             entry = current.pointee.ai_next
         }
-        return addresses.isEmpty ? .failure(failure(EAI_NONAME)) : .success(addresses)
+        guard !addresses.isEmpty else { throw failure(EAI_NONAME) }
+        return addresses
     }
 
     private static func failure(_ code: Int32) -> SystemError {

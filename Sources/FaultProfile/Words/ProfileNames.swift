@@ -10,7 +10,11 @@ package enum ProfileNames {
     package static func unknown(_ name: String, among known: [String]) -> ResolutionError {
         let near = Spelling.nearest(to: name, among: known)
         let plain = ForeignWords.plain(name)
-        let containing = plain.count < 2 ? [] : known.filter { ForeignWords.plain($0).contains(plain) }
+        // A short one is a word of the name.
+        let containing = known.filter { other in
+            plain.count < 3
+                ? other.split(separator: "-").contains { $0 == plain } : ForeignWords.plain(other).contains(plain)
+        }
         let names = (near.isEmpty ? containing : near).prefix(suggestionLimit).map(\.quoted)
         var remedy = "squall profiles lists them; a path has a slash or ends in .json"
         if let last = names.last {

@@ -121,7 +121,8 @@ extension PlanPicture {
 
     static func figures(of recording: PlanRecording, end: Duration) -> [Figure] {
         var (counts, places): ([(fault: String, count: Int)], [String: Int]) = ([], [:])
-        for event in recording.events {
+        // A capture tells as well when clients open connections.
+        for event in recording.events where (event.fault, event.what) != ("client", "opens") {
             let name = "\(event.fault) \(event.what)"
             if let place = places[name] {
                 counts[place].count += 1

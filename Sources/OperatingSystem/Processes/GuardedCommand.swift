@@ -60,16 +60,9 @@ public final class GuardedCommand: Sendable {
     /// - Throws: `SystemError` of socketpair, pipe, posix_spawn or mkdir.
     public static func start(folder: String, guardedBy arguments: [String]) async throws(SystemError) -> GuardedCommand
     {
-        let result: Result<GuardedCommand, SystemError> = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "squall.command.start").async {
-                continuation.resume(
-                    returning: Result { () throws(SystemError) in
-                        try startWaiting(folder: folder, guardedBy: arguments)
-                    }
-                )
-            }
+        try await DispatchQueue(label: "squall.command.start").run { () throws(SystemError) in
+            try startWaiting(folder: folder, guardedBy: arguments)
         }
-        return try result.get()
     }
 
     /// As `start`, on the calling thread, whose filter of system calls the guard and the command inherit.
@@ -154,14 +147,7 @@ public final class GuardedCommand: Sendable {
         environment: [String: String],
         output take: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(SystemError) -> End {
-        let result: Result<End, SystemError> = await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                continuation.resume(
-                    returning: Result { () throws(SystemError) in try runWaiting(arguments, environment, take) }
-                )
-            }
-        }
-        return try result.get()
+        try await queue.run { [self] () throws(SystemError) in try runWaiting(arguments, environment, take) }
     }
 
     private func runWaiting(
@@ -229,12 +215,7 @@ public final class GuardedCommand: Sendable {
     /// Ends the guard, which removes the folder, and waits for it; does that itself if the guard couldn't. To be called when
     /// `run` has returned, or in its place.
     public func release() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                releaseWaiting()
-                continuation.resume()
-            }
-        }
+        await queue.run { [self] in releaseWaiting() }
     }
 
     private func releaseWaiting() {

@@ -56,13 +56,8 @@ struct StageRun {
     func run(on loops: EventLoopGroup) async throws -> Outcome {
         let folder = StageRun.newFolder()
         let supervision = scenario.isSupervised ? try Supervision.opened() : nil
-        let command: GuardedCommand
         let started = try await start(folder, supervision)
-        do throws(SystemError) {
-            command = try started.get()
-        } catch {
-            throw CommandFailure.failed("can't make the folder “\(folder)” of a run: \(error)")
-        }
+        let command = try CommandFailure.attempting("can't make the folder “\(folder)” of a run") { try started.get() }
         let result: Result<Outcome, any Error>
         do {
             result = .success(try await run(command, supervision, folder, on: loops))

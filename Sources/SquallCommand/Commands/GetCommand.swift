@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandParsing
+import Digests
 import ProfileFiles
 import SquallTransfer
 import SystemPackage
@@ -76,7 +77,7 @@ struct GetCommand: AsyncParsableCommand {
         guard output == nil || !contentDisposition else {
             throw ValidationError("--output and --content-disposition exclude each other")
         }
-        if let sha256, GetCommand.bytes(ofHexadecimal: sha256)?.count != 32 {
+        if let sha256, [UInt8](hexadecimal: sha256)?.count != 32 {
             throw ValidationError("--sha256 takes 64 hexadecimal digits")
         }
     }
@@ -84,7 +85,7 @@ struct GetCommand: AsyncParsableCommand {
     func run() async throws {
         var destination = try destination()
         var request = TransferRequest(url)
-        request.sha256 = sha256.flatMap(GetCommand.bytes)
+        request.sha256 = sha256.flatMap { [UInt8](hexadecimal: $0) }
         request.requiresProof = requireProof
         request.storesCoded = storeCoded
         try credentials.apply(to: &request)
@@ -180,17 +181,5 @@ struct GetCommand: AsyncParsableCommand {
             let component = FilePath.Component(name), component.kind == .regular
         else { throw .wrongInput("the URL names no file to write to: give --output FILE") }
         return FilePath(root: nil, [component])
-    }
-
-    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-        guard text.utf8.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while !rest.isEmpty {
-            guard let byte = UInt8(rest.prefix(2), radix: 16), rest.first != "+", rest.first != "-" else { return nil }
-            bytes.append(byte)
-            rest = rest.dropFirst(2)
-        }
-        return bytes
     }
 }

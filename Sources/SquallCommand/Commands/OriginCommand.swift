@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandParsing
-import EventLoop
 import HTTPTransport
 import OperatingSystem
 import OriginServer
@@ -89,12 +88,7 @@ struct OriginCommand: AsyncParsableCommand {
         }
         configuration.tls = try PEMFiles("--tls", tlsCert, tlsKey)?.server()
         if let log { configuration.onRequest = { log.write($0.description) } }
-        let interrupt: Interrupt
-        do throws(SystemError) {
-            interrupt = try await Interrupt.watch(on: EventLoop())
-        } catch {
-            throw CommandFailure.failed("can't watch for signals: \(error)")
-        }
+        let interrupt = try await Interrupt.watch()
         // A signal that ends the command removes the file, so it is made when signals are watched.
         let authority = tlsSelfSigned ? try AuthorityFile(for: host) : nil
         defer { authority?.remove() }

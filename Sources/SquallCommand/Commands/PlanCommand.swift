@@ -188,13 +188,9 @@ struct PlanCommand: AsyncParsableCommand {
     /// Draws a capture over a profile.
     private func draw(capture path: String, over profile: Profile, _ inputs: InputFiles) async throws {
         inputs.note(path)
-        let bytes: [UInt8]
-        do throws(RegularFileProblem) {
-            bytes = try RegularFile.bytes(of: path, limit: PlanCommand.largestCapture + 1)
-        } catch {
-            throw CommandFailure.wrongInput("can't read the capture “\(path)”: \(error.reason) (\(error.remedy))")
-        }
-        guard bytes.count <= PlanCommand.largestCapture else {
+        let limit = PlanCommand.largestCapture
+        let bytes = try RegularFile.bytes(of: path, limit: limit + 1, named: "the capture “\(path)”")
+        guard bytes.count <= limit else {
             throw CommandFailure.wrongInput(
                 "the capture “\(path)” has more than 1 GiB: write it with --pcap-limit or --pcap-snap"
             )

@@ -44,6 +44,11 @@ struct ProfilesCommand: ParsableCommand {
             guard !sections.isEmpty else { throw error }
             return show(sections)
         }
+        // The name of a file of presets is a part of their names.
+        if case .shipped = ProfileReference(filter, in: ""), try ProfileLibrary.presets(of: source) != nil {
+            let sections = ProfilesCommand.sections(matching: filter)
+            if !sections.isEmpty { return show(sections) }
+        }
         let text =
             source.preset == nil
             ? String(decoding: source.bytes, as: UTF8.self)

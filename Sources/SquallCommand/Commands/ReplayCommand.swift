@@ -22,8 +22,8 @@ struct ReplayCommand: AsyncParsableCommand {
             """,
         discussion: """
             Takes what squall run --journal wrote, or squall replay --journal. Every cut and stall of the journal \
-            is re-injected on the connection of the same number, at the same offset, and no other one is; so is every \
-            other fault at a position: truncate, insert, half-open with at, corrupt with at or between. Faults that go by \
+            at an offset is re-injected on the connection of the same number, at the same offset, and no other one is; so \
+            is every other fault at a position: truncate, insert, half-open with at, corrupt with at or between. Faults that go by \
             time come from the journal's profile, with its seed.
 
             A journal of clients with TLS is replayed with it, as is the side of its upstream; see squall help run.
@@ -32,10 +32,10 @@ struct ReplayCommand: AsyncParsableCommand {
             it is for one server.
 
             A journal of squall exec is replayed by the same command behind --, as squall exec runs it. Its faults are \
-            re-injected on the connections of the same number to the same target, in whatever order the targets are reached.
-            --intercept is given again, as it was.
+            re-injected on the connections of the same number to the same target, in whatever order the targets are reached. \
+            Give --intercept again, as it was.
 
-            Example: squall replay journal.jsonl --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
+            Example: squall replay journal.jsonl --listen :8081 --upstream :8080
             Example: squall replay journal.jsonl --forward-proxy :8888
             Example: squall replay journal.jsonl -- npm test
             """

@@ -34,9 +34,9 @@ struct RunCommand: AsyncParsableCommand {
             --detach prints the ready lines, the process id and the path of a log when it listens, and goes on in the \
             background. An error until then is the command's own, with its exit code.
 
-            Example: squall run cut-every-mebibyte --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
+            Example: squall run cut-every-mebibyte --listen :8081 --upstream :8080
             Example: squall run --latency 200ms±50ms --listen :5433 --upstream :5432
-            Example: squall run flaky-api --listen tls::8443 --upstream tls:api.example.com:443
+            Example: squall run flaky-api --listen tls::8443 --upstream https://example.com
             Example: squall run wifi-roam --forward-proxy :8888
             """
     )

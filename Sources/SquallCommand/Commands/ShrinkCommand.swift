@@ -15,7 +15,7 @@ struct ShrinkCommand: AsyncParsableCommand {
         commandName: "shrink",
         abstract: "Find the smallest list of a journal's faults with which a command still fails.",
         usage: """
-            squall shrink <recording> [--upstream <host:port>] [--name <name>] [--link-memory <size>] \
+            squall shrink <journal> [--upstream <host:port>] [--name <name>] [--link-memory <size>] \
             [--connection-limit <count>] [--runs <count>] [--patience <duration>] [--output <path>] [--ca-file <file>] \
             [--client-cert <file>] [--client-key <file>] [--upstream-name <name>] [--tls-cert <file>] [--tls-key <file>] \
             [--authority <file>] [--key-log <file>] -- <command> ...

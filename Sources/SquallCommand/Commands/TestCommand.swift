@@ -43,7 +43,7 @@ struct TestCommand: AsyncParsableCommand {
 
             A scenario is a JSON file with proxies, profiles, seeds, command and expectations; see docs/chaos-stage.md.
 
-            Example: squall test --profile wifi-roam --upstream 127.0.0.1:5432 --seed 1..5 -- ./tests.sh {proxy}
+            Example: squall test --profile wifi-roam --upstream :5432 -- ./tests.sh {proxy}
             """
     )
 

@@ -166,7 +166,7 @@ extension ServeCommand {
         case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
         }
         if let problem = await toxiproxy.load(source.bytes, with: api) {
-            throw .wrongInput("the proxies of “\(path)” can't be made: \(problem)")
+            throw .wrongInput("the proxies of “\(path)” can't be made: \(problem.trimmingPrefix("bad request body: "))")
         }
     }
 }

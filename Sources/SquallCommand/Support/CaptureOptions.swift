@@ -11,7 +11,8 @@ import Units
 struct CaptureOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Write every packet, with a comment where a fault acts, as pcapng for Wireshark; - is standard output.",
+            "Write every packet, with a comment where a fault acts, as pcapng for Wireshark; - is standard output, but "
+                + "not where a command has it.",
             valueName: "file"
         )
     )

@@ -64,10 +64,8 @@ struct CredentialOptions: ParsableArguments {
         guard let user else { return nil }
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let password = try parts.count > 1 ? parts[1] : password(of: user)
-        do {
-            return try TransferCredentials.checked(name: parts[0], password: password)
-        } catch {
-            throw .wrongInput("--user can't be sent: \(error)")
+        return try CommandFailure.attempting("--user can't be sent", code: .wrongInput) {
+            try TransferCredentials.checked(name: parts[0], password: password)
         }
     }
 
@@ -94,10 +92,8 @@ struct CredentialOptions: ParsableArguments {
 
     private func addFields(to request: inout TransferRequest, _ isForUpload: Bool) throws(CommandFailure) {
         func add(_ text: String, _ place: String) throws(CommandFailure) {
-            do {
+            try CommandFailure.attempting(place, code: .wrongInput) {
                 try request.addHeader(text, isForUpload: isForUpload)
-            } catch {
-                throw .wrongInput("\(place): \(error)")
             }
         }
         for (index, text) in header.enumerated() {
@@ -144,12 +140,7 @@ struct CredentialOptions: ParsableArguments {
 
     /// The bytes of a file with secrets; warns when others can read it.
     static func secret(_ path: String, limit: Int, _ option: String) throws(CommandFailure) -> [UInt8] {
-        let bytes: [UInt8]
-        do throws(RegularFileProblem) {
-            bytes = try RegularFile.bytes(of: path, limit: limit)
-        } catch {
-            throw .wrongInput("can't read “\(path)” (\(option)): \(error.reason) (\(error.remedy))")
-        }
+        let bytes = try RegularFile.bytes(of: path, limit: limit, named: "“\(path)” (\(option))")
         let others: FilePermissions = [.groupRead, .otherRead]
         if let facts = try? FilePath(path).stat(), !facts.permissions.isDisjoint(with: others) {
             Console.warn(

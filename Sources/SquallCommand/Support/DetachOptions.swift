@@ -25,14 +25,9 @@ struct DetachOptions: ParsableArguments {
     /// - Throws: an exit code if the started command has failed; its errors are printed.
     func hasStarted(_ command: String) throws -> Bool {
         guard detach, !DetachedProgram.isSelf else { return false }
-        let log: String
-        let start: DetachedProgram.Start
-        do throws(SystemError) {
+        let (log, start) = try CommandFailure.attempting("can't start in the background") {
             let file = try DetachedProgram.makeLog(name: "squall-\(command)")
-            log = file.path
-            start = try DetachedProgram.start(log: file.descriptor)
-        } catch {
-            throw CommandFailure.failed("can't start in the background: \(error)")
+            return (file.path, try DetachedProgram.start(log: file.descriptor))
         }
         let said = ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").trimmedEnd
         switch start {

@@ -13,8 +13,8 @@ struct ForwardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Be an HTTP and SOCKS5 proxy here, to any host; for run in place of --listen and --upstream. Without a host it \
-            listens on 127.0.0.1.
+            Be an HTTP and SOCKS5 proxy here, to any host, in place of --listen and --upstream where the command has \
+            them. Without a host it listens on 127.0.0.1.
             """,
             valueName: "[host:]port"
         ),

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTransport
 import ProfileFiles
 import SystemPackage
 import TerminalDisplay
@@ -40,7 +39,12 @@ enum LastingAuthority {
 
     /// The text of the file of `--authority`, which only its owner may read.
     static func text(of path: String) throws(CommandFailure) -> String {
-        let bytes = try PEMFiles.text(of: path, "--authority")
+        let text = String(decoding: try PEMFiles.text(of: path, "--authority"), as: UTF8.self)
+        if path.hasSuffix(trustSuffix), !text.contains("PRIVATE KEY") {
+            throw .wrongInput(
+                "“\(path)” (--authority) is the certificate for clients: name “\(path.dropLast(trustSuffix.count))”"
+            )
+        }
         let others: FilePermissions = [
             .groupRead, .groupWrite, .groupExecute, .otherRead, .otherWrite, .otherExecute,
         ]
@@ -49,11 +53,8 @@ enum LastingAuthority {
                 "“\(path)” (--authority) has a key, and other users can read or change it: chmod 600 “\(path)”"
             )
         }
-        let text = String(decoding: bytes, as: UTF8.self)
-        do throws(TLSSettingsProblem) {
+        try CommandFailure.attempting("“\(path)” (--authority)", code: .wrongInput) {
             try CommandServices.current.tls?.check(authority: text)
-        } catch {
-            throw .wrongInput("“\(path)” (--authority): \(error)")
         }
         return text
     }

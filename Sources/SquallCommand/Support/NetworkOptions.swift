@@ -42,10 +42,8 @@ struct NetworkOptions: ParsableArguments {
             configuration.proxies = .fromEnvironment()
             return
         }
-        do {
-            configuration.proxies = try TransferProxies(checking: proxy)
-        } catch {
-            throw .wrongInput("--proxy: \(error)")
+        configuration.proxies = try CommandFailure.attempting("--proxy", code: .wrongInput) {
+            try TransferProxies(checking: proxy)
         }
     }
 }

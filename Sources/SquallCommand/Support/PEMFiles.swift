@@ -63,10 +63,6 @@ struct PEMFiles {
 
     /// The text of a PEM file that an option names.
     static func text(of path: String, _ option: String) throws(CommandFailure) -> [UInt8] {
-        do throws(RegularFileProblem) {
-            return try RegularFile.bytes(of: path, limit: PEMIdentity.maximumTextSize + 1)
-        } catch {
-            throw .wrongInput("can't read “\(path)” (\(option)): \(error.reason) (\(error.remedy))")
-        }
+        try RegularFile.bytes(of: path, limit: PEMIdentity.maximumTextSize + 1, named: "“\(path)” (\(option))")
     }
 }

@@ -51,7 +51,8 @@ struct ProxyOptions: ParsableArguments {
     func validate() throws {
         try forward.check(listen: listen, upstream: upstream)
         guard (listen == nil) == (upstream == nil) else {
-            throw ValidationError("--listen and --upstream go together")
+            let missing = listen == nil ? "--listen" : "--upstream"
+            throw ValidationError("\(missing) HOST:PORT is missing: --listen and --upstream go together")
         }
         if name != nil, listen == nil, forward.forwardProxy == nil {
             throw ValidationError("--name is for the proxy of --listen and --upstream; the profile's have names")

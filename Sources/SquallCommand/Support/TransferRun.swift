@@ -1,6 +1,4 @@
 import CommandParsing
-import EventLoop
-import OperatingSystem
 import ProxyRuntime
 import SquallTransfer
 import TerminalDisplay
@@ -15,11 +13,7 @@ struct TransferRun {
 
     init(_ events: EventFormat) async throws(CommandFailure) {
         self.events = events
-        do throws(SystemError) {
-            interrupt = try await Interrupt.watch(on: EventLoop())
-        } catch {
-            throw CommandFailure.failed("can't watch for signals: \(error)")
-        }
+        interrupt = try await Interrupt.watch()
     }
 
     /// Shows the events of a request.

@@ -1,3 +1,5 @@
+import Digests
+
 /// The routes of this machine, from `/proc/net/route` and `/proc/net/ipv6_route`.
 struct RouteTable: Hashable, Sendable {
     /// An IPv4 or IPv6 route: network address and prefix length, interface, and metric.
@@ -47,11 +49,9 @@ struct RouteTable: Hashable, Sendable {
             let words = line.split(separator: " ")
             guard words.count >= 10, words[9] != "lo", words[0].utf8.count == 32,
                 let length = Int(words[1], radix: 16), length <= 128,
-                let flags = UInt32(words[8], radix: 16), flags & Self.up != 0, flags & Self.reject == 0
+                let flags = UInt32(words[8], radix: 16), flags & Self.up != 0, flags & Self.reject == 0,
+                let bytes = [UInt8](hexadecimal: words[0])
             else { continue }
-            let digits = Array(words[0])
-            let bytes = stride(from: 0, to: 32, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
-            guard bytes.count == 16 else { continue }
             let metric = UInt32(words[5], radix: 16) ?? 0
             routes.append(Route(network: bytes, prefixLength: length, interface: String(words[9]), metric: metric))
         }

@@ -4,7 +4,7 @@ public struct QueueLimits: Hashable, Sendable {
     public var maximumRunning = 8
     /// The transfers that run at a time with one host; 4 by default, at least 1.
     public var maximumPerHost = 4
-    /// The wait after the first failure; it doubles with each one in a row. 30 s by default.
+    /// The longest wait after the first failure, of which half is drawn; it doubles with each one in a row. 30 s by default.
     public var firstRetry: Duration = .seconds(30)
     /// The longest wait after a failure; 1 h by default.
     public var longestRetry: Duration = .seconds(3_600)

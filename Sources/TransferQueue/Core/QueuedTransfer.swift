@@ -109,7 +109,7 @@ public struct QueueHeader: Hashable, Sendable, Codable {
         case file(String)
         /// An environment variable of the process that runs the queue.
         case environment(String)
-        /// In the memory of the process that runs the queue. After its end the job waits for credentials.
+        /// In the memory of the process that runs the queue. After its end the job waits with the reason `secret`.
         case memory
     }
 

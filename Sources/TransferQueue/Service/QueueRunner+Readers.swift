@@ -1,3 +1,4 @@
+internal import Digests
 internal import FoundationEssentials
 internal import OperatingSystem
 internal import Synchronization
@@ -107,12 +108,7 @@ extension QueueRunner {
         environment["SQUALL_PHASE"] = event.phase.rawValue
         environment["SQUALL_REASON"] = event.reason?.rawValue ?? ""
         environment["SQUALL_FILE"] = transfer.file
-        environment["SQUALL_SHA256"] =
-            event.result.map {
-                $0.sha256.map { byte in
-                    (byte < 16 ? "0" : "") + String(byte, radix: 16)
-                }.joined()
-            } ?? ""
+        environment["SQUALL_SHA256"] = event.result?.sha256.hexadecimal ?? ""
         do throws(SystemError) {
             let child = try ChildProcess(transfer.command, environment: environment)
             let timer = Task {

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import DurableFiles
+internal import OperatingSystem
 internal import Synchronization
 internal import TransferClient
 internal import Units
@@ -71,18 +72,12 @@ final class QueueRunner: Sendable {
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (inout Work) throws(TransferQueueError) -> Value
     ) async throws(TransferQueueError) -> Value {
-        let result: Result<Value, TransferQueueError> = await withCheckedContinuation { continuation in
-            thread.async { [self] in
-                let result = work.withLock { work in
-                    Result { () throws(TransferQueueError) in
-                        guard work.log != nil else { throw TransferQueueError(.closed, "the queue is closed") }
-                        return try body(&work)
-                    }
-                }
-                continuation.resume(returning: result)
+        try await thread.run { [self] () throws(TransferQueueError) in
+            try work.withLock { (work) throws(TransferQueueError) in
+                guard work.log != nil else { throw TransferQueueError(.closed, "the queue is closed") }
+                return try body(&work)
             }
         }
-        return try result.get()
     }
 
     /// Runs `body` on the thread later, unless the queue is closed then.
@@ -109,18 +104,27 @@ final class QueueRunner: Sendable {
         note(job.id, work)
     }
 
+    /// Decides about a job, and writes it.
+    func decide(
+        _ work: inout Work,
+        _ decision: (QueueState) throws(QueueProblem) -> QueueJob
+    ) throws(TransferQueueError) -> QueueJob {
+        let job: QueueJob
+        do throws(QueueProblem) {
+            job = try decision(work.state)
+        } catch {
+            throw TransferQueueError(error)
+        }
+        try write(job, &work)
+        return job
+    }
+
     /// Decides about a job, writes it, and plans anew.
     func change(
-        _ decide: @escaping @Sendable (QueueState) throws(QueueProblem) -> QueueJob
+        _ decision: @escaping @Sendable (QueueState) throws(QueueProblem) -> QueueJob
     ) async throws(TransferQueueError) -> QueueJob {
         try await perform { [self] (work) throws(TransferQueueError) in
-            let job: QueueJob
-            do throws(QueueProblem) {
-                job = try decide(work.state)
-            } catch {
-                throw TransferQueueError(error)
-            }
-            try write(job, &work)
+            let job = try decide(&work, decision)
             replan(&work)
             return job
         }

@@ -5,6 +5,7 @@ import Foundation
 import HTTPTypes
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 
 /// A control server without its HTTP port, and an echo server to forward to.
@@ -162,13 +163,8 @@ func withV1(
         journal: journal,
         upstream: "\(address)"
     )
-    do {
-        try await body(fixture)
-    } catch {
+    try await ending(fixture, after: body) {
         await proxies.stop()
         await loops.stop()
-        throw error
     }
-    await proxies.stop()
-    await loops.stop()
 }

@@ -158,15 +158,9 @@ func withChild<Result>(
 ) async throws -> Result {
     let child = try Child(program, arguments, environment: environment, folder: folder, isHeard: isHeard)
     return try await withTaskCancellationHandler {
-        do {
-            let result = try await body(child)
+        try await ending(child, after: body) {
             child.signal(SIGKILL)
             _ = await child.finish()
-            return result
-        } catch {
-            child.signal(SIGKILL)
-            _ = await child.finish()
-            throw error
         }
     } onCancel: {
         child.signal(SIGKILL)

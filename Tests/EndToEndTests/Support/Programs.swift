@@ -27,6 +27,44 @@ func squall(
     try await withChild(Programs.squall, arguments, environment: environment, folder: folder) { await $0.finish() }
 }
 
+/// Runs `squall` with the words of a command line to its end.
+func squall(
+    words line: Words,
+    environment: [String: String] = [:],
+    folder: URL? = nil
+) async throws -> Outcome {
+    try await withChild(Programs.squall, line.words, environment: environment, folder: folder) { await $0.finish() }
+}
+
+/// The words of a command line, which spaces and ends of lines separate; an interpolated value is never split.
+struct Words: ExpressibleByStringInterpolation {
+    let words: [String]
+
+    init(stringLiteral literal: String) {
+        var interpolation = StringInterpolation(literalCapacity: literal.utf8.count, interpolationCount: 0)
+        interpolation.appendLiteral(literal)
+        self.init(stringInterpolation: interpolation)
+    }
+
+    init(stringInterpolation: StringInterpolation) { words = stringInterpolation.words }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var words = [""]
+
+        init(literalCapacity: Int, interpolationCount: Int) {}
+
+        mutating func appendLiteral(_ literal: String) {
+            let parts = literal.split(omittingEmptySubsequences: false) { $0 == " " || $0 == "\n" }
+            words[words.count - 1] += parts[0]
+            words += parts.dropFirst().map(String.init)
+        }
+
+        mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+            words[words.count - 1] += value.description
+        }
+    }
+}
+
 /// Runs a program of the system to its end.
 func run(_ name: String, _ arguments: [String]) async throws -> Outcome {
     try await withChild(Programs.find(name), arguments) { await $0.finish() }

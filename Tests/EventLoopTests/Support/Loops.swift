@@ -1,3 +1,4 @@
+import TestStreams
 import Units
 
 @testable import EventLoop
@@ -5,14 +6,7 @@ import Units
 /// Runs `body` with a loop of its own, which is stopped afterwards.
 func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async throws -> Result {
     let loop = try EventLoop()
-    do {
-        let result = try await body(loop)
-        await loop.stop()
-        return result
-    } catch {
-        await loop.stop()
-        throw error
-    }
+    return try await ending(loop, after: body) { await loop.stop() }
 }
 
 /// Runs `body` on `loop` with a way to answer later, and waits for the answer.

@@ -1,42 +1,30 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
-import Foundation
 import HTTPTransport
 import OriginServer
 import ProxyEngine
 import SquallTransfer
+import TestStreams
 import Units
-
-/// A temporary folder of a test.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        path = url.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-
-    func write(_ bytes: [UInt8], to name: String) throws {
-        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
-    }
-
-    /// The names in the folder, sorted.
-    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
-
-    func bytes(of name: String) -> [UInt8]? {
-        FileManager.default.contents(atPath: file(name)).map { [UInt8]($0) }
-    }
-}
 
 /// `count` bytes without a period, so that wrong offsets are detected.
 func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) }
+}
+
+extension Folder {
+    /// A session with its state in this folder, which tells progress after `progressInterval`, or as usual for `nil`.
+    func session(
+        progressInterval: Duration? = .zero,
+        _ change: (inout TransferConfiguration) -> Void = { _ in }
+    ) -> TransferSession {
+        var configuration = TransferConfiguration()
+        configuration.stateFolder = file("state")
+        if let progressInterval { configuration.progressInterval = progressInterval }
+        change(&configuration)
+        return TransferSession(configuration: configuration)
+    }
 }
 
 /// Runs `body` with an origin that serves `folder` and accepts uploads.
@@ -49,13 +37,10 @@ func withOrigin<Result: Sendable>(
     configuration.tls = tls
     configuration.uploads = OriginConfiguration.Uploads(folder: folder.path)
     let server = try await OriginServer.start(configuration)
-    do {
-        let result = try await body(server.address.url, server.address.host, server.address.port)
+    return try await ending(server.address) {
+        try await body($0.url, $0.host, $0.port)
+    } by: {
         await server.shutdown()
-        return result
-    } catch {
-        await server.shutdown()
-        throw error
     }
 }
 
@@ -86,13 +71,8 @@ func withFaults<Result: Sendable>(
         ),
         on: loops
     )
-    let result: Swift.Result<Result, any Error>
-    do {
-        result = .success(try await body("http://127.0.0.1:\(proxy.address.port)"))
-    } catch {
-        result = .failure(error)
+    return try await ending("http://127.0.0.1:\(proxy.address.port)", after: body) {
+        await proxy.stop()
+        await loops.stop()
     }
-    await proxy.stop()
-    await loops.stop()
-    return try result.get()
 }

@@ -92,10 +92,11 @@ package final class ProfileStore: Sendable {
         } else if let problems = state.withLock({ $0.folder[name]?.listed.problems }), !problems.isEmpty {
             throw .problems(ProfileProblems(problems: problems))
         } else {
-            guard case .shipped(let name) = ProfileReference(name, in: ""),
-                case .success(let shipped) = resolveShipped(.shipped(name))
-            else { throw .profileNotFound(name) }
-            found = shipped
+            guard case .shipped(let name) = ProfileReference(name, in: "") else { throw .profileNotFound(name) }
+            switch resolveShipped(.shipped(name)) {
+            case .success(let shipped): found = shipped
+            case .failure(let reason): throw .profileNotFound(reason)
+            }
         }
         return try ControlError.reading { () throws(ProfileProblems) in
             try ProfileReader.profile(from: found) { [self] in resolve($0, excluding: name) }

@@ -48,6 +48,9 @@ extension V1API {
             until = MonotonicClock.now + time
         }
         let node = try request.document()
+        if case .text(let other)? = node["name"]?.value, other != name {
+            throw .invalid("the fault has the name \(other.quoted), and its path has \(name.quoted): give it one name")
+        }
         let fault = try ControlError.reading { () throws(ProfileProblems) in
             try ProfileReader.fault(at: node, in: RoutedRequest.bodyName, named: name) { profiles.resolve($0) }
         }

@@ -55,8 +55,8 @@ struct WaitCondition: Hashable, Sendable {
             let metrics = Metric.allCases.map(\.rawValue).joined(separator: ", ")
             let comparisons = Comparison.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalid(
-                "\(text.quoted) isn't a condition: write one of \(metrics), one of \(comparisons) and a whole number, "
-                    + "such as “accepted >= 3”"
+                "\(text.quoted) isn't a condition: write one of \(metrics), one of \(comparisons) and a whole number "
+                    + "from 0 to \(Int64.max), such as “accepted >= 3”"
             )
         }
         (self.metric, self.comparison, self.number) = (metric, comparison, number)
