@@ -44,6 +44,9 @@
 #ifndef __NR_io_uring_setup
 #define __NR_io_uring_setup 425
 #endif
+// SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, and ERESTARTSYS of the kernel.
+#define WAIT_KILLABLE (1U << 5)
+#define RESTART 512
 #define PIDFD_OF_THREAD O_EXCL
 // The part of the second argument of socket(2) that is no flag.
 #define SOCKET_TYPE 0xf
@@ -139,7 +142,8 @@ static const struct sock_filter filter[] = {
     ALLOW,
 };
 
-int squall_supervise_connects(int makes_sockets) {
+int squall_supervise_connects(int makes_sockets, int *holds_signals) {
+    *holds_signals = 0;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
     enum { count = sizeof filter / sizeof filter[0] };
     struct sock_filter instructions[count];
@@ -149,7 +153,12 @@ int squall_supervise_connects(int makes_sockets) {
         instructions[i] = is_left_out ? allows : filter[i];
     }
     struct sock_fprog program = {count, instructions};
-    int supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    // From Linux 5.19 on a signal waits until its thread's call, which has been taken, is answered: the supervisor may write to the
+    // thread's memory, and a call of a moment never fails with EINTR.
+    unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    int supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | WAIT_KILLABLE, &program);
+    *holds_signals = supervisor >= 0;
+    if (supervisor < 0 && errno == EINVAL) supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
     return supervisor < 0 ? -errno : supervisor;
 }
 
@@ -256,7 +265,10 @@ int squall_is_waiting(int supervisor, uint64_t id) {
 
 int squall_answer(int supervisor, uint64_t id, int error) {
     struct seccomp_notif_resp response = {.id = id};
-    if (error < 0) {
+    if (error == squall_interrupted) {
+        // The kernel makes EINTR of it, or calls again, as the signal's handler has it.
+        response.error = -RESTART;
+    } else if (error < 0) {
         response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else {
         response.error = -error;
@@ -280,30 +292,52 @@ int squall_may_duplicate(void) {
     return copy < 0 ? -copy : 0;
 }
 
-// The process of a thread: from the kernel (6.13 and later), or by proc_pid_status(5), which takes 20 times as long; 0 on failure.
+// Reads proc_pid_status(5) of a thread; its text is empty on failure.
+static void read_status(pid_t thread, char text[4096]) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+    text[0] = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    ssize_t count = read(file, text, 4095);
+    close(file);
+    text[count > 0 ? count : 0] = 0;
+}
+
+// A number behind the name of a line of that text; 0 if there is none.
+static uint64_t status_value(const char *text, const char *name, int base) {
+    const char *line = strstr(text, name);
+    return line ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
+int squall_has_signal(pid_t thread) {
+    char text[4096];
+    read_status(thread, text);
+    uint64_t pending = status_value(text, "\nSigPnd:", 16) | status_value(text, "\nShdPnd:", 16);
+    return (pending & ~status_value(text, "\nSigBlk:", 16)) != 0;
+}
+
+// The process of a thread: from the kernel (6.13 and later), or by its status, which takes 20 times as long; 0 on failure.
 static pid_t process_of(int descriptor, pid_t thread) {
     struct thread_info info = {0};
     if (descriptor >= 0 && ioctl(descriptor, THREAD_INFO, &info) == 0) return (pid_t)info.process;
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return 0;
-    ssize_t count = read(file, text, sizeof text - 1);
-    close(file);
-    if (count <= 0) return 0;
-    text[count] = 0;
-    const char *line = strstr(text, "\nTgid:");
-    return line ? (pid_t)strtol(line + 6, NULL, 10) : 0;
+    char text[4096];
+    read_status(thread, text);
+    return (pid_t)status_value(text, "\nTgid:", 10);
 }
 
-int squall_open_thread(pid_t thread, pid_t *process) {
+int squall_open_thread(pid_t thread, pid_t *process, int *is_whole) {
     *process = thread;
+    *is_whole = 0;
     int descriptor = (int)syscall(__NR_pidfd_open, thread, 0);
     if (descriptor >= 0) return descriptor;
     // Not the first thread of its process. A thread may have descriptors of its own; kernels before 6.9 open processes only.
     descriptor = (int)syscall(__NR_pidfd_open, thread, PIDFD_OF_THREAD);
     *process = process_of(descriptor, thread);
-    if (descriptor < 0 && *process > 0) descriptor = (int)syscall(__NR_pidfd_open, *process, 0);
+    if (descriptor < 0 && *process > 0) {
+        *is_whole = 1;
+        descriptor = (int)syscall(__NR_pidfd_open, *process, 0);
+    }
     return descriptor < 0 ? -errno : descriptor;
 }
 
@@ -321,7 +355,7 @@ int squall_duplicate_by_any(pid_t process, int descriptor) {
     struct dirent *entry;
     while (copy < 0 && (entry = readdir(threads))) {
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10), unused;
-        int other = thread > 0 ? squall_open_thread(thread, &unused) : -1;
+        int is_whole, other = thread > 0 ? squall_open_thread(thread, &unused, &is_whole) : -1;
         if (other < 0) continue;
         copy = squall_duplicate(other, descriptor);
         close(other);
@@ -333,31 +367,45 @@ int squall_duplicate_by_any(pid_t process, int descriptor) {
 }
 
 // Copies by proc_pid_mem(5), which needs the same rights. Filters of system calls allow it where they forbid the calls for that.
-static ssize_t copy_by_file(pid_t thread, uint64_t address, void *bytes, size_t count, int writes) {
+static int open_memory(pid_t thread, int mode) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)thread);
-    int file = open(path, (writes ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-    if (file < 0) return errno == EACCES ? -EPERM : -errno;
-    ssize_t copied = writes ? pwrite(file, bytes, count, (off_t)address) : pread(file, bytes, count, (off_t)address);
+    int file = open(path, mode | O_CLOEXEC);
+    return file >= 0 ? file : errno == EACCES ? -EPERM : -errno;
+}
+
+ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count) {
+    struct iovec own = {bytes, count}, other = {(void *)(uintptr_t)address, count};
+    ssize_t copied = process_vm_readv(thread, &own, 1, &other, 1, 0);
+    if (copied >= 0) return copied;
+    if (errno != EPERM && errno != ENOSYS) return -errno;
+    int file = open_memory(thread, O_RDONLY);
+    if (file < 0) return file;
+    copied = pread(file, bytes, count, (off_t)address);
     // No memory is there.
     if (copied < 0) copied = errno == EIO ? -EFAULT : -errno;
     close(file);
     return copied;
 }
 
-static ssize_t copy(pid_t thread, uint64_t address, void *bytes, size_t count, int writes) {
-    struct iovec own = {bytes, count}, other = {(void *)(uintptr_t)address, count};
-    ssize_t copied = writes ? process_vm_writev(thread, &own, 1, &other, 1, 0) : process_vm_readv(thread, &own, 1, &other, 1, 0);
-    if (copied < 0 && (errno == EPERM || errno == ENOSYS)) return copy_by_file(thread, address, bytes, count, writes);
-    return copied < 0 ? -errno : copied;
-}
-
-ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count) {
-    return copy(thread, address, bytes, count, 0);
-}
-
-ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count) {
-    return copy(thread, address, (void *)bytes, count, 1);
+int squall_tell(
+    int supervisor, uint64_t id, pid_t thread, uint64_t value, const void *bytes, size_t count, uint64_t length, int32_t whole
+) {
+    struct iovec own[] = {{(void *)bytes, count}, {&whole, sizeof whole}};
+    struct iovec other[] = {{(void *)(uintptr_t)value, count}, {(void *)(uintptr_t)length, sizeof whole}};
+    // A signal may end the call at any time, and its memory be the program's again: nothing is done between this and the write.
+    if (!squall_is_waiting(supervisor, id)) return ESRCH;
+    ssize_t written = process_vm_writev(thread, own, 2, other, 2, 0);
+    if (written < 0 && (errno == EPERM || errno == ENOSYS)) {
+        int file = open_memory(thread, O_WRONLY);
+        if (file < 0) return -file;
+        if (squall_is_waiting(supervisor, id)) {
+            written = pwrite(file, bytes, count, (off_t)value);
+            if (written >= 0) written += pwrite(file, &whole, sizeof whole, (off_t)length);
+        }
+        close(file);
+    }
+    return written == (ssize_t)(count + sizeof whole) ? 0 : EFAULT;
 }
 
 void squall_set_blocking(int descriptor, int blocks) {
@@ -427,7 +475,12 @@ int squall_socket_state(const struct sockaddr *local, const struct sockaddr *pee
 #endif
 
 #ifndef ARCHITECTURE
-int squall_supervise_connects(int makes_sockets) { (void)makes_sockets; return -ENOSYS; }
+int squall_supervise_connects(int makes_sockets, int *holds_signals) {
+    (void)makes_sockets;
+    *holds_signals = 0;
+    return -ENOSYS;
+}
+int squall_has_signal(pid_t thread) { (void)thread; return 0; }
 int squall_may_duplicate(void) { return ENOSYS; }
 int squall_give(int supervisor, uint64_t id, int descriptor, int closes_on_exec) {
     (void)supervisor; (void)id; (void)descriptor; (void)closes_on_exec;
@@ -436,16 +489,22 @@ int squall_give(int supervisor, uint64_t id, int descriptor, int closes_on_exec)
 int squall_next_call(int supervisor, struct squall_call *call) { (void)supervisor; (void)call; return ENOSYS; }
 int squall_is_waiting(int supervisor, uint64_t id) { (void)supervisor; (void)id; return 0; }
 int squall_answer(int supervisor, uint64_t id, int error) { (void)supervisor; (void)id; (void)error; return ENOSYS; }
-int squall_open_thread(pid_t thread, pid_t *process) { *process = thread; return -ENOSYS; }
+int squall_open_thread(pid_t thread, pid_t *process, int *is_whole) {
+    *process = thread;
+    *is_whole = 0;
+    return -ENOSYS;
+}
 int squall_duplicate(int thread, int descriptor) { (void)thread; (void)descriptor; return -ENOSYS; }
 int squall_duplicate_by_any(pid_t process, int descriptor) { (void)process; (void)descriptor; return -ENOSYS; }
 ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count) {
     (void)thread; (void)address; (void)bytes; (void)count;
     return -ENOSYS;
 }
-ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count) {
-    (void)thread; (void)address; (void)bytes; (void)count;
-    return -ENOSYS;
+int squall_tell(
+    int supervisor, uint64_t id, pid_t thread, uint64_t value, const void *bytes, size_t count, uint64_t length, int32_t whole
+) {
+    (void)supervisor; (void)id; (void)thread; (void)value; (void)bytes; (void)count; (void)length; (void)whole;
+    return ENOSYS;
 }
 void squall_set_blocking(int descriptor, int blocks) { (void)descriptor; (void)blocks; }
 uint64_t squall_socket_cookie(int descriptor) { (void)descriptor; return 0; }

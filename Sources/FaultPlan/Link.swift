@@ -56,7 +56,7 @@ public struct Link: Sendable {
     /// Bytes delivered to the sink.
     public private(set) var delivered: Int64 = 0
     /// Fault events that haven't been taken yet.
-    public private(set) var events: [FaultEvent] = []
+    public internal(set) var events: [FaultEvent] = []
     let holdLimit: Int64
     /// The faults: one element or none, so that they are changed in place without reference counting.
     var faults: ContiguousArray<StageChain> = []

@@ -33,7 +33,8 @@ public struct RateLimit: Sendable {
         switch shape {
         case .curve(let curve): curve.bits(from: begin, to: end)
         case .trace(let trace):
-            Double((trace.count(before: end) - trace.count(before: begin)) * Trace.opportunitySize.bytes * 8)
+            Double(trace.count(before: end).subtractingSaturated(trace.count(before: begin)))
+                * Double(Trace.opportunitySize.bytes * 8)
         }
     }
 }

@@ -52,18 +52,26 @@ extension StageChain {
                 for index in alterSlots.indices { alterSlots[index].lookUpNext(vanished: marks.vanished) }
             }
             if let reported = altered.reported {
-                events.append(
-                    FaultEvent(
-                        fault: alterSlots[chosen].fault,
-                        offset: reported.request == nil && reported.hasOffset
-                            ? reported.place?.offset ?? offset : nil,
-                        place: reported.place?.place ?? reported.request,
-                        effect: reported.effect
-                    )
+                let event = FaultEvent(
+                    fault: alterSlots[chosen].fault,
+                    offset: reported.request == nil && reported.hasOffset ? reported.place?.offset ?? offset : nil,
+                    place: reported.place?.place ?? reported.request,
+                    effect: reported.effect
                 )
+                let mayNotPass = endsStreams && event.effect != .discards
+                if mayNotPass { self.altered.append((offset, event)) } else { events.append(event) }
             }
             return altered.alteration
         }
+    }
+
+    /// Whether a fault may end the stream in front of bytes that were taken. It comes first.
+    var endsStreams: Bool { slots.first?.rank == StageRank.end.rawValue }
+
+    /// Puts the events of bytes in front of `end` among the others, at `index`. Those behind it wait: the end may be withdrawn.
+    mutating func takeAltered(before end: Int64, at index: Int, _ events: inout [FaultEvent]) {
+        events.insert(contentsOf: altered.lazy.filter { $0.offset < end }.map(\.event), at: index)
+        altered.removeAll { $0.offset < end }
     }
 
     /// Removes `count` bytes after `offset`: first those inserted there, then source bytes.

@@ -54,6 +54,8 @@ struct StageChain: Sendable {
     /// Since when bytes enter the delay line as they come, without waiting in front of it.
     var openSince: Moment
     private var isOpen = true
+    /// The events of changed bytes that a fault may end the stream in front of, by their offsets in the link.
+    var altered: [(offset: Int64, event: FaultEvent)] = []
     /// The work of looking for bytes to change, so far.
     var alterationsSought = 0
     /// When the next bytes to change were looked up; `nil` if that is to be done again.
@@ -134,6 +136,7 @@ struct StageChain: Sendable {
             context.wake(at: moment)
             context.progress.availableEnd = progress.position
         }
+        let first = events.count
         for index in slots.indices {
             if slots[index].isIdle(at: context.progress) {
                 if slots[index].holds { context.hold(context.progress.availableEnd, upTo: .max, isSender: false) }
@@ -144,6 +147,7 @@ struct StageChain: Sendable {
             }
             if slots[index].holds { context.arrival = now }
         }
+        if !altered.isEmpty { takeAltered(before: stop?.offset ?? .max, at: first, &events) }
         let readEnd = context.readEnd ?? context.progress.availableEnd
         context.readEnd = readEnd
         // The rates are told how far the link lets bytes come, if a stage holds some back.

@@ -126,7 +126,10 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         if let option = options.first(where: { own.contains(String($0.prefix { $0 != "=" })) }) {
             throw NetworkError(
                 .notStarted,
-                "options can't have “\(option)”: the seed is that of the test, and the journal that of the process"
+                "options can't have “\(option)”: "
+                    + (["--seed", "--journal"].contains(option)
+                        ? "the seed is that of the test, and the journal that of the process"
+                        : "they are those of squall exec for a command that runs")
             )
         }
     }
@@ -158,14 +161,16 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         _ = await child.end()
     }
 
-    /// Squall passes SIGTERM on to the command, the first one. When it is killed itself, its guard kills the command and all that it
-    /// has started.
+    /// Squall passes SIGTERM on to the command, the first one. At the second it has the command killed and all that this has
+    /// started. When it is killed itself, its guard does that, a moment later.
     private func terminate() {
         guard !isEnding.exchange(true, ordering: .relaxed) else { return }
         child.signal(SIGTERM)
         // Detached, so that it doesn't keep the test's values alive.
         Task.detached { [child] in
             try await Task.sleep(for: .seconds(2))
+            child.signal(SIGTERM)
+            try await Task.sleep(for: .seconds(11))
             child.signal(SIGKILL)
         }
     }

@@ -14,10 +14,14 @@ package final class ConnectSupervisor {
     package static let limit = 4_096
     /// How often connects are looked after whose program may be gone: every 100 ms.
     package static let interval = Duration.milliseconds(100)
+    /// How often signals are looked for of threads that wait: every 5 ms, or 500 µs for each thread.
+    package static let signalInterval = Duration.milliseconds(5)
 
     private struct Pending {
         /// The call that waits; `nil` where none does.
         var call: UInt64?
+        /// Its thread.
+        var thread: Int32
         let process: Int32
         let descriptor: Int32
         let cookie: UInt64
@@ -27,9 +31,18 @@ package final class ConnectSupervisor {
         /// When the call fails (SO_SNDTIMEO), and how.
         var deadline: Moment
         var lateCode = EINPROGRESS
+        /// The thread whose connect a signal has ended before its answer, and restarts.
+        var restarting: Int32?
     }
 
-    private let system: any SupervisorSystem
+    /// The error of a socket that was refused.
+    private struct Refusal {
+        let code: Int32
+        /// Whether the socket has lost it to an answer that a signal came before.
+        var isUntold = false
+    }
+
+    private unowned let system: any SupervisorSystem
     private let isWanted: (SocketAddress) -> Bool
     /// Whether what can't be redirected is left to the kernel; otherwise it fails with EACCES.
     private let allowsUnproxied: Bool
@@ -38,10 +51,12 @@ package final class ConnectSupervisor {
     private var dials: [UInt64: UInt64] = [:]
     private var dialsByAddress: [SocketAddress: UInt64] = [:]
     /// The errors of sockets that were refused, by cookie, until the program asks: as many as `limit`, of the youngest sockets.
-    private var errors: [UInt64: Int32] = [:]
+    private var errors: [UInt64: Refusal] = [:]
     /// When all are looked after next, and the first deadline, or one of a connect that has ended.
     private var lookDue = Moment.distantFuture
     private var firstDeadline = Moment.distantFuture
+    /// When signals are looked for next.
+    package private(set) var nextLookForSignals = Moment.distantFuture
 
     /// A supervisor that redirects the connections to the targets that `isWanted`.
     package init(_ system: any SupervisorSystem, allowsUnproxied: Bool, isWanted: @escaping (SocketAddress) -> Bool) {
@@ -61,7 +76,7 @@ package final class ConnectSupervisor {
         switch call.kind {
         case .connect: connect(call, at: now)
         case .peerName: system.answer(call.id, tellTarget(of: call) ? .success : .kernel)
-        case .pendingError: system.answer(call.id, tellError(of: call) ? .success : .kernel)
+        case .pendingError: answerError(of: call)
         case .unsupported(let code): system.answer(call.id, .failure(code))
         case .other: system.answer(call.id, .kernel)
         }
@@ -75,11 +90,13 @@ package final class ConnectSupervisor {
             switch try system.address(of: call).get() {
             case .target(let address): target = address
             case .unspecified: return dissolve(call)
-            case .other: return system.answer(call.id, .kernel)
+            case .other:
+                system.answer(call.id, .kernel)
+                return
             }
             process = try system.process(of: call).get()
         } catch {
-            return leave(call, .program(error.code))
+            return leave(call, error.code)
         }
         do throws(SystemFailure) {
             socket = try system.socket(call.descriptor, of: process, isShared: false).get()
@@ -93,7 +110,7 @@ package final class ConnectSupervisor {
                 system.answer(call.id, .kernel)
             case _ where !isWanted(target): system.answer(call.id, .kernel)
             case EXDEV: leave(call, .network)
-            default: leave(call, .program(error.code))
+            default: leave(call, error.code)
             }
             return
         }
@@ -117,15 +134,25 @@ package final class ConnectSupervisor {
 
     /// Leaves it to the kernel to end a connect. Its dial is over before, which would find the socket at its next connect.
     private func dissolve(_ call: SupervisedCall) {
+        var hadDial = false
         if !dials.isEmpty || !errors.isEmpty {
             withSocket(of: call) { socket in
                 let cookie = system.facts(of: socket).cookie
                 errors[cookie] = nil
-                if let dial = dials[cookie] { end(dial) }
+                if let dial = dials[cookie] {
+                    end(dial)
+                    hadDial = true
+                }
                 return true
             }
         }
-        system.answer(call.id, .kernel)
+        // Where a signal has come before, nobody else would end the connect.
+        if !system.answer(call.id, .kernel), hadDial {
+            withSocket(of: call) { socket in
+                if system.facts(of: socket).state == .connecting { system.stopConnecting(socket) }
+                return true
+            }
+        }
     }
 
     /// Redirects a connect, or answers it, unless it passes.
@@ -170,7 +197,7 @@ package final class ConnectSupervisor {
             switch error.code {
             case EADDRNOTAVAIL: leave(call, .address)
             // The end of a connect that nobody has asked for yet.
-            case ECONNREFUSED, ECONNRESET: system.answer(call.id, .failure(lastError ?? error.code))
+            case ECONNREFUSED, ECONNRESET: system.answer(call.id, .failure(lastError?.code ?? error.code))
             default: system.answer(call.id, .failure(error.code))
             }
             return .answered
@@ -206,6 +233,7 @@ package final class ConnectSupervisor {
         dialsByAddress[local] = dial
         pending[dial] = Pending(
             call: facts.isBlocking ? call.id : nil,
+            thread: call.thread,
             process: process,
             descriptor: call.descriptor,
             cookie: facts.cookie,
@@ -213,10 +241,10 @@ package final class ConnectSupervisor {
             socket: facts.isBlocking ? socket : nil,
             deadline: deadline
         )
-        guard !facts.isBlocking else { return }
+        guard !facts.isBlocking else { return noteWaiting(at: now) }
         // The program closes its socket when it likes.
         system.close(socket)
-        system.answer(call.id, .failure(EINPROGRESS))
+        if !system.answer(call.id, .failure(EINPROGRESS)) { pending[dial]?.restarting = call.thread }
     }
 
     /// A connect of a socket that connects already: by a thread that was interrupted, or one that asks how far it is. Returns
@@ -230,15 +258,18 @@ package final class ConnectSupervisor {
         at now: Moment
     ) -> Bool {
         guard facts.isBlocking, var entry = pending[dial] else {
-            system.answer(call.id, .kernel)
+            let isRestarted = pending[dial]?.restarting == call.thread
+            let isAnswered = system.answer(call.id, isRestarted ? .failure(EINPROGRESS) : .kernel)
+            if isAnswered { pending[dial]?.restarting = nil }
             return false
         }
         // Two threads wait for one socket: the first call fails with EALREADY.
         if let last = entry.call, system.isWaiting(last) { system.answer(last, .failure(EALREADY)) }
         if let old = entry.socket { system.close(old) }
         system.release(process)
-        (entry.call, entry.socket) = (call.id, socket)
+        (entry.call, entry.thread, entry.socket) = (call.id, call.thread, socket)
         entry.lateCode = EALREADY
+        noteWaiting(at: now)
         // One that was interrupted waits for the rest of its time.
         if entry.deadline == .distantFuture, let limit = facts.timeLimit { entry.deadline = now + limit }
         firstDeadline = min(firstDeadline, entry.deadline)
@@ -254,24 +285,51 @@ package final class ConnectSupervisor {
         if allowsUnproxied { system.pass(call) } else { system.answer(call.id, .failure(EACCES)) }
     }
 
+    /// As `leave`, for an errno value of what was tried. Without descriptors a connect fails as it would without a supervisor
+    /// whose process has none.
+    private func leave(_ call: SupervisedCall, _ code: Int32) {
+        if [EMFILE, ENFILE].contains(code) {
+            system.answer(call.id, .failure(code))
+        } else {
+            leave(call, .program(code))
+        }
+    }
+
     private func tellTarget(of call: SupervisedCall) -> Bool {
         withSocket(of: call) { system.tellTarget(of: $0, to: call) }
     }
 
-    private func tellError(of call: SupervisedCall) -> Bool {
-        guard !errors.isEmpty || !dials.isEmpty else { return false }
-        return withSocket(of: call) { socket in
-            let facts = system.facts(of: socket)
-            guard let code = errors[facts.cookie] else {
-                // The kernel would tell it when the thread runs, in the middle of a refusal perhaps.
-                return dials[facts.cookie] != nil && system.tell(system.takeError(of: socket), to: call)
+    /// Answers a call that asks for a socket's error. One that a signal ends before asks again, and the socket has lost its
+    /// error by then.
+    private func answerError(of call: SupervisedCall) {
+        var told: (cookie: UInt64, code: Int32)?
+        if !errors.isEmpty || !dials.isEmpty {
+            withSocket(of: call) { socket in
+                told = error(of: socket)
+                return true
             }
-            // A closed socket without an error has told it by another call.
-            let isTold = system.takeError(of: socket) == 0 && facts.state == .closed
-            let tells = !isTold && system.tell(code, to: call)
-            if isTold || tells { errors[facts.cookie] = nil }
-            return tells
         }
+        guard let told else {
+            system.answer(call.id, .kernel)
+            return
+        }
+        if system.tell(told.code, to: call), system.answer(call.id, .success) { return }
+        if told.code != 0 { note(Refusal(code: told.code, isUntold: true), of: told.cookie) }
+        // Its memory isn't there.
+        system.answer(call.id, .kernel)
+    }
+
+    /// The error of a socket, which has it no more, and its cookie; `nil` for one that the kernel tells.
+    private func error(of socket: Int32) -> (cookie: UInt64, code: Int32)? {
+        let facts = system.facts(of: socket)
+        // The kernel would tell it when the thread runs, in the middle of a refusal perhaps.
+        guard let refusal = errors[facts.cookie] else {
+            return dials[facts.cookie] == nil ? nil : (facts.cookie, system.takeError(of: socket))
+        }
+        errors[facts.cookie] = nil
+        // A closed socket without an error has told it by another call.
+        let isTold = system.takeError(of: socket) == 0 && facts.state == .closed && !refusal.isUntold
+        return isTold ? nil : (facts.cookie, refusal.code)
     }
 
     @discardableResult private func withSocket(of call: SupervisedCall, _ body: (Int32) -> Bool) -> Bool {
@@ -289,9 +347,13 @@ package final class ConnectSupervisor {
         guard let entry = remove(dial) else { return }
         // Nothing is left to do if it doesn't wait. As above, the socket is closed first.
         if outcome == .connected {
-            if let socket = entry.socket { system.finishConnecting(socket) }
+            var code: Int32 = 0
+            // One that a signal has ended calls anew, and the kernel tells it.
+            if let call = entry.call, let socket = entry.socket, system.isWaiting(call) {
+                code = system.finishConnecting(socket)
+            }
             release(entry)
-            if let call = entry.call { system.answer(call, .success) }
+            if let call = entry.call { system.answer(call, code == 0 ? .success : .failure(code)) }
             return
         }
         defer { release(entry) }
@@ -318,17 +380,23 @@ package final class ConnectSupervisor {
     private func refuse(_ entry: Pending, of dial: UInt64, _ code: Int32) {
         // The error is noted before the program is woken, which asks for it.
         let isFound = withConnecting(entry) { socket in
-            note(code, of: entry.cookie)
+            note(Refusal(code: code), of: entry.cookie)
             system.refuse(socket)
         }
         guard !isFound, system.isConnecting(entry.cookie, at: entry.local) else { return }
-        note(code, of: entry.cookie)
+        note(Refusal(code: code), of: entry.cookie)
         system.connectAndEnd(entry.local, of: dial, resets: true)
     }
 
-    private func note(_ code: Int32, of cookie: UInt64) {
+    private func note(_ refusal: Refusal, of cookie: UInt64) {
         if errors.count >= ConnectSupervisor.limit, let oldest = errors.keys.min() { errors[oldest] = nil }
-        errors[cookie] = code
+        errors[cookie] = refusal
+    }
+
+    /// Gives everything back; the calls that wait fail when the supervisor's descriptor is closed.
+    package func close() {
+        for entry in pending.values { release(entry) }
+        (pending, dials, dialsByAddress) = ([:], [:], [:])
     }
 
     /// Looks after the connects whose time is over, or whose program is gone.
@@ -355,6 +423,26 @@ package final class ConnectSupervisor {
         }
         lookDue = now + ConnectSupervisor.interval
         firstDeadline = pending.values.reduce(.distantFuture) { $1.call == nil ? $0 : min($0, $1.deadline) }
+    }
+
+    private func noteWaiting(at now: Moment) {
+        if system.holdsSignals {
+            nextLookForSignals = min(nextLookForSignals, now + ConnectSupervisor.signalInterval)
+        }
+    }
+
+    /// Has the calls end for whose threads a signal has come, where the kernel waits for that.
+    package func lookForSignals(at now: Moment) {
+        var count = 0
+        for (dial, entry) in pending {
+            guard let call = entry.call else { continue }
+            count += 1
+            guard system.hasSignal(entry.thread, in: call) else { continue }
+            system.answer(call, .interrupted)
+            letGo(dial)
+        }
+        let interval = max(ConnectSupervisor.signalInterval, .microseconds(500 * count))
+        nextLookForSignals = count == 0 ? .distantFuture : now + interval
     }
 
     /// Gives up a dial whose socket no longer connects. A call that waits for it fails with the socket's error.

@@ -17,6 +17,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     private static let loopback: Int32 = 1
 
     private let supervisor: Int32
+    let holdsSignals: Bool
     private let rendezvous: Rendezvous
     /// The proxy of new connections.
     var proxy: Proxy
@@ -45,15 +46,17 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     private let processes: ProcessDescriptors
 
     /// A supervisor of the threads that `supervisor`, a descriptor of squall_supervise_connects, is for. It takes the
-    /// descriptor over. With `suppliesSockets` the descriptor was made so.
+    /// descriptor over. With `suppliesSockets` the descriptor was made so, and with `holdsSignals` it came so.
     init(
         _ supervisor: Int32,
         suppliesSockets: Bool,
+        holdsSignals: Bool,
         _ rendezvous: Rendezvous,
         of proxy: Proxy,
         _ rules: SupervisionRules
     ) {
         (self.supervisor, self.rendezvous, self.proxy, self.rules) = (supervisor, rendezvous, proxy, rules)
+        self.holdsSignals = holdsSignals
         supplied = suppliesSockets ? SuppliedSockets { rendezvous.isConnected(at: $0) } : nil
         processes = ProcessDescriptors(supplied)
         loop = proxy.admissionLoop
@@ -72,6 +75,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         timer.cancel()
         for dial in dials.values { dial.client.cancel() }
         dials = [:]
+        core.close()
         Glibc.close(supervisor)
     }
 
@@ -80,11 +84,12 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         if let supplied, loop.now >= supplied.nextLook { isClosed = supplied.look(at: loop.now) }
         // The connect of a socket that is closed is over.
         if isClosed || loop.now >= core.nextLook { core.look(at: loop.now) }
+        if loop.now >= core.nextLookForSignals { core.lookForSignals(at: loop.now) }
         setTimer()
     }
 
     private func setTimer() {
-        let look = min(core.nextLook, supplied?.nextLook ?? .distantFuture)
+        let look = min(core.nextLook, core.nextLookForSignals, supplied?.nextLook ?? .distantFuture)
         if look < .distantFuture { timer.set(to: look) } else { timer.cancel() }
     }
 
@@ -114,7 +119,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             return bind(call)
         case squall_call_listen:
             letGo(call.descriptor, of: call.thread)
-            return answer(call.id, .kernel)
+            answer(call.id, .kernel)
+            return
         default:
             break
         }
@@ -136,7 +142,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         )
         if !isTested, kind == .connect { return test(next) }
         if kind == .peerName, let target = suppliedTarget(of: call) {
-            return answer(call.id, tell(target, to: next) ? .success : .kernel)
+            answer(call.id, tell(target, to: next) ? .success : .kernel)
+            return
         }
         core.receive(next, at: loop.now)
     }
@@ -151,11 +158,13 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     private func supply(_ call: squall_call) {
         let type = Int32(truncatingIfNeeded: call.value)
         let protocolNumber = Int32(truncatingIfNeeded: call.length)
-        guard let supplied, protocolNumber == 0 || protocolNumber == Int32(IPPROTO_TCP) else {
-            return answer(call.id, .kernel)
-        }
         // One of another network is the kernel's, and fails when it connects.
-        if supplied.isElsewhere(call.thread) { return answer(call.id, .kernel) }
+        guard let supplied, protocolNumber == 0 || protocolNumber == Int32(IPPROTO_TCP),
+            !supplied.isElsewhere(call.thread)
+        else {
+            answer(call.id, .kernel)
+            return
+        }
         let closesOnExec: Int32 = type & Int32(SOCK_CLOEXEC.rawValue) == 0 ? 0 : 1
         let (supervisor, id, me) = (supervisor, call.id, LoopBound(self, on: loop))
         let code = supplied.supply(
@@ -183,7 +192,10 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         var address: (family: sa_family_t, port: UInt16) = (0, 0)
         guard let supplied, squall_read_memory(call.thread, call.value, &address, 4) == 4,
             [AF_INET, AF_INET6].contains(Int32(address.family))
-        else { return answer(call.id, .kernel) }
+        else {
+            answer(call.id, .kernel)
+            return
+        }
         let closed = supplied.noteBinding(call.descriptor, of: call.thread, hasPort: address.port != 0)
         let (supervisor, id) = (supervisor, call.id)
         supplied.whenClosed(closed) { squall_answer(supervisor, id, -1) }
@@ -214,12 +226,15 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 
     // MARK: The system
 
-    func answer(_ id: UInt64, _ answer: CallAnswer) {
-        switch answer {
-        case .success: squall_answer(supervisor, id, 0)
-        case .failure(let code): squall_answer(supervisor, id, code)
-        case .kernel: squall_answer(supervisor, id, -1)
-        }
+    @discardableResult func answer(_ id: UInt64, _ answer: CallAnswer) -> Bool {
+        let code: Int32 =
+            switch answer {
+            case .success: 0
+            case .failure(let code): code
+            case .kernel: -1
+            case .interrupted: Int32(squall_interrupted)
+            }
+        return squall_answer(supervisor, id, code) == 0
     }
 
     func pass(_ call: SupervisedCall) {
@@ -228,6 +243,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     }
 
     func isWaiting(_ id: UInt64) -> Bool { squall_is_waiting(supervisor, id) != 0 }
+
+    func hasSignal(_ thread: Int32, in call: UInt64) -> Bool { squall_has_signal(thread) != 0 }
 
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure> {
         var storage = sockaddr_storage()
@@ -334,15 +351,17 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         return rendezvous.begin(socket, at: address)
     }
 
-    func finishConnecting(_ socket: Int32) {
-        // The family alone is too short for a connect to begin, if the connection is gone already.
-        connect(socket, toNoneOf: AF_INET, socklen_t(MemoryLayout<sa_family_t>.size))
+    func finishConnecting(_ socket: Int32) -> Int32 {
+        // One that has ended by now tells its program so.
+        guard state(of: socket) == .other else { return 0 }
+        // The family alone is too short for a connect to begin.
+        return connect(socket, toNoneOf: AF_INET, socklen_t(MemoryLayout<sa_family_t>.size)) == 0 ? 0 : errno
     }
 
-    private func connect(_ socket: Int32, toNoneOf family: Int32, _ size: socklen_t) {
+    @discardableResult private func connect(_ socket: Int32, toNoneOf family: Int32, _ size: socklen_t) -> Int32 {
         var none = sockaddr()
         none.sa_family = sa_family_t(family)
-        Glibc.connect(socket, &none, size)
+        return Glibc.connect(socket, &none, size)
     }
 
     /// Ends the connect of a socket, or its connection (connect(2)).
@@ -464,11 +483,28 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     }
 
     func tell(_ error: Int32, to call: SupervisedCall) -> Bool {
-        var (error, room): (Int32, Int32) = (error, 0)
+        withUnsafeBytes(of: error) { tell($0, to: call) { min($0, 4) } }
+    }
+
+    /// Writes as much of a value as its place has room for, and the length that `length` makes of the room.
+    private func tell(
+        _ value: UnsafeRawBufferPointer,
+        to call: SupervisedCall,
+        length: (Int32) -> Int32
+    ) -> Bool {
+        var room: Int32 = 0
         guard squall_read_memory(call.thread, call.length, &room, 4) == 4, room >= 0 else { return false }
-        var count = min(room, 4)
-        return squall_write_memory(call.thread, call.value, &error, Int(count)) == Int(count)
-            && squall_write_memory(call.thread, call.length, &count, 4) == 4
+        let count = min(Int(room), value.count)
+        return squall_tell(
+            supervisor,
+            call.id,
+            call.thread,
+            call.value,
+            value.baseAddress,
+            count,
+            call.length,
+            length(room)
+        ) == 0
     }
 
     func tellTarget(of socket: Int32, to call: SupervisedCall) -> Bool {
@@ -479,15 +515,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     }
 
     private func tell(_ target: SocketAddress, to call: SupervisedCall) -> Bool {
-        var room: Int32 = 0
-        guard squall_read_memory(call.thread, call.length, &room, 4) == 4, room >= 0, isWaiting(call.id) else {
-            return false
-        }
-        return target.withSystemAddress { address, size in
-            let count = min(Int(room), Int(size))
-            var whole = Int32(size)
-            return squall_write_memory(call.thread, call.value, address, count) == count
-                && squall_write_memory(call.thread, call.length, &whole, 4) == 4
+        target.withSystemAddress { address, size in
+            tell(UnsafeRawBufferPointer(start: address, count: Int(size)), to: call) { _ in Int32(size) }
         }
     }
 

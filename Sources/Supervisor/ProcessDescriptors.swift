@@ -35,9 +35,14 @@ final class ProcessDescriptors {
             // Another thread has its number by now.
             forget(descriptor, of: thread)
         }
-        var process: Int32 = 0
-        let descriptor = squall_open_thread(thread, &process)
+        var (process, isWhole): (Int32, Int32) = (0, 0)
+        let descriptor = squall_open_thread(thread, &process, &isWhole)
         guard descriptor >= 0 else { return descriptor }
+        // It doesn't tell when the thread ends.
+        if isWhole != 0 {
+            entries[descriptor] = Entry(thread: thread, process: process, users: 1)
+            return descriptor
+        }
         if threads.count >= ProcessDescriptors.limit { for (thread, other) in threads { forget(other, of: thread) } }
         threads[thread] = descriptor
         entries[descriptor] = Entry(thread: thread, process: process, users: 1)

@@ -124,9 +124,10 @@ final class Rendezvous: Sendable {
         return false
     }
 
-    /// Whether a socket with a cookie, or any, and the address `local` is connecting to the listener.
+    /// Whether a socket with a cookie, or any, and the address `local` is connecting to the listener, as far as is known
+    /// without a descriptor to ask.
     func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool {
-        [squall_syn_sent, squall_syn_received].contains(state(cookie, at: local))
+        [squall_syn_sent, squall_syn_received, -Int(EMFILE), -Int(ENFILE)].contains(state(cookie, at: local))
     }
 
     /// Whether a socket with the address `local` is connected to a socket of the proxy.

@@ -5,8 +5,15 @@ import Synchronization
 
 /// A command in front of its user whose connections, and those of everything it starts, go through a proxy of this process.
 package final class SupervisedCommand: Sendable {
+    private struct State {
+        /// The guard, from when it has begun to its end.
+        var guardian: ForegroundCommand?
+        /// Whether the command runs.
+        var isRunning = false
+    }
+
     private let supervision: Supervision
-    private let command = Mutex<ForegroundCommand?>(nil)
+    private let state = Mutex(State())
 
     /// A command under `supervision`.
     package init(_ supervision: Supervision) { self.supervision = supervision }
@@ -19,6 +26,7 @@ package final class SupervisedCommand: Sendable {
     ///   - descriptors: those of this process that the command has, if they are open; `nil` for all.
     ///   - proxy: the proxy of this process through which connections go.
     ///   - rules: which ones.
+    ///   - ended: called when the command has ended, and processes that it has started may live; on any thread.
     /// - Returns: how the command has ended; `nil` if its guard was killed.
     /// - Throws: `SupervisionProblem` if it can't be run; nothing is left then.
     package func run(
@@ -26,9 +34,11 @@ package final class SupervisedCommand: Sendable {
         in environment: [String: String]? = nil,
         keeping descriptors: Set<Int32>? = nil,
         through proxy: Proxy,
-        _ rules: SupervisionRules
+        _ rules: SupervisionRules,
+        ended: @escaping @Sendable () -> Void
     ) async throws(SupervisionProblem) -> ChildProcess.End? {
         let command: ForegroundCommand
+        let result: Result<ChildProcess.End?, SupervisionProblem>
         let started = try await supervision.start {
             Result { () throws(SystemError) in
                 try ForegroundCommand.start(guardedBy: words, environment, keeping: descriptors)
@@ -40,10 +50,15 @@ package final class SupervisedCommand: Sendable {
             throw .notStarted(error)
         }
         supervision.serve(by: proxy, rules)
-        let result = await Threads.run { [self] in
-            Result { () throws(SupervisionProblem) in try follow(command) }
+        do throws(SystemError) {
+            result = try await Threads.run { [self] in
+                Result { () throws(SupervisionProblem) in try follow(command, ended) }
+            }
+        } catch {
+            // The guard ends with its channel.
+            result = .failure(.notStarted(error))
         }
-        self.command.withLock { $0 = nil }
+        state.withLock { $0 = State() }
         await supervision.end()
         return try result.get()
     }
@@ -53,14 +68,20 @@ package final class SupervisedCommand: Sendable {
 
     /// Sends a signal to the command; returns whether it runs.
     package func send(_ signal: Int32) -> Bool {
-        command.withLock { command in
-            command?.send(signal)
-            return command != nil
+        state.withLock { state in
+            if state.isRunning { state.guardian?.send(signal) }
+            return state.isRunning
         }
     }
 
+    /// Kills the command and all that it has started, and waits until they are gone, 10 s at most.
+    package func kill() { state.withLock { $0.guardian }?.kill() }
+
     /// Follows the guard's reports to its end.
-    private func follow(_ command: ForegroundCommand) throws(SupervisionProblem) -> ChildProcess.End? {
+    private func follow(
+        _ command: ForegroundCommand,
+        _ ended: () -> Void
+    ) throws(SupervisionProblem) -> ChildProcess.End? {
         guard case .tested(let code)? = command.next() else { return nil }
         guard code == TestConnect.works else {
             throw .forbidden(SystemError(call: GuardedCommand.supervisingCall, code: code))
@@ -68,7 +89,7 @@ package final class SupervisedCommand: Sendable {
         // The guard starts the command.
         command.send(0)
         // Not before: the guard would take a signal for its start.
-        self.command.withLock { $0 = command }
+        state.withLock { $0 = State(guardian: command, isRunning: true) }
         var end: ChildProcess.End?
         var problem: SupervisionProblem?
         // To the end of the guard, which would stay without.
@@ -78,7 +99,8 @@ package final class SupervisedCommand: Sendable {
             case .startFailed(let code): problem = .notStarted(SystemError(call: "posix_spawn", code: code))
             case .ended(let found):
                 end = found
-                self.command.withLock { $0 = nil }
+                state.withLock { $0.isRunning = false }
+                ended()
             }
         }
         if let problem { throw problem }

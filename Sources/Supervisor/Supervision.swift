@@ -53,6 +53,8 @@ package final class Supervision: Sendable {
         var descriptor: Int32 = -1
         /// Whether this process makes the programs' sockets.
         var suppliesSockets = false
+        /// Whether signals wait for the answer of a call.
+        var holdsSignals = false
         var supervisor: LoopBound<LinuxSupervisor>?
     }
 
@@ -76,26 +78,44 @@ package final class Supervision: Sendable {
     package func start<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(SupervisionProblem)
         -> Value
     {
-        try await Threads.run { [self] in
-            Result { () throws(SupervisionProblem) in
-                let suppliesSockets = squall_may_duplicate() != 0
-                let descriptor = squall_supervise_connects(suppliesSockets ? 1 : 0)
-                if descriptor == -EBUSY { throw .alreadySupervised }
-                guard descriptor >= 0 else { throw .unsupported(SystemError(call: "seccomp", code: -descriptor)) }
-                state.withLock { ($0.descriptor, $0.suppliesSockets) = (descriptor, suppliesSockets) }
-                return body()
+        let result: Result<Value, SupervisionProblem>
+        do throws(SystemError) {
+            result = try await Threads.run { [self] in
+                Result { () throws(SupervisionProblem) in
+                    let suppliesSockets = squall_may_duplicate() != 0
+                    var holdsSignals: Int32 = 0
+                    let descriptor = squall_supervise_connects(suppliesSockets ? 1 : 0, &holdsSignals)
+                    if descriptor == -EBUSY { throw .alreadySupervised }
+                    guard descriptor >= 0 else { throw .unsupported(SystemError(call: "seccomp", code: -descriptor)) }
+                    state.withLock {
+                        ($0.descriptor, $0.suppliesSockets) = (descriptor, suppliesSockets)
+                        $0.holdsSignals = holdsSignals != 0
+                    }
+                    return body()
+                }
             }
+        } catch {
+            throw .unsupported(error)
         }
-        .get()
+        return try result.get()
     }
 
     /// Redirects connections to `proxy` from now on; until then those that are made wait.
     package func serve(by proxy: Proxy, _ rules: SupervisionRules) {
         let (rendezvous, loop) = (rendezvous, proxy.admissionLoop)
         let supervisor = state.withLock { state in
-            let (descriptor, suppliesSockets) = (state.descriptor, state.suppliesSockets)
+            let (descriptor, suppliesSockets, holdsSignals) = (
+                state.descriptor, state.suppliesSockets, state.holdsSignals
+            )
             let supervisor = LoopBound(on: loop) {
-                LinuxSupervisor(descriptor, suppliesSockets: suppliesSockets, rendezvous, of: proxy, rules)
+                LinuxSupervisor(
+                    descriptor,
+                    suppliesSockets: suppliesSockets,
+                    holdsSignals: holdsSignals,
+                    rendezvous,
+                    of: proxy,
+                    rules
+                )
             }
             (state.descriptor, state.supervisor) = (-1, supervisor)
             return supervisor
@@ -124,10 +144,12 @@ enum Threads {
     }
 
     /// Runs `body` on a new thread, and returns its result.
-    static func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
+    ///
+    /// - Throws: `SystemError` of pthread_create; `body` isn't run then.
+    static func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(SystemError) -> Value {
+        let result: Result<Value, SystemError> = await withCheckedContinuation { continuation in
             var thread = pthread_t()
-            let work = Unmanaged.passRetained(Work { continuation.resume(returning: body()) })
+            let work = Unmanaged.passRetained(Work { continuation.resume(returning: .success(body())) })
             let code = pthread_create(
                 &thread,
                 nil,
@@ -138,8 +160,13 @@ enum Threads {
                 },
                 work.toOpaque()
             )
-            precondition(code == 0, "a thread can be started: errno \(code)")
+            guard code == 0 else {
+                work.release()
+                continuation.resume(returning: .failure(SystemError(call: "pthread_create", code: code)))
+                return
+            }
             pthread_detach(thread)
         }
+        return try result.get()
     }
 }

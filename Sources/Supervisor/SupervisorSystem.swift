@@ -48,6 +48,8 @@ package enum CallAnswer: Hashable, Sendable {
     case failure(Int32)
     /// The kernel makes it as if nobody had been asked.
     case kernel
+    /// A signal ends it, as its handler says: it fails with EINTR, or is made anew.
+    case interrupted
 }
 
 /// The address that a connect is given.
@@ -110,11 +112,16 @@ package enum DialOutcome: Hashable, Sendable {
 ///
 /// Processes, sockets and dials are numbers. The supervisor gives back every socket and process with `close`.
 package protocol SupervisorSystem: AnyObject {
-    func answer(_ id: UInt64, _ answer: CallAnswer)
+    /// Answers a call. Returns whether its thread has still waited.
+    @discardableResult func answer(_ id: UInt64, _ answer: CallAnswer) -> Bool
     /// Has the kernel make a connect of TCP past the proxy.
     func pass(_ call: SupervisedCall)
     /// Whether the thread still waits for an answer.
     func isWaiting(_ id: UInt64) -> Bool
+    /// Whether signals of a thread wait for the answer of its call.
+    var holdsSignals: Bool { get }
+    /// Whether a signal waits that the thread doesn't block, whose call this is.
+    func hasSignal(_ thread: Int32, in call: UInt64) -> Bool
     /// The address of a connect. A failure is that the program's memory may not be read.
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure>
     /// The process of a call, until `release`.
@@ -136,8 +143,9 @@ package protocol SupervisorSystem: AnyObject {
         isBlocking: Bool,
         to target: SocketAddress
     ) -> Result<SocketAddress, SystemFailure>
-    /// Has a socket that is connected know that its connect has ended: the next one fails with EISCONN.
-    func finishConnecting(_ socket: Int32)
+    /// Has a socket that is connected know that its connect has ended: the next one fails with EISCONN. Returns the errno value of
+    /// a connection that has just been lost, or 0.
+    func finishConnecting(_ socket: Int32) -> Int32
     /// Takes a socket that is connecting back to where it was before.
     func stopConnecting(_ socket: Int32)
     /// Has a socket that is connecting be refused.

@@ -87,6 +87,22 @@ struct InsertTests {
         #expect(decision.writeOffset == 25 + (offset == 25 ? 0 : moved))
     }
 
+    /// The cut is found only once the bytes in front of it have come, and others with them.
+    @Test(arguments: [1, 7, 60, 1_000])
+    func `has no change behind a cut told, however it is read`(readSize: Int) {
+        let long = Insert(position: .at(ByteCount(20)), bytes: [UInt8](repeating: 1, count: 100))
+        var link = Link.with(
+            Fault(name: "long", kind: .insert(long)),
+            .corrupt(.at(ByteCount(30))),
+            .corrupt(.at(ByteCount(130)), name: "behind"),
+            .truncate(at: 140, 5),
+            .cut(at: 60)
+        )
+        _ = passed(counted, through: &link, readSize: readSize)
+        _ = link.decide(available: 0, now: .zero)
+        #expect(link.takeEvents().map(\.effect) == [.inserts, .corrupts])
+    }
+
     @Test func `in a simulation the bytes are there as well`() {
         var simulation = LinkSimulation(
             .with(insert(at: 2)),

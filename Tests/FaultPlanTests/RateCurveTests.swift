@@ -33,6 +33,23 @@ struct RateCurveTests {
     }
 
     @Test
+    func `of every size passes in front of a slower one, for as long as it takes`() {
+        let steps: [Bandwidth.Step] = [.init(after: .seconds(9), rate: .bytesPerSecond(1_000_000))]
+        let fast = Bandwidth(rate: BitRate(bitsPerSecond: .max), burst: .zero, variation: .steps(steps, repeats: nil))
+        var link = Link.with(Fault(name: "fast", kind: .bandwidth(fast)), .bandwidth(.bytesPerSecond(1_000_000)))
+        for second in Int64(0)..<40 {
+            for part in Int64(0)..<10 {
+                let now = Moment(nanoseconds: second * 1_000_000_000 + part * 100_000_000)
+                let decision = link.decide(available: 1 << 30, now: now)
+                if decision.readLimit > 0 { link.bytesTaken(decision.readLimit, now: now) }
+                let limit = link.decide(available: 1 << 30, now: now).writeOffset
+                if limit > link.delivered { link.bytesDelivered(limit - link.delivered) }
+            }
+        }
+        #expect((35_000_000...41_000_000).contains(link.delivered))
+    }
+
+    @Test
     func `of steps that start over is the same in every round, for a hundred years`() {
         let curve = RateCurve(Self.bandwidth(.steps(Self.steps, repeats: .milliseconds(3_500))))
         let round: Int64 = 2_000_000 + 100_000 + 2_000_000

@@ -1,8 +1,9 @@
 import FaultPlan
-import FaultProfile
 import SimulatedLink
 import Testing
 import Units
+
+@testable import FaultProfile
 
 @Suite("A truncation")
 struct TruncateTests {
@@ -39,6 +40,24 @@ struct TruncateTests {
         let fault = Fault.truncate(at: 100, 50).when(Condition(ageFrom: .seconds(1)))
         var link = Link.with(fault)
         #expect(passed(counted, through: &link, readSize: 64) { .milliseconds($0 / 100) } == counted)
+    }
+
+    /// Each offset counts in a message of 60 bytes; the second message follows it at once.
+    @Test(arguments: [(50, 10), (59, 1), (60, 0)])
+    func `in a message takes nothing of the next one`(at: Int64, taken: Int64) {
+        for condition in [Condition(), Condition(http: HTTPCondition(path: TextPattern("/a")))] {
+            let kind = FaultKind.truncate(Truncate(at: ByteCount(at), base: .message, bytes: ByteCount(100)))
+            var link = Link.with(Fault(name: "truncate", condition: condition, kind: kind))
+            let message = Message(request: 1, method: "GET", target: "/a", status: 200)
+            link.note(.message(message, at: 0))
+            link.note(.end(at: 60))
+            link.note(.message(Message(request: 2, method: "GET", target: "/b", status: 200), at: 60))
+            link.note(.end(at: 70))
+            let alterations = link.bytesTaken(70, now: .zero)
+            var first: Int64 = 0
+            if case .drop(_, let count) = alterations.first { first = count }
+            #expect(first == taken, "\(alterations)")
+        }
     }
 
     @Test

@@ -14,6 +14,7 @@ struct ConnectSupervisorTests {
 
         init(seed: UInt64) {
             system = SimulatedPrograms(seed: seed)
+            system.holdsSignals = seed % 2 == 0
             supervisor = ConnectSupervisor(system, allowsUnproxied: false) { _ in true }
             for _ in 0..<3 { system.processes.append(.init()) }
             // One to this machine may end before its call has returned.
@@ -37,6 +38,7 @@ struct ConnectSupervisorTests {
             }
             now = now.advanced(byNanoseconds: Int64(draw(400_000_000)))
             if now >= supervisor.nextLook || draw(3) == 0 { supervisor.look(at: now) }
+            if now >= supervisor.nextLookForSignals { supervisor.lookForSignals(at: now) }
         }
 
         private func call(
@@ -51,6 +53,7 @@ struct ConnectSupervisorTests {
             let index = system.processes[process].descriptors[descriptor] ?? 0
             system.addresses[lastCall] = target.flatMap { SocketAddress(numericHost: "192.0.2.1", port: $0) }
             system.waiting[lastCall] = (process, index, call)
+            if !system.holdsSignals, draw(16) == 0 { system.interrupted.insert(lastCall) }
             supervisor.receive(call, at: now)
         }
 
@@ -125,7 +128,7 @@ struct ConnectSupervisorTests {
 
         private func interrupt() {
             guard let id = system.waiting.keys.sorted().first else { return }
-            system.waiting[id] = nil
+            if system.holdsSignals { system.signals.insert(id) } else { system.waiting[id] = nil }
         }
 
         private func closeSocket() {
@@ -174,6 +177,7 @@ struct ConnectSupervisorTests {
             for _ in 0..<40 { world.step() }
             while !world.system.dials.isEmpty { world.endDial() }
             world.supervisor.look(at: world.now + .seconds(2))
+            world.supervisor.lookForSignals(at: world.now + .seconds(2))
             let system = world.system
             let undecided = system.undecided
             #expect(system.problems.isEmpty, "seed \(seed): \(system.problems)")
@@ -210,8 +214,14 @@ struct ConnectSupervisorTests {
         }
 
         /// Connects a socket, by memory that may be read or is `secret`; returns the number of the call.
-        @discardableResult func connect(_ socket: Int, at now: Moment = .zero, secret: Bool = false) -> UInt64 {
+        @discardableResult func connect(
+            _ socket: Int,
+            at now: Moment = .zero,
+            secret: Bool = false,
+            isInterrupted: Bool = false
+        ) -> UInt64 {
             lastCall += 1
+            if isInterrupted { system.interrupted.insert(lastCall) }
             system.addresses[lastCall] = SocketAddress(numericHost: "192.0.2.1", port: 80)
             if secret { system.secret.insert(lastCall) }
             call(.connect, socket, at: now)
@@ -219,8 +229,9 @@ struct ConnectSupervisorTests {
         }
 
         /// Asks for a socket's error; returns the number of the call.
-        func ask(_ socket: Int) -> UInt64 {
+        func ask(_ socket: Int, isInterrupted: Bool = false) -> UInt64 {
             lastCall += 1
+            if isInterrupted { system.interrupted.insert(lastCall) }
             call(.pendingError, socket, at: .zero)
             return lastCall
         }
@@ -262,6 +273,26 @@ struct ConnectSupervisorTests {
         program.system.objections[UInt64(socket)] = 111
         #expect(program.system.failures[program.connect(socket)] == 113)
         #expect(program.system.failures[program.connect(socket)] == 115)
+        #expect(program.system.notices.isEmpty)
+    }
+
+    @Test func `a call that a signal ends before its answer gets it when it is made again`() {
+        let program = Program()
+        let socket = program.socket(isBlocking: false)
+        program.connect(socket, isInterrupted: true)
+        #expect(program.system.failures[program.connect(socket)] == 115)
+        #expect(program.system.failures[program.connect(socket)] == nil, "the kernel says EALREADY from then on")
+        program.endDial(.failed(113))
+        _ = program.ask(socket, isInterrupted: true)
+        let again = program.ask(socket)
+        #expect(program.system.answered.contains(again) && program.system.told[again] == 113)
+        #expect(program.system.told[program.ask(socket)] == nil, "an error is told once")
+    }
+
+    @Test func `without descriptors a connect fails for want of them`() {
+        let program = Program()
+        program.system.processError = 24
+        #expect(program.system.failures[program.connect(program.socket())] == 24)
         #expect(program.system.notices.isEmpty)
     }
 

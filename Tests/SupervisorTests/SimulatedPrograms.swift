@@ -40,6 +40,13 @@ final class SimulatedPrograms: SupervisorSystem {
     /// The calls whose memory may not be read, and those with AF_UNSPEC.
     var secret: Set<UInt64> = []
     var unspecified: Set<UInt64> = []
+    var holdsSignals = false
+    /// The calls for whose threads a signal has come.
+    var signals: Set<UInt64> = []
+    /// The errno value of asking for a process, if that fails.
+    var processError: Int32?
+    /// The calls that a signal ends just before their answer.
+    var interrupted: Set<UInt64> = []
     /// What the next connect of a socket says, by cookie.
     var objections: [UInt64: Int32] = [:]
     var notices: [SupervisorNotice] = []
@@ -91,12 +98,18 @@ final class SimulatedPrograms: SupervisorSystem {
         return index
     }
 
-    func answer(_ id: UInt64, _ answer: CallAnswer) {
-        guard let entry = waiting.removeValue(forKey: id) else { return }
+    @discardableResult func answer(_ id: UInt64, _ answer: CallAnswer) -> Bool {
+        guard let entry = waiting.removeValue(forKey: id) else { return false }
+        if interrupted.contains(id) { return false }
+        settle(entry.call, of: entry.socket, answer)
+        return true
+    }
+
+    private func settle(_ call: SupervisedCall, of index: Int, _ answer: CallAnswer) {
+        let id = call.id
         if !answered.insert(id).inserted { problems.append("call \(id) was answered twice") }
         if case .failure(let code) = answer { failures[id] = code }
-        guard entry.call.kind == .connect else { return }
-        let index = entry.socket
+        guard call.kind == .connect else { return }
         if unspecified.contains(id) { return dissolve(index) }
         switch answer {
         case .success:
@@ -104,6 +117,8 @@ final class SimulatedPrograms: SupervisorSystem {
             tell(index, "connected")
         case .failure(let code) where code == 115 || code == 114:
             break
+        case .interrupted:
+            if !signals.contains(id) { problems.append("call \(id) was interrupted without a signal") }
         case .failure(let code):
             if sockets[index].state == .other { problems.append("a connect failed with \(code) and is connected") }
             tell(index, "failed")
@@ -122,6 +137,8 @@ final class SimulatedPrograms: SupervisorSystem {
 
     func isWaiting(_ id: UInt64) -> Bool { waiting[id] != nil }
 
+    func hasSignal(_ thread: Int32, in call: UInt64) -> Bool { signals.contains(call) }
+
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure> {
         if secret.contains(call.id) { return .failure(SystemFailure(code: 1)) }
         if unspecified.contains(call.id) { return .success(.unspecified) }
@@ -130,6 +147,7 @@ final class SimulatedPrograms: SupervisorSystem {
 
     func process(of call: SupervisedCall) -> Result<Int32, SystemFailure> {
         let index = Int(call.thread)
+        if let processError { return .failure(SystemFailure(code: processError)) }
         guard processes[index].isAlive else { return .failure(SystemFailure(code: 3)) }
         processHandles.insert(lastHandle + 1)
         return .success(handle(index))
@@ -186,7 +204,10 @@ final class SimulatedPrograms: SupervisorSystem {
         return .success(local)
     }
 
-    func finishConnecting(_ handle: Int32) { _ = socket(at: handle) }
+    func finishConnecting(_ handle: Int32) -> Int32 {
+        _ = socket(at: handle)
+        return 0
+    }
 
     func stopConnecting(_ handle: Int32) {
         let index = socket(at: handle)

@@ -45,8 +45,12 @@ struct squall_call {
 
 // Filters the calls of this thread and of everything that it starts, for ever, and sets no_new_privs (prctl(2)). With
 // `makes_sockets` those by which a program gets, binds or opens a socket of TCP wait as well. Returns a descriptor for
-// squall_next_call, closed on exec, or -errno: EBUSY if another supervisor is there already.
-int squall_supervise_connects(int makes_sockets);
+// squall_next_call, closed on exec, or -errno: EBUSY if another supervisor is there already. `holds_signals` is set if signals of a
+// thread wait for the answer of a call that was taken, those that kill it aside.
+int squall_supervise_connects(int makes_sockets, int *holds_signals);
+
+// Whether a signal that it doesn't block has come for a thread.
+int squall_has_signal(pid_t thread);
 
 // Whether squall_duplicate is allowed at all: 0 or an errno value, as EPERM in many containers.
 int squall_may_duplicate(void);
@@ -61,13 +65,16 @@ int squall_next_call(int supervisor, struct squall_call *call);
 // Whether the caller still waits.
 int squall_is_waiting(int supervisor, uint64_t id);
 
+// What squall_answer takes for a call that a signal ends.
+enum { squall_interrupted = -2 };
+
 // Ends a call: it succeeds, fails with `error`, or, with -1 for `error`, is made by the kernel as if nobody had been asked.
 // Returns 0 or an errno value.
 int squall_answer(int supervisor, uint64_t id, int error);
 
-// A descriptor of `thread`, by pidfd_open(2), for squall_duplicate, and the number of its process, 0 if it can't be had. Returns
-// -errno on failure.
-int squall_open_thread(pid_t thread, pid_t *process);
+// A descriptor of `thread`, by pidfd_open(2), for squall_duplicate, and the number of its process, 0 if it can't be had; `is_whole` is
+// set where the kernel opens processes only, and the descriptor is that of the process. Returns -errno on failure.
+int squall_open_thread(pid_t thread, pid_t *process, int *is_whole);
 
 // Duplicates a descriptor of a thread, closed on exec, see pidfd_getfd(2). Returns -errno on failure.
 int squall_duplicate(int thread, int descriptor);
@@ -75,9 +82,14 @@ int squall_duplicate(int thread, int descriptor);
 // The same by any thread of `process` that lives.
 int squall_duplicate_by_any(pid_t process, int descriptor);
 
-// Copies from and to the memory of a thread's process. Return the number of bytes, or -errno: EFAULT if nothing can be copied there.
+// Copies from the memory of a thread's process. Returns the number of bytes, or -errno: EFAULT if nothing can be copied there.
 ssize_t squall_read_memory(pid_t thread, uint64_t address, void *bytes, size_t count);
-ssize_t squall_write_memory(pid_t thread, uint64_t address, const void *bytes, size_t count);
+
+// Writes a value and its length to the memory of a thread that still waits for the answer of a call. Returns 0 or an errno value:
+// ESRCH if it doesn't wait.
+int squall_tell(
+    int supervisor, uint64_t id, pid_t thread, uint64_t value, const void *bytes, size_t count, uint64_t length, int32_t whole
+);
 
 // Sets whether the calls of a socket wait.
 void squall_set_blocking(int descriptor, int blocks);

@@ -43,7 +43,10 @@ package struct ControlHandler: Sendable {
     }
 
     /// Whether the response to a request may wait for something that happens, as long as its client does.
-    package func mayWait(_ head: APIRequest) -> Bool { head.path == V1API.waitPath || head.path == V1API.eventPath }
+    package func mayWait(_ head: APIRequest) -> Bool {
+        // As the routes have it: a path may be encoded.
+        [["v1", "wait"], ["v1", "events"]].contains(head.segments)
+    }
 
     private func refusalOfSender(_ request: APIRequest) -> APIResponse? {
         switch requestGuard.refusal(of: request) {

@@ -42,6 +42,7 @@ extension Link {
         }
         let position = arrived + (sourceEnd == nil ? 0 : 1)
         let traits = faults[0].apply(update, change, messageFault: messageFault, position: position, at: now)
+        if !faults[0].endsStreams { faults[0].takeAltered(before: .max, at: events.count, &events) }
         apply(
             traits,
             hasStages: !faults[0].slots.isEmpty,
@@ -73,6 +74,7 @@ extension StageChain {
             self.stop = nil
             for index in slots.indices { slots[index].withdrawEnd(after: position) }
         }
+        altered.removeAll { !change.isKept($0.event.fault) }
         let beginning = update.slots.map { slot in
             var slot = slot
             slot.begin(at: min(position, slots.last { $0.rank < slot.rank }?.passed ?? position))

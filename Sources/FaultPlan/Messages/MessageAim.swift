@@ -36,6 +36,9 @@ struct MessageAim {
     /// The current message, if selected: its number, the start of its content in the fault's base, and the wanted offset.
     private var current: (request: Int64, start: Int64, wanted: Int64)?
 
+    /// Whether a position is that of a byte, which an end has none of.
+    var isOfByte: Bool { subject == .byte }
+
     init(_ base: OffsetBase, _ rule: Rule, _ subject: Subject, _ filter: MessageFilter) {
         self.base = base
         self.rule = rule

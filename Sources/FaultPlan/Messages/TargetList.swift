@@ -19,7 +19,9 @@ struct TargetList {
         switch mark {
         case .end(let end), .unreadable(let end, _):
             // The message was shorter than the offset, or unreadable from here.
-            while let last = targets.last, last.position > end { targets.removeLast() }
+            while let last = targets.last, last.position > end || last.position == end && aim.isOfByte {
+                targets.removeLast()
+            }
         case .message, .body, .pattern:
             break
         }

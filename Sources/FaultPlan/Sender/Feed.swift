@@ -17,7 +17,8 @@ struct Feed {
     /// When the line reaches an offset.
     func time(of end: Int64) -> Int64 { start.addingSaturated(rate.nanoseconds(forBytes: end - offset)) }
 
-    private func end(at now: Int64) -> Int64 {
+    /// How far the line has come at a time.
+    func end(at now: Int64) -> Int64 {
         offset.addingSaturated(rate.bytes(inNanoseconds: now.subtractingSaturated(start)))
     }
 
@@ -48,9 +49,12 @@ extension VirtualSender {
         let (stop, size) = (steps + Self.stepLimit, min(Self.segment, feed.quantum))
         var time = max(asked, min(earliest, now))
         while limit < wanted, steps < stop {
+            steps += 1
             let piece = (limit / size + 1) * size
             if piece > wanted, feed.hasMore { break }
-            let end = min(piece, wanted)
+            // What has come already, as of a burst, is taken at once.
+            let due = min(feed.end(at: min(time, now)), wanted, roomEnd)
+            let end = due.subtractingSaturated(limit) > Self.segment ? due : min(piece, wanted)
             time = max(time, feed.time(of: end))
             let event = run(until: min(time, now), stop: stop)
             let room = roomEnd

@@ -96,10 +96,10 @@ struct BandwidthStage: FaultStage {
         }
         if wanted <= limit { return progress }
         let target = min(wanted, limit.addingSaturated(quantum))
-        var wake = curve.time(from: start, forBytes: target - anchorOffset)
+        var wake = curve.time(from: start, forBytes: target.subtractingSaturated(anchorOffset))
         if !curve.isSteady, wake > now.addingSaturated(Self.longestQuantum) {
             // The rate is about to fall, so a quantum takes longer.
-            let next = curve.time(from: start, forBytes: limit.addingSaturated(1) - anchorOffset)
+            let next = curve.time(from: start, forBytes: limit.addingSaturated(1).subtractingSaturated(anchorOffset))
             wake = max(next, now.addingSaturated(Self.longestQuantum))
         }
         context.wake(at: context.now.advanced(byNanoseconds: wake.subtractingSaturated(now)))
@@ -112,7 +112,7 @@ struct BandwidthStage: FaultStage {
     mutating func settle(at availableEnd: Int64, now: Moment) {
         let excess = offered.subtractingSaturated(availableEnd).subtractingSaturated(kept)
         guard excess > 0 else { return }
-        anchorOffset -= excess
+        anchorOffset = anchorOffset.subtractingSaturated(excess)
         offered -= excess
     }
 
@@ -122,7 +122,13 @@ struct BandwidthStage: FaultStage {
         start: Int64, limit: Int64
     ) {
         let passed = context.passed
+        var anchorTime = anchorTime
         let limit = anchorTime.map { line(from: $0, at: now) }
+        // The bytes of the line since its anchor are about to be too many for a number.
+        if let limit, anchorOffset < -(1 << 61) {
+            (anchorOffset, self.anchorTime) = (limit, now)
+            anchorTime = now
+        }
         let credit = limit?.subtractingSaturated(passed) ?? .max
         // A busy link is called when a quantum is due, or late; one byte is for rounding.
         let span = context.now.nanoseconds.subtractingSaturated(context.catchUp.from)
@@ -137,7 +143,7 @@ struct BandwidthStage: FaultStage {
         if let anchorTime, let limit, credit <= allowance, isBusy || credit >= 0 { return (anchorTime, limit) }
         if isBusy, context.catchUp.isLate, limit != nil { context.lose(credit.subtractingSaturated(allowance)) }
         anchorOffset = passed.addingSaturated(min(max(credit, 0), allowance))
-        anchorTime = now
+        self.anchorTime = now
         return (now, anchorOffset)
     }
 

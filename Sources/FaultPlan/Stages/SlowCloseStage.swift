@@ -23,6 +23,8 @@ struct SlowCloseStage: FaultStage {
         }
         return progress.clamped(to: progress.bytes)
     }
+
+    mutating func withdrawEnd(after position: Int64) { due = nil }
 }
 
 extension SlowClose: PlannedFault {

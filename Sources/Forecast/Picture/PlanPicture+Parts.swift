@@ -17,8 +17,11 @@ extension PlanPicture {
 
     /// Divides the time of the drawing into columns of `width`.
     package func columns(each width: Duration) -> [PlanColumn] {
-        let count = (span.nanoseconds + width.nanoseconds - 1) / width.nanoseconds
-        return columns(between: (0...count).map { Moment(nanoseconds: $0 * width.nanoseconds) })
+        guard span > .zero else { return [] }
+        let last = (span.nanoseconds - 1) / width.nanoseconds
+        let begins = (0...last).map { $0 * width.nanoseconds }
+        let end = (last * width.nanoseconds).addingSaturated(width.nanoseconds)
+        return columns(between: (begins + [end]).map(Moment.init(nanoseconds:)))
     }
 
     private func columns(between edges: [Moment]) -> [PlanColumn] {

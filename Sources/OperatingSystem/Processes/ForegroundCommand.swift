@@ -84,6 +84,17 @@ package final class ForegroundCommand: Sendable {
     /// Sends a signal to the command; once that has ended, everything below the guard is killed.
     package func send(_ signal: Int32) { try? GuardProtocol.write([UInt8(clamping: signal)], to: socket) }
 
+    /// Has the guard kill everything below it, and waits until it has ended, 10 s at most. `next` is to be called on another
+    /// thread.
+    package func kill() {
+        // One that has ended by now has no descriptor.
+        guard let descriptor = try? ForegroundCommand.watched(process: process) else { return }
+        defer { close(descriptor) }
+        shutdown(socket, Int32(SHUT_RDWR))
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        _ = poll(&entry, 1, 10_000)
+    }
+
     // MARK: The guard
 
     /// Runs the guard and the command. Returns when no process is left.
@@ -141,7 +152,7 @@ package final class ForegroundCommand: Sendable {
             guard sources[0].revents != 0 else { continue }
             // The command has ended: the signal ends its descendants.
             guard let byte = GuardProtocol.read(1, from: channel), isRunning else { return Descendants.killAll() }
-            _ = kill(process, Int32(byte[0]))
+            _ = Glibc.kill(process, Int32(byte[0]))
         }
     }
 }

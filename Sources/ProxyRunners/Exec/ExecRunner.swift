@@ -189,11 +189,23 @@ package struct ExecRunner {
                 in: environment,
                 keeping: descriptors,
                 through: proxy,
-                rules
+                rules,
+                ended: ExecRunner.noteEnd
             )
             return end.map { .success($0) } ?? .failure(.failed("the guard of “\(command[0])” was killed"))
         } catch {
             return .failure(CommandFailure(error, command[0]))
+        }
+    }
+
+    /// The command has ended, and processes that it has started may live: the keys of the terminal, which were the command's,
+    /// end this process from now on, and the guard all others.
+    private static func noteEnd() {
+        for number in [SIGINT, SIGQUIT] where !InheritedSignals.ignores(number) { signal(number, SIG_DFL) }
+        guard Console.isTerminal else { return }
+        Task.detached {
+            try await Task.sleep(for: .seconds(1))
+            Console.warn("the command has ended, and processes that it has started haven't: Ctrl-C ends them")
         }
     }
 
@@ -211,6 +223,7 @@ package struct ExecRunner {
         return try await loop.run { [descriptor] in
             var wasPassed = false
             @Sendable func end(_ number: Int32) -> Never {
+                supervised.kill()
                 trust?.remove()
                 Glibc.exit(128 + number)
             }
@@ -231,6 +244,7 @@ package struct ExecRunner {
             if let descriptor {
                 sources += [
                     EventSource(readable: descriptor, on: loop) {
+                        supervised.kill()
                         trust?.remove()
                         Glibc.exit(1)
                     }
