@@ -67,13 +67,13 @@ import Testing
                 #expect(outcome.status == 2)
                 return outcome.errors
             }
-            #expect(try await refusal(path + ".crt").contains("chmod 600"))
-            for file in [path, path + ".crt"] {
-                try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)
-                #expect(try await refusal(file).contains("other users can read or change it"))
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
-            }
-            #expect(try await refusal(path + ".crt").contains("there is no authority in it"))
+            #expect(try await refusal(path + ".crt").contains("is the certificate for clients: name “\(path)”"))
+            try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+            #expect(try await refusal(path).contains("other users can read or change it: chmod 600"))
+            let other = path + ".other"
+            try FileManager.default.copyItem(atPath: path + ".crt", toPath: other)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: other)
+            #expect(try await refusal(other).contains("there is no authority in it"))
         }
     }
 }

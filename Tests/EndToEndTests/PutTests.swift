@@ -68,7 +68,7 @@ import Testing
     @Test(arguments: [
         ("nonsense", "file.bin", "http://"),
         ("http://127.0.0.1:1/x", "missing.bin", "missing.bin"), ("http://127.0.0.1:1/x", ".", "no regular file"),
-        ("http://user:secret@127.0.0.1/x", "file.bin", "leave it out"),
+        ("http://user:secret@127.0.0.1/x", "file.bin", "leave that out"),
     ])
     func `wrong input is exit 2 and one line that says why`(url: String, file: String, word: String) async throws {
         try await withFolder { folder in

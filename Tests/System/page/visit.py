@@ -137,9 +137,14 @@ class Visit:
                    "the slider says 200 kbit/s")
         self.until(f"visit.has({name}, 'page-rate')", "the server has the rate")
         self.until(f"visit.bits({name}) < {min(before / 2, 400000)}", "the throughput falls")
-        browser.evaluate(f"visit.card({name}).querySelectorAll('input[type=range]')[1].focus()")
-        browser.press("Home")
-        self.until(f"visit.has({name}, 'page-rate').then(has => !has)", "the rate is removed")
+        path = f"'proxies/' + encodeURIComponent({name}) + '/faults/others'"
+        browser.evaluate(f"api('PUT', {path}, {{ kind: 'latency', delay: '1 ms' }})")
+        self.until(f"visit.card({name}).querySelector('.chips').textContent.includes('1 ms')", "a fault of others has a chip")
+        browser.evaluate("document.activeElement.blur()")
+        browser.press("h")
+        self.until(f"visit.has({name}, 'page-rate').then(has => !has)", "H removes the rate")
+        self.check(browser.evaluate(f"visit.has({name}, 'others')"), "H leaves the faults of others")
+        browser.evaluate(f"api('DELETE', {path})")
         self.until(f"visit.bits({name}) > 1e6", "the throughput is back", 60)
 
     def connection(self):
