@@ -56,7 +56,7 @@ struct CaptureReaderTests {
             fromServer: true,
             "cut “a, b” resets, downstream, offset 100, connection 1, proxy “p”, 0.6 s"
         )
-        + packet(800, 3, syn) + packet(801, 3, answer, fromServer: true)
+        + packet(800, 3, syn, "phase “far” of proxy “p” has begun") + packet(801, 3, answer, fromServer: true)
         + packet(900, 3, reset, "latency “l” delays, upstream, connection 3, proxy “p”, 0.8 s")
 
     private static func lines(_ file: [UInt8]) -> [String]? {

@@ -72,7 +72,10 @@ package struct CaptureReader {
     /// Notes the fault of a comment; returns whether it ends a connection.
     private mutating func note(_ comment: String, _ time: Int64) -> Bool {
         let parts = comment.split(separator: ", ")
-        guard let fault = comment.firstMatch(of: /^[a-z-]+ “(.*?)” ([a-z ]+)/), let last = parts.last else {
+        // The beginning of a phase is no fault.
+        guard !comment.hasPrefix("phase “"), let fault = comment.firstMatch(of: /^[a-z-]+ “(.*?)” ([a-z ]+)/),
+            let last = parts.last
+        else {
             return false
         }
         if start == nil, last.hasSuffix(" s"), let seconds = Double(last.dropLast(2)), (0..<1e9).contains(seconds) {
