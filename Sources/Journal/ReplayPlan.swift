@@ -115,6 +115,8 @@ public struct ReplayPlan: Sendable {
 
     private static func namedApart(_ faults: [Fault], from taken: Set<String>) -> [Fault] {
         var taken = taken
+        // The last number behind each name.
+        var numbers: [String: Int] = [:]
         return faults.map { fault in
             let place: String
             switch fault.condition.connections {
@@ -129,11 +131,13 @@ public struct ReplayPlan: Sendable {
             var stem = String(String.UnicodeScalarView(fault.name.unicodeScalars.prefix(length)))
             stem += " of connection \(place)"
             var name = stem
-            var number = 1
+            var number = numbers[stem] ?? 1
+            if number > 1 { name += " (\(number))" }
             while !taken.insert(name).inserted {
                 number += 1
                 name = "\(stem) (\(number))"
             }
+            numbers[stem] = number
             fault.name = name
             return fault
         }
