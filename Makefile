@@ -104,7 +104,7 @@ docs: ## write the tables of pages and the reference of the libraries
 	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(TRAITS) profile-documents
 	@rm -rf .build-docs
 	@SWIFT_DETERMINISTIC_HASHING=1 SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs generate-documentation \
-		$(foreach target,SquallTransfer SquallProxy SquallTesting ResumableUploads,--target $(target)) \
+		$(foreach target,SquallTransfer TransferQueue SquallProxy SquallTesting ResumableUploads,--target $(target)) \
 		--enable-experimental-combined-documentation --output-path .build-docs \
 		--warnings-as-errors --transform-for-static-hosting
 
