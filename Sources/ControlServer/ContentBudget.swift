@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Bounds the bytes that the contents of all requests together take in memory.
+/// Bounds the bytes that the contents of all requests, or of all responses, together take in memory.
 final class ContentBudget: Sendable {
-    /// The most bytes: 32 MiB.
-    static let limit = 32 << 20
-
+    private let limit: Int
     private let used = Mutex(0)
 
-    /// The bytes of one request; they are free again when it is released.
+    /// A budget of `limit` bytes.
+    init(limit: Int) { self.limit = limit }
+
+    /// The bytes of one message; they are free again when it is released.
     final class Share: Sendable {
         private let budget: ContentBudget
         private let used = Mutex(0)
@@ -27,7 +28,7 @@ final class ContentBudget: Sendable {
 
     private func take(_ count: Int) -> Bool {
         used.withLock { used in
-            guard count <= ContentBudget.limit - used else { return false }
+            guard count <= limit - used else { return false }
             used += count
             return true
         }

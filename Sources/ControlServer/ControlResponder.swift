@@ -8,7 +8,12 @@
         /// Hands requests with their contents to the handler.
         struct Responder {
             let handler: ControlHandler
-            private let budget = ContentBudget()
+            /// The most bytes of the contents of requests: 32 MiB.
+            private let requests = ContentBudget(limit: 32 << 20)
+            /// The most bytes of the responses that are longer than a slice, until their clients have taken them: 128 MiB.
+            private let responses = ContentBudget(limit: 128 << 20)
+            /// The bytes of a response that are handed to a connection at a time, so that it is known how far its client is: 64 KiB.
+            private static let slice = 64 << 10
 
             init(handler: ControlHandler) { self.handler = handler }
 
@@ -23,9 +28,9 @@
                 var asked = APIRequest(request.head)
                 let isHead = request.method == .head
                 // `RequestHeadHandler` drops the content.
-                if let refusal = handler.refusal(of: asked) { return Responder.response(refusal, isHead) }
+                if let refusal = handler.refusal(of: asked) { return self.response(refusal, to: asked, isHead) }
                 if let client = try await presence(of: asked, channel) { asked.client = client }
-                let share = ContentBudget.Share(of: budget)
+                let share = ContentBudget.Share(of: requests)
                 defer { withExtendedLifetime(share) {} }
                 let response: APIResponse
                 do {
@@ -40,7 +45,7 @@
                         response = ControlHandler.unread(asked, 503, "the bodies of other requests fill the memory")
                     }
                 }
-                return Responder.response(response, isHead)
+                return self.response(response, to: asked, isHead)
             }
 
             /// The client of a request whose response may wait; `nil` for others.
@@ -76,12 +81,28 @@
             }
 
             /// The response; without its content after HEAD (RFC 9110, section 9.3.2).
-            private static func response(_ response: APIResponse, _ isHead: Bool) -> Response {
-                let body: ResponseBody =
-                    switch response.body {
-                    case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-                    case .stream(let parts): ResponseBody(asyncSequence: parts.map { ByteBuffer(bytes: $0) })
+            private func response(_ response: APIResponse, to asked: APIRequest, _ isHead: Bool) -> Response {
+                let body: ResponseBody
+                switch response.body {
+                case .bytes(let bytes) where bytes.count <= Responder.slice:
+                    body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+                case .bytes(let bytes):
+                    let share = ContentBudget.Share(of: responses)
+                    guard share.take(bytes.count) else {
+                        let busy = "clients that don't read their responses fill the memory"
+                        return self.response(ControlHandler.unread(asked, 503, busy), to: asked, isHead)
                     }
+                    body = ResponseBody(contentLength: bytes.count) { writer in
+                        for begin in stride(from: 0, to: bytes.count, by: Responder.slice) {
+                            let end = min(begin + Responder.slice, bytes.count)
+                            try await writer.write(ByteBuffer(bytes: bytes[begin..<end]))
+                        }
+                        try await writer.finish(nil)
+                        withExtendedLifetime(share) {}
+                    }
+                case .stream(let parts):
+                    body = ResponseBody(asyncSequence: parts.map { ByteBuffer(bytes: $0) })
+                }
                 let whole = Response(status: .init(code: response.status), headers: response.fields, body: body)
                 return isHead ? whole.createHeadResponse() : whole
             }

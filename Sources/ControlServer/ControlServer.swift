@@ -15,7 +15,7 @@
         static let bodyTimeout = Duration.seconds(15)
         /// The time that a TLS handshake may take: 10 s.
         static let handshakeTimeout = TimeAmount.seconds(10)
-        /// The time without a request after which a connection is closed: 60 s.
+        /// The time after which a connection without a request is closed, and one whose client takes nothing: 60 s.
         private static let idleTimeout = TimeAmount.seconds(60)
 
         private let tls: (any ServerTLS)?
@@ -50,7 +50,10 @@
                 },
                 configuration: .init(
                     additionalChannelHandlers: [
-                        RequestHeadHandler(dropTime: TimeAmount(ControlServer.bodyTimeout)) { head in
+                        RequestHeadHandler(
+                            dropTime: TimeAmount(ControlServer.bodyTimeout),
+                            stallTime: ControlServer.idleTimeout
+                        ) { head in
                             handler.refusal(of: APIRequest(head)) != nil
                         }
                     ],

@@ -8,7 +8,7 @@
     ///
     /// Answers `Expect: 100-continue` (RFC 9110, section 10.1.1), whose client holds its content back until then. Drops the
     /// content of a refused request, so that its client can send all of it and reads the response. Notes when the client
-    /// ends its stream.
+    /// ends its stream, and closes the connection of one that takes nothing.
     final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         typealias InboundIn = HTTPRequestPart
         typealias InboundOut = HTTPRequestPart
@@ -29,10 +29,17 @@
         private var dropped: Int?
         private var deadline: Scheduled<Void>?
         private var hasContentToCome = false
+        /// The time in which a client has to take 32 KiB once 64 KiB wait for it.
+        private let stallTime: TimeAmount
+        private var stall: Scheduled<Void>?
 
         /// A handler that drops the contents of requests for which `isRefused` holds.
-        init(dropTime: TimeAmount, isRefused: @escaping @Sendable (HTTPRequest) -> Bool) {
-            self.dropTime = dropTime
+        init(
+            dropTime: TimeAmount,
+            stallTime: TimeAmount,
+            isRefused: @escaping @Sendable (HTTPRequest) -> Bool
+        ) {
+            (self.dropTime, self.stallTime) = (dropTime, stallTime)
             self.isRefused = isRefused
         }
 
@@ -82,7 +89,17 @@
             context.fireUserInboundEventTriggered(event)
         }
 
+        func channelWritabilityChanged(context: ChannelHandlerContext) {
+            stall?.cancel()
+            let channel = context.channel
+            stall =
+                channel.isWritable
+                ? nil : channel.eventLoop.scheduleTask(in: stallTime) { channel.close(promise: nil) }
+            context.fireChannelWritabilityChanged()
+        }
+
         func channelInactive(context: ChannelHandlerContext) {
+            stall?.cancel()
             endDropping()
             client.leave()
             context.fireChannelInactive()

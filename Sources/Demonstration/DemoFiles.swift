@@ -55,6 +55,8 @@ struct DemoFiles {
         state = work.appendingPathComponent("state").path
         if isKept { try DemoFolder.prepare(FilePath(folder.path)) }
         do {
+            // The folder for temporary files is the system's, and isn't made here.
+            if !isKept { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false) }
             try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
             try FileManager.default.createDirectory(atPath: uploads, withIntermediateDirectories: true)
             downloaded = try DemoFiles.write(to: source.appendingPathComponent(DemoFiles.name), download, seed)

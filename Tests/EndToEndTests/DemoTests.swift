@@ -275,6 +275,15 @@ import Testing
         #expect(outcome.errors.contains(reason))
     }
 
+    @Test func `a folder for temporary files that isn't there is an error, and isn't made`() async throws {
+        try await withFolder { folder in
+            let missing = folder.appendingPathComponent("missing").path
+            let outcome = try await squall("demo", "--size", "1KiB", environment: ["TMPDIR": missing])
+            #expect(outcome.status == 1 && outcome.errors.contains("No such file or directory"), "\(outcome.errors)")
+            #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+    }
+
     @Test func `with a page it begins when the page is open, tells its story there, and goes on until Ctrl-C`()
         async throws
     {

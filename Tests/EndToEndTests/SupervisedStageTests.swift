@@ -28,6 +28,19 @@ import Testing
         }
     }
 
+    @Test func `a run gives back the descriptors that it has opened`() async throws {
+        try await withFolder { folder in
+            // The command's parent is its guard, and that of the guard the stage.
+            let script = "set -- $(cat /proc/$PPID/stat); ls /proc/$4/fd | wc -l >> counts"
+            let words = ["--exec", "--latency", "1ms", "--seed", "1..6", "--allow-vacuous", "--", "sh", "-c", script]
+            let outcome = try await test(words, in: folder)
+            #expect(outcome.status == 0, "\(outcome)")
+            let text = try String(contentsOf: folder.appendingPathComponent("counts"), encoding: .utf8)
+            let counts = text.split(separator: "\n").compactMap { Int($0) }
+            #expect(counts.count == 6 && (counts.max() ?? 0) - (counts.min() ?? 0) < 6, "\(counts)")
+        }
+    }
+
     @Test func `runs at the same time have faults of their own, and a scenario may ask for it`() async throws {
         try await withOrigin(size: 200_000) { origin in
             try await withFolder { folder in

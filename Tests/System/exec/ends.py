@@ -8,6 +8,7 @@ squall      SIGKILL of squall: the command and what it has started are killed
 command     SIGKILL of the command: squall ends by the same signal
 below       SIGKILL of a process that the command has started: the command goes on
 ctrl-c      on a terminal: the command's SIGINT ends both
+after       on a terminal: Ctrl-C when the command has ended ends what it has left
 ctrl-z      on a terminal: both stop, and go on with fg
 daemon      a process that has left the command's session: squall waits for its end
 many        200 processes that connect at once
@@ -133,12 +134,15 @@ class Terminal:
         os.close(self.terminal)
 
 
-def terminal(use):
+TICKS = "n=0; while :; do n=$((n+1)); echo tick-$n; sleep 0.02; done"
+
+
+def terminal(use, script=TICKS):
     word = mark()
     made = Terminal(word)
     try:
         made.until(r"\$ ")
-        made.type(f"{programs.SQUALL} exec {' '.join(FAULT)} -- sh -c 'n=0; while :; do n=$((n+1)); echo tick-$n; sleep 0.02; done'\n")
+        made.type(f"{programs.SQUALL} exec {' '.join(FAULT)} -- sh -c '{script}'\n")
         made.until(r"tick-\d+\r\n")
         use(made)
         made.type("\x03")
@@ -157,6 +161,10 @@ def stop(made):
     made.until(r"Stopped[\s\S]*\$ ")
     made.type("fg\n")
     made.until(r"fg\r\n[\s\S]*tick-\d+\r\n")
+
+
+def told(made):
+    made.until("the command has ended, and processes that it has started haven't: Ctrl-C ends them")
 
 
 def daemon():
@@ -193,6 +201,7 @@ def many():
 
 
 WAYS = {"squall": squall, "command": command, "below": below, "ctrl-c": lambda: terminal(lambda _: None), "ctrl-z": lambda: terminal(stop),
+        "after": lambda: terminal(told, "setsid sleep 1000 & echo tick-$((1 + 1))"),
         "daemon": daemon, "many": many}
 
 
