@@ -292,14 +292,17 @@ int squall_may_duplicate(void) {
     return copy < 0 ? -copy : 0;
 }
 
+// Room for proc_pid_status(5), which names all groups of the process.
+enum { status_size = 1 << 16 };
+
 // Reads proc_pid_status(5) of a thread; its text is empty on failure.
-static void read_status(pid_t thread, char text[4096]) {
+static void read_status(pid_t thread, char text[status_size]) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
     text[0] = 0;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
-    ssize_t count = read(file, text, 4095);
+    ssize_t count = read(file, text, status_size - 1);
     close(file);
     text[count > 0 ? count : 0] = 0;
 }
@@ -311,7 +314,7 @@ static uint64_t status_value(const char *text, const char *name, int base) {
 }
 
 int squall_has_signal(pid_t thread) {
-    char text[4096];
+    char text[status_size];
     read_status(thread, text);
     uint64_t pending = status_value(text, "\nSigPnd:", 16) | status_value(text, "\nShdPnd:", 16);
     return (pending & ~status_value(text, "\nSigBlk:", 16)) != 0;
@@ -321,7 +324,7 @@ int squall_has_signal(pid_t thread) {
 static pid_t process_of(int descriptor, pid_t thread) {
     struct thread_info info = {0};
     if (descriptor >= 0 && ioctl(descriptor, THREAD_INFO, &info) == 0) return (pid_t)info.process;
-    char text[4096];
+    char text[status_size];
     read_status(thread, text);
     return (pid_t)status_value(text, "\nTgid:", 10);
 }
@@ -366,7 +369,7 @@ int squall_duplicate_by_any(pid_t process, int descriptor) {
     return copy;
 }
 
-// Copies by proc_pid_mem(5), which needs the same rights. Filters of system calls allow it where they forbid the calls for that.
+// Opens proc_pid_mem(5), which needs the same rights as process_vm_readv(2). Filters of system calls allow it where they forbid that.
 static int open_memory(pid_t thread, int mode) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)thread);

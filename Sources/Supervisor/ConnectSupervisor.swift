@@ -14,7 +14,7 @@ package final class ConnectSupervisor {
     package static let limit = 4_096
     /// How often connects are looked after whose program may be gone: every 100 ms.
     package static let interval = Duration.milliseconds(100)
-    /// How often signals are looked for of threads that wait: every 5 ms, or 500 µs for each thread.
+    /// The time between two looks for signals of waiting threads: 5 ms, or 500 µs for each thread if that is longer.
     package static let signalInterval = Duration.milliseconds(5)
 
     private struct Pending {
@@ -31,14 +31,14 @@ package final class ConnectSupervisor {
         /// When the call fails (SO_SNDTIMEO), and how.
         var deadline: Moment
         var lateCode = EINPROGRESS
-        /// The thread whose connect a signal has ended before its answer, and restarts.
+        /// The thread whose connect was ended by a signal before its answer, and which may connect again.
         var restarting: Int32?
     }
 
     /// The error of a socket that was refused.
     private struct Refusal {
         let code: Int32
-        /// Whether the socket has lost it to an answer that a signal came before.
+        /// Whether a call took it from the socket, and ended before its answer.
         var isUntold = false
     }
 
@@ -260,7 +260,7 @@ package final class ConnectSupervisor {
         guard facts.isBlocking, var entry = pending[dial] else {
             let isRestarted = pending[dial]?.restarting == call.thread
             let isAnswered = system.answer(call.id, isRestarted ? .failure(EINPROGRESS) : .kernel)
-            if isAnswered { pending[dial]?.restarting = nil }
+            if isRestarted, isAnswered { pending[dial]?.restarting = nil }
             return false
         }
         // Two threads wait for one socket: the first call fails with EALREADY.
@@ -299,8 +299,8 @@ package final class ConnectSupervisor {
         withSocket(of: call) { system.tellTarget(of: $0, to: call) }
     }
 
-    /// Answers a call that asks for a socket's error. One that a signal ends before asks again, and the socket has lost its
-    /// error by then.
+    /// Answers a call that asks for a socket's error. If a signal ends the call first, the error is kept for the next one, as the
+    /// socket no longer has it.
     private func answerError(of call: SupervisedCall) {
         var told: (cookie: UInt64, code: Int32)?
         if !errors.isEmpty || !dials.isEmpty {
@@ -431,7 +431,7 @@ package final class ConnectSupervisor {
         }
     }
 
-    /// Has the calls end for whose threads a signal has come, where the kernel waits for that.
+    /// Ends the calls of the threads for which a signal has come. The kernel leaves that to the supervisor if `holdsSignals`.
     package func lookForSignals(at now: Moment) {
         var count = 0
         for (dial, entry) in pending {

@@ -48,7 +48,7 @@ package enum CallAnswer: Hashable, Sendable {
     case failure(Int32)
     /// The kernel makes it as if nobody had been asked.
     case kernel
-    /// A signal ends it, as its handler says: it fails with EINTR, or is made anew.
+    /// A signal ends it: it fails with EINTR, or is made again if the signal's handler restarts calls.
     case interrupted
 }
 
@@ -112,7 +112,7 @@ package enum DialOutcome: Hashable, Sendable {
 ///
 /// Processes, sockets and dials are numbers. The supervisor gives back every socket and process with `close`.
 package protocol SupervisorSystem: AnyObject {
-    /// Answers a call. Returns whether its thread has still waited.
+    /// Answers a call. Returns whether its thread was still waiting.
     @discardableResult func answer(_ id: UInt64, _ answer: CallAnswer) -> Bool
     /// Has the kernel make a connect of TCP past the proxy.
     func pass(_ call: SupervisedCall)
@@ -120,7 +120,7 @@ package protocol SupervisorSystem: AnyObject {
     func isWaiting(_ id: UInt64) -> Bool
     /// Whether signals of a thread wait for the answer of its call.
     var holdsSignals: Bool { get }
-    /// Whether a signal waits that the thread doesn't block, whose call this is.
+    /// Whether a signal is pending for a thread, which waits in `call`, that the thread doesn't block.
     func hasSignal(_ thread: Int32, in call: UInt64) -> Bool
     /// The address of a connect. A failure is that the program's memory may not be read.
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure>

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// The faults of a journal that are acted again.
+    /// The faults of a journal that are replayed.
     private func units(of journal: RecordedJournal) throws -> [ReplayPlan.Unit] {
         let proxy = try #require(journal.header.proxies.first)
         return journal.plan(for: proxy).units
@@ -79,7 +79,7 @@ import Testing
             ("\r\n \n" + DamagedJournalTests.header(proxies: "[]") + "\n", "3: the header has no proxy"),
         ] as [(String, String)]
     )
-    func `what has no sound header is told why`(text: String, expected: String) {
+    func `a text without a sound header is refused with the reason`(text: String, expected: String) {
         let told = problem(of: text)
         #expect(told.hasPrefix(expected), "\(told)")
         #expect(told.split(separator: "\n").count == 1, "\(told)")
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: ["{\"connection\":1,\"dire", "nothing", "\0\0\0"])
-    func `a last line that was torn off is left out, and that is told`(rest: String) throws {
+    func `a torn last line is left out, and its number is reported`(rest: String) throws {
         let text = [DamagedJournalTests.header(), DamagedJournalTests.line(), "", rest].joined(separator: "\n")
         let journal = try read(text)
         #expect(journal.torn == 4)
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [#""fault":"cut","#, ""])
-    func `lines that count those left out are told, and the others are acted again`(fault: String) throws {
+    func `omitted lines are counted, and the others are replayed`(fault: String) throws {
         let omission = #"{"event":"omitted",\#(fault)"lines":312,"proxy":"p","time":"2026-11-21T14:20:16.002Z"}"#
         let lines = [DamagedJournalTests.header(), omission, DamagedJournalTests.line(), omission, ""]
         let journal = try read(lines.joined(separator: "\n"))

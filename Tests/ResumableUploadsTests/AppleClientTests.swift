@@ -99,7 +99,7 @@ import Testing
         try await second.send(content[4_000..<7_000])
         try await second.channel.close()
         #expect(try await self.offset(shape, location, server) == 7_000)
-        // A client that knows an older offset is told the right one, and may go on from there.
+        // A client with an older offset gets the right one, and may go on from there.
         var late = try await Connection(server)
         try await late.send(append(shape, location, 4_000, 6_000))
         let refusal = try await late.head()

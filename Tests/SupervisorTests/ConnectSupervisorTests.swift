@@ -286,10 +286,10 @@ struct ConnectSupervisorTests {
         _ = program.ask(socket, isInterrupted: true)
         let again = program.ask(socket)
         #expect(program.system.answered.contains(again) && program.system.told[again] == 113)
-        #expect(program.system.told[program.ask(socket)] == nil, "an error is told once")
+        #expect(program.system.told[program.ask(socket)] == nil, "an error is reported once")
     }
 
-    @Test func `without descriptors a connect fails for want of them`() {
+    @Test func `without descriptors a connect fails with EMFILE`() {
         let program = Program()
         program.system.processError = 24
         #expect(program.system.failures[program.connect(program.socket())] == 24)

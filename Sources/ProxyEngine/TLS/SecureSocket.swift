@@ -49,7 +49,7 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     /// Whether the socket below has ended.
     private var hasEnded = false
     private(set) final var error: SystemError?
-    /// The error of a send after the handshake. It ends sending alone: what the peer has sent is still received.
+    /// The error of a send after the handshake. Bytes from the peer are still received.
     private var sendError: SystemError?
     /// Whether the end of the handshake has been told.
     private var told = false
