@@ -295,16 +295,20 @@ int squall_may_duplicate(void) {
 // Room for proc_pid_status(5), which names all groups of the process.
 enum { status_size = 1 << 16 };
 
-// Reads proc_pid_status(5) of a thread; its text is empty on failure.
-static void read_status(pid_t thread, char text[status_size]) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+// Reads a file of proc(5); its text is empty on failure.
+static void read_text(const char *path, char text[status_size]) {
     text[0] = 0;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
     ssize_t count = read(file, text, status_size - 1);
     close(file);
     text[count > 0 ? count : 0] = 0;
+}
+
+static void read_status(pid_t thread, char text[status_size]) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+    read_text(path, text);
 }
 
 // A number behind the name of a line of that text; 0 if there is none.
@@ -318,6 +322,13 @@ int squall_has_signal(pid_t thread) {
     read_status(thread, text);
     uint64_t pending = status_value(text, "\nSigPnd:", 16) | status_value(text, "\nShdPnd:", 16);
     return (pending & ~status_value(text, "\nSigBlk:", 16)) != 0;
+}
+
+int squall_is_blocking(pid_t thread, int descriptor) {
+    char path[64], text[status_size];
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)thread, descriptor);
+    read_text(path, text);
+    return (status_value(text, "flags:", 8) & O_NONBLOCK) == 0;
 }
 
 // The process of a thread: from the kernel (6.13 and later), or by its status, which takes 20 times as long; 0 on failure.
@@ -484,6 +495,7 @@ int squall_supervise_connects(int makes_sockets, int *holds_signals) {
     return -ENOSYS;
 }
 int squall_has_signal(pid_t thread) { (void)thread; return 0; }
+int squall_is_blocking(pid_t thread, int descriptor) { (void)thread, (void)descriptor; return 1; }
 int squall_may_duplicate(void) { return ENOSYS; }
 int squall_give(int supervisor, uint64_t id, int descriptor, int closes_on_exec) {
     (void)supervisor; (void)id; (void)descriptor; (void)closes_on_exec;

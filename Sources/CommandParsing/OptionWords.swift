@@ -113,7 +113,11 @@ enum OptionWords {
         Entry("run replay", "--workers --loops --jobs -j", "write --threads COUNT"),
         Entry("run replay serve origin", "--daemon --daemonize --background --bg", "write --detach"),
         Entry("run replay serve", "-d", "write --detach"),
-        Entry("run replay shrink test serve plan demo", "--udp --quic --http3 --datagrams --dtls", withoutDatagrams),
+        Entry(
+            "run replay shrink test serve plan demo",
+            "--udp --quic --http3 --datagrams --dtls --rebind --mtu",
+            withoutDatagrams
+        ),
         Entry("run exec serve", "--capture --tcpdump --dump", "write --pcap FILE"),
         Entry("test", "--capture --tcpdump --dump", "write --pcap FOLDER"),
         Entry(

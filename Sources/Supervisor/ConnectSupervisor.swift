@@ -106,7 +106,7 @@ package final class ConnectSupervisor {
             // The kernel says what is wrong with the descriptor.
             case EBADF: system.answer(call.id, .kernel)
             case EPROTOTYPE:
-                if target.port == 443 { system.note(.http3) }
+                noteHTTP3(call, to: target)
                 system.answer(call.id, .kernel)
             case _ where !isWanted(target): system.answer(call.id, .kernel)
             case EXDEV: leave(call, .network)
@@ -155,6 +155,10 @@ package final class ConnectSupervisor {
         }
     }
 
+    private func noteHTTP3(_ call: SupervisedCall, to target: SocketAddress) {
+        if target.port == 443, isWanted(target), !system.isBlocking(call) { system.note(.http3) }
+    }
+
     /// Redirects a connect, or answers it, unless it passes.
     private func redirect(
         _ call: SupervisedCall,
@@ -164,7 +168,7 @@ package final class ConnectSupervisor {
         at now: Moment
     ) -> Step {
         let facts = system.facts(of: socket)
-        if facts.isUDP, target.port == 443 { system.note(.http3) }
+        if facts.isUDP { noteHTTP3(call, to: target) }
         let lastError = errors.removeValue(forKey: facts.cookie)
         // The connect before has ended, as by shutdown(2).
         if let dial = dials[facts.cookie], facts.state == .closed { end(dial) }

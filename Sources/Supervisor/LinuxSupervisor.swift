@@ -296,6 +296,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         )
     }
 
+    func isBlocking(_ call: SupervisedCall) -> Bool { squall_is_blocking(call.thread, call.descriptor) != 0 }
+
     private func isElsewhere(_ socket: Int32) -> Bool {
         let interface = squall_bound_interface(socket)
         return interface != 0 && interface != LinuxSupervisor.loopback

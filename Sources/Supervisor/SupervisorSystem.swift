@@ -132,6 +132,8 @@ package protocol SupervisorSystem: AnyObject {
     /// network namespace; these two where the socket can't be had.
     func socket(_ descriptor: Int32, of process: Int32, isShared: Bool) -> Result<Int32, SystemFailure>
     func facts(of socket: Int32) -> SocketFacts
+    /// Whether the descriptor of a call blocks, also where its socket can't be had; `true` if that can't be told.
+    func isBlocking(_ call: SupervisedCall) -> Bool
     /// The error that a socket would tell next (SO_ERROR), which it forgets; 0 for none.
     func takeError(of socket: Int32) -> Int32
     /// Whether a socket with a cookie and the address `local` is connecting, whoever has it under whatever descriptor.
@@ -185,7 +187,8 @@ package struct SystemFailure: Error, Hashable, Sendable {
 
 /// What a user has to know of connections that aren't redirected.
 public enum SupervisorNotice: Hashable, Sendable {
-    /// A program has sent datagrams to port 443: HTTP/3 passes untouched.
+    /// A program has connected a UDP socket to port 443: HTTP/3 passes untouched. Sockets that block are left out: they look
+    /// up addresses (RFC 6724, section 5, needs the source address of each), and send nothing.
     case http3
     /// A connection couldn't be redirected.
     case unproxied(Obstacle)

@@ -33,7 +33,7 @@ extension Duration {
 
 extension ByteCount {
     /// Reads a size or offset of zero or more: digits with an optional decimal fraction, spaces or
-    /// none, and one of `B`, `KB` (or `kB`), `MB`, `GB` (powers of 1,000), `KiB`, `MiB`, `GiB` (powers
+    /// none, and one of `B`, `KB` (or `kB`), `MB`, `GB`, `TB` (powers of 1,000), `KiB`, `MiB`, `GiB`, `TiB` (powers
     /// of 1,024): "64 KiB", "1.5MB".
     ///
     /// The value is exact. Throws for anything else, for a fraction of a byte, and for more than

@@ -90,14 +90,16 @@ extension UnitTable {
             UnitSpelling("MiB", worth: 1 << 20),
             UnitSpelling("GB", worth: 1_000_000_000),
             UnitSpelling("GiB", worth: 1 << 30),
+            UnitSpelling("TB", worth: 1_000_000_000_000),
+            UnitSpelling("TiB", worth: 1 << 40),
         ],
         usual: ["B", "KiB"],
         synonyms: [
             "byte": ["B"], "bytes": ["B"],
             "k": ["KiB", "KB"], "kb": ["KiB", "KB"], "kbyte": ["KB"], "kilobytes": ["KB"], "kibibytes": ["KiB"],
             "m": ["MiB", "MB"], "mb": ["MiB", "MB"], "mbyte": ["MB"], "megabytes": ["MB"], "mebibytes": ["MiB"],
-            "t": [], "tb": [], "tib": [],
             "g": ["GiB", "GB"], "gb": ["GiB", "GB"], "gbyte": ["GB"], "gigabytes": ["GB"], "gibibytes": ["GiB"],
+            "t": ["TiB", "TB"], "tb": ["TiB", "TB"], "tbyte": ["TB"], "terabytes": ["TB"], "tebibytes": ["TiB"],
         ]
     )
 

@@ -126,11 +126,18 @@ import Testing
         #expect(outcome.errors.isEmpty)
     }
 
-    @Test func `a connect of UDP to port 443 is reported`() async throws {
-        let client = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('127.0.0.1', 443))"
-        let outcome = try await contained(["exec", "--latency", "1ms", "--", "python3", "-c", client])
-        #expect(outcome.status == 0)
-        #expect(outcome.errors.contains("HTTP/3"))
+    /// Sockets that block are those of a look-up of addresses.
+    @Test(arguments: [
+        (kind: "SOCK_NONBLOCK", option: "--seed=1", isReported: true), ("SOCK_CLOEXEC", "--seed=1", false),
+        ("SOCK_NONBLOCK", "--except=:443", false),
+    ])
+    func `a connect of UDP to port 443 is reported`(kind: String, option: String, isReported: Bool) async throws {
+        let client = "from socket import *; socket(AF_INET, SOCK_DGRAM | \(kind)).connect(('127.0.0.1', 443))"
+        let words: Words = "exec --latency 1ms \(option) -- python3 -c \(client)"
+        for outcome in [try await contained(words.words), try await squall(words: words)] {
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.contains("HTTP/3") == isReported)
+        }
     }
 
     /// Makes more sockets than are kept at a time, and closes them: one after the other, and once many at a time.

@@ -139,6 +139,8 @@ final class SimulatedPrograms: SupervisorSystem {
 
     func hasSignal(_ thread: Int32, in call: UInt64) -> Bool { signals.contains(call) }
 
+    func isBlocking(_ call: SupervisedCall) -> Bool { true }
+
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure> {
         if secret.contains(call.id) { return .failure(SystemFailure(code: 1)) }
         if unspecified.contains(call.id) { return .success(.unspecified) }

@@ -52,6 +52,9 @@ int squall_supervise_connects(int makes_sockets, int *holds_signals);
 // Whether a signal that it doesn't block has come for a thread.
 int squall_has_signal(pid_t thread);
 
+// Whether a descriptor of a thread blocks, by its flags in proc(5); 1 if they can't be read.
+int squall_is_blocking(pid_t thread, int descriptor);
+
 // Whether squall_duplicate is allowed at all: 0 or an errno value, as EPERM in many containers.
 int squall_may_duplicate(void);
 

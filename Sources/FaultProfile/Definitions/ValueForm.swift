@@ -103,7 +103,7 @@ enum Pattern {
     static let number = #"[0-9]+(\.[0-9]+)?"#
     static let positive = #"(?=.*[1-9])[0-9]+(\.[0-9]+)?"#
     static let time = #"(ns|us|\u00B5s|\u03BCs|ms|s|min|h)"#
-    static let bytes = "(B|KB|kB|KiB|MB|MiB|GB|GiB)"
+    static let bytes = "(B|KB|kB|KiB|MB|MiB|GB|GiB|TB|TiB)"
     static let uncontrolled = #"[^\u0000-\u001F\u007F-\u009F]*"#
     static let token = "[!#$%&'*+.^_`|~0-9A-Za-z-]"
     static let host = #"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)"#
