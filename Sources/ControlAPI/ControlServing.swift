@@ -1,3 +1,5 @@
+import EventLoop
+
 /// The HTTP server of the control API, which a module provides that links a server.
 package protocol ControlServing: Sendable {
     /// Listens on `host` and `port`, and serves responses of `handler` until `stop` returns; then open responses have 2 s to
@@ -16,6 +18,14 @@ package protocol ControlServing: Sendable {
         ready: @escaping @Sendable (Int) async -> Void,
         until stop: @escaping @Sendable () async -> Void
     ) async throws(ControlServerFailure)
+}
+
+extension ControlServing {
+    /// The host to listen on for `host`: of a name the first address of IPv4, as in Go, and otherwise `host` itself.
+    package func address(of host: String) async -> String {
+        guard let address = try? await ListenText.addresses(Endpoint(host: host, port: 0)).first else { return host }
+        return address.isIPv6 ? host : address.host
+    }
 }
 
 /// The most connections to a control server at a time, unless fewer are given: 1,024.

@@ -63,7 +63,7 @@
             let child: any ServerChildChannel = if let tls { SecureChannel(base: plain, tls: tls) } else { plain }
             let server = child.server(
                 configuration: ServerConfiguration(
-                    address: .hostname(host, port: port),
+                    address: .hostname(await address(of: host), port: port),
                     availableConnectionsDelegate: MaximumAvailableConnections(connectionLimit, logger: logger)
                 ),
                 onServerRunning: { channel in

@@ -2,6 +2,7 @@
     import ControlAPI
     import HTTPTypes
     import NIOCore
+    import NIOHTTP1
     import NIOHTTPTypes
 
     /// Decides about each request of a connection by its head, before its content is kept anywhere.
@@ -41,6 +42,14 @@
         ) {
             (self.dropTime, self.stallTime) = (dropTime, stallTime)
             self.isRefused = isRefused
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) {
+            let pipeline = context.pipeline.syncOperations
+            guard let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) else {
+                return
+            }
+            try? pipeline.addHandler(HTTP1HeadHandler(), position: .after(decoder))
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -103,6 +112,24 @@
             endDropping()
             client.leave()
             context.fireChannelInactive()
+        }
+    }
+
+    /// Applies the rules of HTTP/1 for which the server needs the version: refuses requests without one `Host` (RFC 9112,
+    /// section 3.2), and has connections closed that aren't to persist (section 9.3).
+    private final class HTTP1HeadHandler: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias InboundOut = HTTPServerRequestPart
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+            let hosts = head.headers["host"].count
+            guard hosts == 1 || hosts == 0 && head.version == .http1_0 else {
+                return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
+            }
+            // The form that the server knows.
+            if !head.isKeepAlive { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            context.fireChannelRead(wrapInboundOut(.head(head)))
         }
     }
 #endif

@@ -57,7 +57,7 @@ extension Proxy {
     public func setClock(_ action: ClockAction) async throws(ProxyError) -> PlanChange {
         let listener = listener
         let result: Result<PlanChange, ProxyError> = await withCheckedContinuation { continuation in
-            let isPosted = listener.loop.post {
+            let isPosted = listener.loop.postBeyondLimit {
                 listener.value.setClock(action) { continuation.resume(returning: $0) }
             }
             if !isPosted { continuation.resume(returning: .failure(.stopped)) }

@@ -112,7 +112,7 @@ public final class Proxy: Sendable {
         try check(profile)
         let listener = listener
         let change: PlanChange? = await withCheckedContinuation { continuation in
-            let isPosted = listener.loop.post {
+            let isPosted = listener.loop.postBeyondLimit {
                 listener.value.apply(profile, global: globalBuckets) { continuation.resume(returning: $0) }
             }
             if !isPosted { continuation.resume(returning: nil) }

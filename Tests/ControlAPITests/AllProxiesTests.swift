@@ -32,6 +32,35 @@ import Testing
         }
     }
 
+    @Test func `a proxy whose port is taken while another is tried is disabled, and a change`() async throws {
+        try await withV1 { api in
+            let listen = try await api.create("a").string("listen")
+            let proxy = try api.proxies.proxy("a")
+            await proxy.leavePort()
+            let taking = #"{"name":"b","listen":"\#(listen)","upstream":"\#(api.upstream)"}"#
+            try #require(try await api.send(.post, "/v1/proxies", taking).status == 201)
+            let changes = api.journal.notices.changes
+            await proxy.takePort()
+            #expect(!proxy.state.isEnabled && api.journal.notices.changes > changes)
+        }
+    }
+
+    @Test func `a proxy that is deleted while a list moves it is made anew`() async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            let list = #"[{"name":"a","listen":"127.0.0.1:0","upstream":"\#(api.upstream)"}]"#
+            let moving = await api.proxies.replacing.withLock {
+                let moving = Task { try await api.send(.post, "/populate", list) }
+                // Until it waits for its turn.
+                for _ in 0..<10_000 { await Task.yield() }
+                for gone in api.proxies.exchange("a", for: [:]) { await gone.end() }
+                return moving
+            }
+            let answer = try await moving.value
+            #expect(answer.status == 201 && answer.list("proxies", "name") == ["a"], "\(answer.text)")
+        }
+    }
+
     @Test func `a cancelled reading asks no proxy`() async throws {
         try await withV1 { api in
             for name in ["a", "b"] { try await api.create(name) }

@@ -42,8 +42,17 @@ import Testing
         #expect(isRefused(["Origin": "http://\(host)"], host: host))
     }
 
+    @Test(arguments: [
+        ("Referer", "http://evil.example/"), ("DNT", "1"), ("Sec-GPC", "1"), ("Accept-Language", "en-US,en;q=0.5"),
+    ])
+    func `a page that sets its User-Agent is told by the other fields of browsers`(name: String, value: String) {
+        #expect(isRefused(["User-Agent": "x", name: value], host: "evil.example"))
+        #expect(!isRefused(["User-Agent": "x", name: value]))
+    }
+
     @Test func `other programs may use any host`() {
         #expect(!isRefused(["User-Agent": "curl/8.0"], host: "toxiproxy:8474"))
+        #expect(!isRefused(["User-Agent": "node", "Accept-Language": "*"], host: "toxiproxy:8474"))
         #expect(!isRefused([:], host: "toxiproxy:8474"))
     }
 

@@ -73,6 +73,13 @@ import Testing
         #expect(await ListenText.areSame(text, ":5433"))
     }
 
+    @Test func `the addresses of a name begin with IPv4`() async throws {
+        let name = Endpoint(host: "name.test", port: 9)
+        let found = ["::1", "127.0.0.1", "::2", "127.0.0.2"].compactMap { SocketAddress(numericHost: $0, port: 9) }
+        let addresses = try await ListenText.addresses(name) { _ in found }
+        #expect(addresses.map(\.host) == ["127.0.0.1", "127.0.0.2", "::1", "::2"])
+    }
+
     @Test func `an address that is taken is named as it was resolved`() async throws {
         try await withV1 { api in
             let taken = try #require(Endpoint(try await api.create("a").string("listen")))

@@ -1,4 +1,5 @@
 import ControlAPI
+import EventLoop
 import HTTPTypes
 import TestSockets
 import Testing
@@ -64,6 +65,22 @@ import Testing
             }
             let list = try await api.send(.get, "/v1/proxies")
             #expect(list.list("proxies", "name") == ["db"])
+        }
+    }
+
+    @Test(arguments: [#""listen":"192.0.2.1:"#, #""listen":"127.0.0.2:"#, #""upstream":"127.0.0.1:"#])
+    func `a change that is refused ends no connection`(change: String) async throws {
+        try await withV1 { api in
+            let port = try #require(Endpoint(try await api.create("a").string("listen"))?.port)
+            let taken = #"{"name":"b","listen":"127.0.0.2:\#(port)","upstream":"\#(api.upstream)"}"#
+            try #require(try await api.send(.post, "/v1/proxies", taken).status == 201)
+            let client = try await api.client(of: "a")
+            let answer = try await api.send(.patch, "/v1/proxies/a", "{\(change)\(port)\"}")
+            #expect([400, 409].contains(answer.status), "\(answer.text)")
+            let next = try await api.client(of: "a")
+            let proxy = try await api.send(.get, "/v1/proxies/a")
+            #expect(proxy.number("connections.open") == 2 && proxy.flag("enabled") == true)
+            for client in [client, next] { client.close() }
         }
     }
 

@@ -107,6 +107,23 @@ import Testing
         }
     }
 
+    @Test func `a name to listen on stays one, with the port that it got`() async throws {
+        try await withV1 { api in
+            let shown = try await api.create("a", at: "localhost").string("listen")
+            let port = try #require(Endpoint(shown)?.port)
+            let client = try await api.client(of: "a")
+            let echoed = try await api.send(.patch, "/v1/proxies/a", #"{"listen":"\#(shown)"}"#)
+            #expect(shown != "localhost:\(port)" && echoed.number("connections.open") == 1)
+            client.close()
+            for isEnabled in [false, true] {
+                let changed = try await api.send(.patch, "/v1/proxies/a", #"{"enabled":\#(isEnabled)}"#)
+                #expect(changed.string("listen") == shown)
+                let snapshot = try await api.send(.get, "/v1/snapshot")
+                #expect(snapshot.string("proxies.0.listen") == "localhost:\(port)")
+            }
+        }
+    }
+
     @Test func `proxies exchange their addresses`() async throws {
         try await withV1 { api in
             let first = try await api.create("a").string("listen")

@@ -65,6 +65,15 @@ struct AddressTests {
         #expect(try one == #require(one).withSystemAddress { address, _ in SocketAddress(address) })
     }
 
+    @Test(arguments: [("[fe80::1%lo]:7", "[fe80::1%lo]:7"), ("[fe80::1%987654]:7", "[fe80::1%987654]:7")])
+    func `a link-local address is written with its interface, by its number where there is none`(
+        text: String,
+        written: String
+    ) async throws {
+        let addresses = try await Resolver.resolve(#require(Endpoint(text)))
+        #expect(addresses.map(\.description) == [written])
+    }
+
     @Test(arguments: [
         ("10.1.2.3", "10.1.2.3", "::ffff:10.1.2.3", [10, 1, 2, 3]),
         ("::ffff:10.1.2.3", "10.1.2.3", "::ffff:10.1.2.3", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 1, 2, 3]),

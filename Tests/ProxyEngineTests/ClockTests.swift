@@ -58,6 +58,23 @@ import Units
         }
     }
 
+    @Test func `a change waits for its turn however many jobs a loop has`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        try await withProxy(to: server.address, profile(.refuse), threads: 1) { fixture in
+            let (proxy, loop) = (fixture.proxy, fixture.loops.loops[0])
+            let held = try await blocking { try HeldLoop(loop) }
+            while loop.post({}) {}
+            let clock = Task { try await proxy.setClock(.pause) }
+            let faults = Task { try await proxy.apply(Profile([], phases: [Phase("one", nil)])) }
+            // Until both are posted.
+            for _ in 0..<10_000 { await Task.yield() }
+            held.letGo()
+            _ = try await (clock.value, faults.value)
+            #expect(proxy.clock.isPaused && proxy.clock.phase == "one")
+        }
+    }
+
     @Test func `a stopped clock stays so in another profile`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }

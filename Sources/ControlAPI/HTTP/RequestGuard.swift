@@ -4,11 +4,12 @@ import HTTPTypes
 ///
 /// A page can send requests to a server on the machine of its reader (CSRF), and with a name that it lets point to that
 /// machine it can read the responses as well (DNS rebinding). Browsers can be told by `Origin`, `Sec-Fetch-Site` (W3C Fetch
-/// Metadata) or `User-Agent`. Other clients are let through.
+/// Metadata) or `User-Agent`, which a page can set, and by other fields that browsers alone send. Other clients are let through.
 package struct RequestGuard: Sendable {
     /// The hosts that a browser may name in `Host`, besides numeric addresses and localhost; lower case.
     private let allowedHosts: Set<String>
     private let token: [UInt8]?
+    private static let browserFields = ["Referer", "DNT", "Sec-GPC"].compactMap { HTTPField.Name($0) }
 
     /// A guard.
     ///
@@ -31,7 +32,11 @@ package struct RequestGuard: Sendable {
         let fields = request.fields
         let origin = fields[.origin]
         let site = fields[.secFetchSite]
-        let isBrowser = origin != nil || site != nil || fields[.userAgent]?.hasPrefix("Mozilla/") == true
+        let isBrowser =
+            origin != nil || site != nil || fields[.userAgent]?.hasPrefix("Mozilla/") == true
+            || RequestGuard.browserFields.contains { fields[$0] != nil }
+            // Node.js sends "*".
+            || fields[.acceptLanguage].map { $0 != "*" } ?? false
         let isPage = request.path == "/" && request.method == .get
         if isBrowser {
             let host = request.authority ?? ""

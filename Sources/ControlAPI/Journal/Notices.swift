@@ -45,9 +45,12 @@ package final class Notices: Sendable {
         }
     }
 
-    /// The problems after the one numbered `last`, oldest first, as far as they are kept.
-    func problems(after last: UInt64) -> [String] {
-        state.withLock { state in Array(state.problems.suffix(Int(clamping: state.lastProblem - last))) }
+    /// The problems after the one numbered `last`, oldest first, as far as they are kept; sets `last` to the last one.
+    func problems(after last: inout UInt64) -> [String] {
+        state.withLock { state in
+            defer { last = state.lastProblem }
+            return Array(state.problems.suffix(Int(clamping: state.lastProblem - last)))
+        }
     }
 
     /// Ends every reader.

@@ -22,9 +22,14 @@ enum ListenText {
         throw .malformedListen("listen tcp: address \(text): \(reason(text))")
     }
 
-    /// The addresses of an endpoint to listen on. Every interface has two, for IPv6 and for IPv4.
-    static func addresses(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
-        var addresses = try await Resolver.resolve(endpoint)
+    /// The addresses of an endpoint to listen on. Those of a name begin with IPv4, as in Go. Every interface has two, for IPv6
+    /// and for IPv4.
+    static func addresses(
+        _ endpoint: Endpoint,
+        resolve: (Endpoint) async throws(SystemError) -> [SocketAddress] = Resolver.resolve
+    ) async throws(SystemError) -> [SocketAddress] {
+        let found = try await resolve(endpoint)
+        var addresses = found.filter { !$0.isIPv6 } + found.filter(\.isIPv6)
         if endpoint.host == "::", let other = SocketAddress(numericHost: "0.0.0.0", port: endpoint.port) {
             addresses.append(other)
         }
@@ -84,8 +89,8 @@ enum ListenText {
         if left.hasFreePort || right.hasFreePort { return false }
         if left == right { return true }
         guard left.port == right.port, left.usesTLS == right.usesTLS, left.unix == nil, right.unix == nil,
-            let leftAddress = try? await Resolver.resolve(left).first,
-            let rightAddress = try? await Resolver.resolve(right).first
+            let leftAddress = try? await addresses(left).first,
+            let rightAddress = try? await addresses(right).first
         else { return false }
         return leftAddress == rightAddress
     }

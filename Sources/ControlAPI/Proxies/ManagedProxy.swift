@@ -12,8 +12,10 @@ import Units
 final class ManagedProxy: Sendable {
     /// The state, as of the last change that succeeded.
     struct State: Sendable {
-        /// The address as written; once it has been bound, the address that it got.
-        var listen = ""
+        /// The address to listen on, as written; once it has been bound, with the port that it got.
+        var listen = "" { didSet { address = listen } }
+        /// The address that clients are shown: `listen`, or the first one that it was bound to.
+        var address = ""
         var listenPermissions: SocketPermissions?
         var upstream: String
         var isEnabled = true
@@ -88,7 +90,7 @@ final class ManagedProxy: Sendable {
     /// Starts, stops or moves the proxy, so that it is as `listen`, `upstream` and `isEnabled` say; `nil` keeps the present
     /// value. Its connections are closed if an address changes or it is disabled.
     ///
-    /// If the new address can't be listened on, the proxy goes on as before.
+    /// If it can't start with the new addresses, the proxy goes on as before, with its connections.
     func update(listen: String? = nil, upstream: String? = nil, isEnabled: Bool? = nil) async throws(ControlError) {
         try await changing { new throws(ControlError) in
             let old = new
@@ -103,7 +105,7 @@ final class ManagedProxy: Sendable {
             }
             let isMoved = new.listen != old.listen || new.upstream != old.upstream
             if new.isEnabled, old.running == nil || isMoved {
-                try await restart(from: old, to: &new)
+                try await start(&new)
             } else if !new.isEnabled, let running = old.running {
                 supervised?.changes(running.profile)
                 await stop(running, &new)
@@ -113,10 +115,7 @@ final class ManagedProxy: Sendable {
 
     /// Closes the connections, and starts the proxy at its address with a clock at zero. Enables it if it is disabled.
     func beginAnew() async throws(ControlError) {
-        try await changing { new throws(ControlError) in
-            let old = new
-            try await restart(from: old, to: &new)
-        }
+        try await changing { new throws(ControlError) in try await start(&new) }
     }
 
     /// Changes the state when the changes before have ended. What `change` throws is thrown, and the state stays.
@@ -136,36 +135,19 @@ final class ManagedProxy: Sendable {
 
     private func keep(_ state: State) { current.withLock { $0 = state } }
 
-    /// Starts the proxy anew in `new`, and stops the one of `old`.
-    private func restart(from old: State, to new: inout State) async throws(ControlError) {
-        let isSamePort = (try? ListenText.endpoint(old.listen).port) == (try? ListenText.endpoint(new.listen).port)
-        if isSamePort || old.running == nil {
-            if let running = old.running { await stop(running, &new) }
-            do throws(ControlError) {
-                try await start(&new)
-            } catch {
-                // What ran before runs again.
-                guard old.running != nil else { throw error }
-                var again = old
-                again.past = new.past
-                again.running = nil
-                do throws(ControlError) { try await start(&again) } catch { again.isEnabled = false }
-                keep(again)
-                throw error
-            }
-        } else {
-            new.running = nil
-            try await start(&new)
-            if let running = old.running { await stop(running, &new, isReplaced: true) }
-        }
+    /// Starts the proxy with `state`, and then stops the one that runs there.
+    private func start(_ state: inout State) async throws(ControlError) {
+        let old = state.running
+        try await startAnother(in: &state)
+        if let old { await stop(old, &state) }
     }
 
-    private func start(_ state: inout State) async throws(ControlError) {
+    private func startAnother(in state: inout State) async throws(ControlError) {
         if var configuration = supervised?.configuration {
             configuration.profile = state.profile(of: name)
             configuration.captureSwitch = context.captures.connections
             supervised?.changes(configuration.profile)
-            let proxy = try await start(configuration)
+            let proxy = try await start(configuration, inPlaceOf: state.running)
             (state.running, state.isEnabled) = (proxy, true)
             supervised?.begun(proxy)
             return
@@ -192,27 +174,50 @@ final class ManagedProxy: Sendable {
             endpoint == listen
                 ? try await ListenText.addresses(endpoint) : try await Resolver.resolve(endpoint)
         }
-        let proxy = try await start(configuration)
-        let prefix = listen.usesTLS ? Endpoint.tlsPrefix : ""
-        (state.running, state.listen, state.isEnabled) = (proxy, "\(prefix)\(proxy.address)", true)
+        let proxy = try await start(configuration, inPlaceOf: state.running)
+        let bound = Endpoint(host: listen.host, port: proxy.address.port, usesTLS: listen.usesTLS)
+        state.listen = (listen.unix == nil ? bound : listen).description
+        state.address = "\(listen.usesTLS ? Endpoint.tlsPrefix : "")\(proxy.address)"
+        (state.running, state.isEnabled) = (proxy, true)
     }
 
-    private func start(_ configuration: ProxyConfiguration) async throws(ControlError) -> Proxy {
-        let (hub, report, name) = (context.journal, context.report, name)
-        return try await ControlError.running { () throws(ProxyError) in
+    /// Starts a proxy. If `old` has its port, that stops listening first, and listens again if the new one can't start.
+    private func start(
+        _ configuration: ProxyConfiguration,
+        inPlaceOf old: Proxy?
+    ) async throws(ControlError) -> Proxy {
+        let (hub, report, name, loops) = (context.journal, context.report, name, context.loops)
+        let start = { @Sendable () async throws(ProxyError) -> Proxy in
             try await Proxy.start(
                 configuration,
-                on: context.loops,
+                on: loops,
                 journal: { hub.record($0) },
                 report: { event in report(name, event) }
             )
         }
+        return try await ControlError.running { () throws(ProxyError) in
+            do throws(ProxyError) {
+                return try await start()
+            } catch {
+                guard case .cannotListen(_, let reason) = error, reason.isAddressInUse, let old,
+                    old.address.port == configuration.listen.port
+                else { throw error }
+                await old.leavePort()
+            }
+            do throws(ProxyError) {
+                return try await start()
+            } catch {
+                await takePort(old)
+                throw error
+            }
+        }
     }
 
-    private func stop(_ proxy: Proxy, _ state: inout State, isReplaced: Bool = false) async {
+    /// Stops a proxy, and adds its counters to those of `state`.
+    private func stop(_ proxy: Proxy, _ state: inout State) async {
         await proxy.stop()
         state.past += await proxy.statistics()
-        if !isReplaced { state.running = nil }
+        if state.running === proxy { state.running = nil }
     }
 
     /// Changes the faults. `change` may throw, or the profile may be too large; nothing has changed then. Returns when every
@@ -272,16 +277,19 @@ final class ManagedProxy: Sendable {
 
     /// Listens again after `leavePort`; the proxy is disabled if another socket has its port by now.
     func takePort() async {
-        await changes.withLock {
+        await changes.withLock { await takePort(state.running) }
+    }
+
+    private func takePort(_ running: Proxy?) async {
+        guard let running else { return }
+        do throws(ProxyError) {
+            try await running.takePort()
+        } catch {
             var new = state
-            guard let running = new.running else { return }
-            do throws(ProxyError) {
-                try await running.takePort()
-            } catch {
-                await stop(running, &new)
-                new.isEnabled = false
-                keep(new)
-            }
+            await stop(running, &new)
+            new.isEnabled = false
+            keep(new)
+            context.journal.notices.noteChange()
         }
     }
 

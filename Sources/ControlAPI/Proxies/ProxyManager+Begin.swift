@@ -26,7 +26,7 @@ extension ProxyManager {
                 (state.listen, state.base, state.baseReference) = ("127.0.0.1:0", profile, profile.name)
                 proxy = try await create(Definition(name: name, state: state))
             }
-            return .success(proxy.state.listen)
+            return .success(proxy.state.address)
         } catch {
             return .failure(BeginError(description: error.text))
         }

@@ -87,14 +87,24 @@ extension ToxiproxyAPI {
         return populated(done, nil)
     }
 
-    private func populate(_ definition: ProxyManager.Definition) async throws(ControlError) -> ManagedProxy {
-        guard let present = try? proxies.proxy(definition.name) else { return try await proxies.create(definition) }
-        let state = present.state
-        let wanted = definition.state
-        if state.upstream == wanted.upstream, await ListenText.areSame(state.listen, wanted.listen) {
-            return present
+    private func populate(
+        _ definition: ProxyManager.Definition,
+        attempts: Int = 16
+    ) async throws(ControlError) -> ManagedProxy {
+        do throws(ControlError) {
+            guard let present = try? proxies.proxy(definition.name) else { return try await proxies.create(definition) }
+            let state = present.state
+            let wanted = definition.state
+            if state.upstream == wanted.upstream, await ListenText.areSame(state.listen, wanted.listen) {
+                return present
+            }
+            return try await proxies.replace(definition)
+        } catch {
+            // Another request has made or removed it meanwhile.
+            let isOvertaken = [ControlError.proxyExists.code, ControlError.proxyNotFound.code].contains(error.code)
+            guard isOvertaken, attempts > 1 else { throw error }
+            return try await populate(definition, attempts: attempts - 1)
         }
-        return try await proxies.replace(definition)
     }
 
     private func populated(_ done: [ManagedProxy], _ error: ControlError?) -> APIResponse {

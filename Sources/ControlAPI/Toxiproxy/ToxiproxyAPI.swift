@@ -135,7 +135,7 @@ package struct ToxiproxyAPI: Sendable {
     func json(of proxy: ManagedProxy) -> JSONText {
         let state = proxy.state
         var members: [(key: String, value: JSONText)] = [
-            ("name", .text(proxy.name)), ("listen", .text(state.listen)), ("upstream", .text(state.upstream)),
+            ("name", .text(proxy.name)), ("listen", .text(state.address)), ("upstream", .text(state.upstream)),
             ("enabled", .flag(state.isEnabled)),
         ]
         if isStrict { members.append(("Logger", .object([]))) }

@@ -121,10 +121,19 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         unix == nil ? SocketAddress(high: high, low: low, port: port, isIPv6: isIPv6, scope: scope) : self
     }
 
-    /// "127.0.0.1:8080", "[::1]:8080" or "unix:/run/app.sock".
+    /// "127.0.0.1:8080", "[::1]:8080", "[fe80::1%eth0]:8080" or "unix:/run/app.sock".
     public var description: String {
         if let unix { return unix.description }
-        return isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+        return isIPv6 ? "[\(host)\(zone)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// The interface of a link-local address, with a percent sign before it (RFC 4007, section 11.2); empty for others.
+    private var zone: String {
+        guard scope != 0 else { return "" }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IF_NAMESIZE)) { name in
+            guard let start = name.baseAddress, if_indextoname(scope, start) != nil else { return "%\(scope)" }
+            return "%" + String(cString: start)
+        }
     }
 
     package var family: Int32 { unix != nil ? AF_UNIX : isIPv6 ? AF_INET6 : AF_INET }

@@ -26,8 +26,6 @@ extension StreamSocket {
         return isUnix || isBroken() ? 0 : Int(max(0, loop.system.unacknowledged(descriptor)))
     }
 
-    var congestionControl: String { CongestionControl.name(of: descriptor) }
-
     /// Flushes bytes held back for an end of the stream, see `sendScratch`.
     public func pushHeldBack() {
         loop.preconditionOnLoop()

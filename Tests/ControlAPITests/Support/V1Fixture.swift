@@ -39,13 +39,13 @@ struct V1Fixture: Sendable {
         return V1Answer(await handler.respond(to: request))
     }
 
-    /// Makes the proxy `name` on a free port.
+    /// Makes the proxy `name`, on a free port of `host`.
     @discardableResult
-    func create(_ name: String, _ more: String = "") async throws -> V1Answer {
+    func create(_ name: String, _ more: String = "", at host: String = "127.0.0.1") async throws -> V1Answer {
         let answer = try await send(
             .post,
             "/v1/proxies",
-            #"{"name":"\#(name)","listen":"127.0.0.1:0","upstream":"\#(upstream)"\#(more)}"#
+            #"{"name":"\#(name)","listen":"\#(host):0","upstream":"\#(upstream)"\#(more)}"#
         )
         try #require(answer.status == 201, "\(answer.text)")
         return answer

@@ -50,6 +50,26 @@ class Contents(unittest.TestCase):
                 client.sendall(head("POST", "/populate", "Content-Length: 8388608", *fields))
                 self.assertTrue(client.recv(1 << 16).startswith(b"HTTP/1.1 401 "))
 
+    def test_a_client_that_asks_so_in_any_letters_gets_its_connection_closed(self):
+        with Server() as server:
+            for option in ("close", "Close", "keep-alive, CLOSE"):
+                with connect(server) as client:
+                    client.settimeout(20)
+                    client.sendall(head("GET", "/version", f"Connection: {option}"))
+                    self.assertTrue(rest(client).startswith(b"HTTP/1.1 200 "), option)
+            with connect(server) as client:
+                client.settimeout(20)
+                client.sendall(b"GET /version HTTP/1.0\r\n\r\n")
+                self.assertTrue(rest(client).startswith(b"HTTP/1.1 200 "))
+
+    def test_a_request_without_one_host_is_refused(self):
+        with Server() as server:
+            for hosts in (b"", b"Host: localhost\r\nHost: localhost\r\n"):
+                with connect(server) as client:
+                    client.settimeout(20)
+                    client.sendall(b"GET /version HTTP/1.1\r\n" + hosts + b"\r\n")
+                    self.assertTrue(rest(client).startswith(b"HTTP/1.1 400 "), hosts)
+
     def test_a_content_that_is_too_long_is_refused_by_its_head(self):
         for path, length in (("/populate", 8 * MEBIBYTE), ("/v1/check", MEBIBYTE), ("/v1/snapshot", 8 * MEBIBYTE)):
             method = "PUT" if path == "/v1/snapshot" else "POST"

@@ -59,11 +59,9 @@ struct EventCursor {
         if lost > 0 { text += EventCursor.message("lost", JSONText.object([("lost", .number(lost))]).compact) }
         for event in events { text += EventCursor.message("fault", event.json.compact, id: event.id) }
         event = events.last?.id ?? event
-        let lastProblem = journal.notices.lastProblem
-        for problem in journal.notices.problems(after: problem) {
+        for problem in journal.notices.problems(after: &problem) {
             text += EventCursor.message("problem", JSONText.object([("text", .text(problem))]).compact)
         }
-        problem = lastProblem
         let changes = journal.notices.changes
         if changes != change { text += EventCursor.message("change", "{}") }
         change = changes

@@ -27,7 +27,7 @@ extension V1API {
                 let (upstream, downstream) = values(row.statistics)
                 for (direction, value) in [("downstream", downstream), ("upstream", upstream)] {
                     let labels = [
-                        ("direction", direction), ("listener", row.state.listen), ("proxy", row.proxy.name),
+                        ("direction", direction), ("listener", row.state.address), ("proxy", row.proxy.name),
                         ("upstream", row.state.upstream),
                     ]
                     text.add(name, labels, String(value))

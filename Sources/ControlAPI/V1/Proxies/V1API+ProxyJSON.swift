@@ -16,7 +16,7 @@ extension V1API {
         let counts = statistics.faultEvents.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         return .object([
             ("name", .text(proxy.name)),
-            ("listen", .text(state.listen)),
+            ("listen", .text(state.address)),
             ("upstream", .text(state.upstream)),
             ("enabled", .flag(state.isEnabled)),
             ("seed", .number(state.seed)),
