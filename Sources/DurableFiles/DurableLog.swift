@@ -55,6 +55,16 @@ public final class DurableLog: Sendable {
         return DurableLog(path, format, State(file: file), isPrivate: isPrivate, isLocked: true, in: files)
     }
 
+    /// Opens the log at a path for reading only. It isn't locked.
+    public static func openReading(
+        _ path: FilePath,
+        _ format: RecordLog,
+        in files: any FileSystem
+    ) throws(FileError) -> DurableLog {
+        let file = try files.open(path, .reading)
+        return DurableLog(path, format, State(file: file), isPrivate: false, isLocked: false, in: files)
+    }
+
     /// Reads the log at a path without changing it.
     ///
     /// A file longer than `limit` bytes counts as foreign.
@@ -64,8 +74,7 @@ public final class DurableLog: Sendable {
         limit: Int64,
         in files: any FileSystem
     ) throws(FileError) -> Result<RecordLog.Contents, RecordLog.Problem> {
-        let file = try files.open(path, .reading)
-        let log = DurableLog(path, format, State(file: file), isPrivate: false, isLocked: false, in: files)
+        let log = try openReading(path, format, in: files)
         defer { log.close() }
         return try log.read(limit: limit)
     }

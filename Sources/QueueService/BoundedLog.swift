@@ -60,7 +60,7 @@ final class BoundedLog: Sendable {
 
     /// The newest lines of the log at a path.
     static func lines(of path: String, count: Int) -> [Substring] {
-        let text = [path + ".old", path].map { (try? String(contentsOfFile: $0, encoding: .utf8)) ?? "" }.joined()
-        return text.split(separator: "\n").suffix(count)
+        let bytes = [path + ".old", path].compactMap { FileManager.default.contents(atPath: $0) }.joined()
+        return String(decoding: Array(bytes), as: UTF8.self).split(separator: "\n").suffix(count)
     }
 }

@@ -7,8 +7,9 @@ import TransferQueue
 struct QueueClient {
     let place: QueuePlace
 
-    /// How often and how long a client waits for a daemon that another one starts: 100 times 50 ms.
-    private static let (tries, pause) = (100, Duration.milliseconds(50))
+    /// How often a client tries to reach a daemon while an earlier one ends, or another client starts one: about 15 s with the
+    /// pauses, which double from 50 ms up to 1 s.
+    private static let tries = 20
 
     /// Makes a call, and hands its answers but the last to `receive` until that returns `false`.
     ///
@@ -21,13 +22,30 @@ struct QueueClient {
         if starts, !call.makesQueue, !FileManager.default.fileExists(atPath: place.folder) {
             throw CommandFailure.wrongInput("there is no queue \(place.name.quoted): squall queue submit makes one")
         }
-        guard let connection = try await connect(starts: starts) else { return false }
-        do {
-            try await place.socket.call(call, on: connection) { answer, _ in try await receive(answer) }
-        } catch let error as TransferQueueError {
-            throw Self.failure(error)
+        var pause = Duration.milliseconds(50)
+        for _ in 0..<Self.tries {
+            do {
+                if let connection = try await place.socket.connect() {
+                    try await place.socket.call(call, on: connection) { answer, _ in try await receive(answer) }
+                    return true
+                }
+                guard starts else { return false }
+                if case .ready(let process) = try started(["queue", "serve", "--name", place.name]) {
+                    Console.warn("started the queue's daemon, process \(process), which ends when it is idle")
+                    continue
+                }
+            } catch is QueueSocket.Unasked {
+                // The daemon ends.
+            } catch let error as TransferQueueError {
+                throw Self.failure(error)
+            }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .seconds(1))
         }
-        return true
+        throw CommandFailure.failed(
+            "another process has the queue \(place.name.quoted) and doesn't answer at “\(place.socket.path)”: end it, or see "
+                + "“squall queue logs”"
+        )
     }
 
     /// The status of a job, or of all; without a daemon those of the log, all of them.
@@ -48,30 +66,6 @@ struct QueueClient {
     private static func failure(_ error: TransferQueueError) -> CommandFailure {
         let isInput = [.invalid, .noJob, .wrongPhase, .duplicate].contains(error.code)
         return isInput ? .wrongInput(error.message) : .failed(error.message)
-    }
-
-    private func connect(starts: Bool) async throws -> QueueChannel.Channel? {
-        do {
-            if let channel = try await place.socket.connect() { return channel }
-            guard starts else { return nil }
-            try start()
-            for _ in 0..<Self.tries {
-                if let channel = try await place.socket.connect() { return channel }
-                try await Task.sleep(for: Self.pause)
-            }
-        } catch let error as TransferQueueError {
-            throw Self.failure(error)
-        }
-        throw CommandFailure.failed(
-            "the queue's daemon doesn't answer at “\(place.socket.path)”: see “squall queue logs”, and end its "
-                + "process if its socket was removed"
-        )
-    }
-
-    /// Starts a daemon, and returns when it listens, or when another one has the queue.
-    private func start() throws(CommandFailure) {
-        guard case .ready(let process) = try started(["queue", "serve", "--name", place.name]) else { return }
-        Console.warn("started the queue's daemon, process \(process), which ends when it is idle")
     }
 
     /// Starts a daemon, and returns when it listens, or when another one has the queue.

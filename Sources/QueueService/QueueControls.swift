@@ -113,7 +113,7 @@ struct QueueResume: AsyncParsableCommand {
 struct QueueCancel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "End jobs for good, and remove the partial files of downloads."
+        abstract: "End jobs for good, and remove what they have left."
     )
 
     @OptionGroup var jobs: QueueJobs

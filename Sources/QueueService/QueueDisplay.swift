@@ -46,11 +46,11 @@ struct QueueDisplay {
                         Console.warn(lines: cells.map(\.visibleLine).joined(separator: "\t"))
                     }
                 }
-                shown[status.id] = status
                 live.draw(lines: [Self.sum(known)])
             }
+            shown[status.id] = status
             return known.values.contains { !$0.phase.isFinal }
-                || !known.keys.allSatisfy { shown[$0] != nil || format == .json }
+                || !known.keys.allSatisfy { shown[$0] != nil }
         }
         live.clear()
         if format == .text { Self.show(known.values.sorted { $0.id < $1.id }) }

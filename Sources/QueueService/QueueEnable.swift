@@ -20,7 +20,11 @@ struct QueueEnable: AsyncParsableCommand {
 
     func run() async throws {
         let place = try QueuePlace(options.name)
-        let unit = try QueueUnit(program: Self.program(), arguments: ["--name", place.name] + daemon.arguments)
+        let unit = try QueueUnit(
+            program: Self.program(),
+            arguments: ["--name", place.name] + daemon.arguments,
+            environment: ProcessInfo.processInfo.environment
+        )
         guard !print else { return Console.print(lines: unit.text) }
         let name = place.name == "default" ? "squall-queue.service" : "squall-queue-\(place.name).service"
         let folder = try Self.units()
@@ -58,30 +62,37 @@ struct QueueEnable: AsyncParsableCommand {
 struct QueueUnit {
     let text: String
 
-    /// Makes the unit of a daemon.
+    /// Makes the unit of a daemon, with the folders of this environment.
     ///
     /// - Throws: A failure if a word can't be in a unit.
-    init(program: String, arguments: [String]) throws(CommandFailure) {
+    init(program: String, arguments: [String], environment: [String: String]) throws(CommandFailure) {
         var words: [String] = []
         for word in [program, "queue", "serve", "--stay"] + arguments {
-            guard !word.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-                throw .wrongInput("a unit can't have a control character, as in “\(word.visibleLine)”")
-            }
-            let escaped = word.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("%", with: "%%")
-                .replacing("$", with: "$$")
-            words.append("\"\(escaped)\"")
+            words.append(try Self.quoted(word).replacing("$", with: "$$"))
+        }
+        var settings = ""
+        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+            if let value = environment[name] { settings += "Environment=\(try Self.quoted("\(name)=\(value)"))\n" }
         }
         text = """
             [Unit]
             Description=Transfers of squall queue
 
             [Service]
-            ExecStart=\(words.joined(separator: " "))
+            \(settings)ExecStart=\(words.joined(separator: " "))
             Restart=on-failure
             RestartSec=30
 
             [Install]
             WantedBy=default.target
             """
+    }
+
+    private static func quoted(_ word: String) throws(CommandFailure) -> String {
+        guard !word.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw .wrongInput("a unit can't have a control character, as in “\(word.visibleLine)”")
+        }
+        let escaped = word.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("%", with: "%%")
+        return "\"\(escaped)\""
     }
 }

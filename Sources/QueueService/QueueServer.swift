@@ -30,8 +30,11 @@ final class QueueServer: Sendable {
         if (try? FileManager.default.removeItem(atPath: path)) != nil {
             log.write("removed the socket of a daemon that has ended without it")
         }
+        // Connections are plain channels until their tasks wrap them: the end of this task drops accepted ones, and an
+        // `NIOAsyncChannel` traps when it is dropped unused. Nothing is read before.
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .bind(unixDomainSocketPath: path) { QueueChannel.make($0) }
+            .childChannelOption(.autoRead, value: false)
+            .bind(unixDomainSocketPath: path) { $0.eventLoop.makeSucceededFuture($0) }
         // The folder lets in its owner only, from before.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         ready()
@@ -51,7 +54,8 @@ final class QueueServer: Sendable {
         var earlier: Int?
         while (try? await Pause.sleep(for: time / 2)) != nil {
             let (open, count) = clients.withLock { $0 }
-            guard open == 0, await queue.isIdle else {
+            // A client may come while the queue looks.
+            guard open == 0, await queue.isIdle, clients.withLock({ $0.count }) == count else {
                 earlier = nil
                 continue
             }
@@ -60,17 +64,19 @@ final class QueueServer: Sendable {
         }
     }
 
-    private func serve(_ connection: QueueChannel.Channel) async {
+    private func serve(_ channel: any Channel) async {
         let isWelcome = clients.withLock { clients in
             clients.open += 1
             clients.count += 1
             return clients.open <= Self.maximumClients
         }
         defer { clients.withLock { $0.open -= 1 } }
-        try? await connection.executeThenClose { inbound, _ in
-            let user = try await QueueChannel.user(of: connection.channel)
+        let connection = try? await channel.eventLoop.flatSubmit { QueueChannel.make(channel) }.get()
+        try? await connection?.executeThenClose { inbound, _ in
+            let user = try await QueueChannel.user(of: channel)
             guard user == geteuid() || user == 0 else { return log.write("refused a client of user \(user)") }
-            var channel = QueueChannel(inbound, connection.channel)
+            try await channel.setOption(.autoRead, value: true).get()
+            var channel = QueueChannel(inbound, channel)
             try await channel.writer.send(line: QueueProtocol.greeting)
             do {
                 guard isWelcome else {

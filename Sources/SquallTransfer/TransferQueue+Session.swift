@@ -26,7 +26,8 @@ extension TransferQueue {
         )
     }
 
-    /// Adds a transfer that isn't started, or was paused.
+    /// Adds a transfer that isn't started, or was paused. A paused download goes on; a paused upload starts over, as the queue
+    /// has a folder of its own for unfinished ones.
     ///
     /// - Parameters:
     ///   - job: The transfer of a file.

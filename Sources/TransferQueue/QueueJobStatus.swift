@@ -25,15 +25,16 @@ public struct QueueJobStatus: Hashable, Sendable, Codable {
         id = job.id
         transfer = job.transfer
         submittedAt = job.submittedAt
-        phase = position?.phase ?? job.phase
-        reason = position?.reason
-        message = position?.message
-        until = position?.until
+        // A job that has ended stands nowhere else any more.
+        let position = position.flatMap { job.phase.isFinal ? nil : $0 } ?? QueuePosition(job)
+        phase = position.phase
+        reason = position.reason
+        message = position.message
+        until = position.until
         completedBytes = progress?.completed ?? 0
         totalBytes = progress?.total
-        guard case .completed(let result) = job.stage else { return }
-        self.result = result
-        (completedBytes, totalBytes) = (result.bytes, result.bytes)
+        result = job.result
+        if let result { (completedBytes, totalBytes) = (result.bytes, result.bytes) }
     }
 }
 

@@ -74,17 +74,19 @@ private final class LocalEvents {
     init(_ runner: QueueRunner) { local = LocalReader(runner) }
 
     func next() async throws -> QueueEvents.Element? {
-        if let last {
-            do throws(TransferQueueError) {
-                try await local.runner.deliver(last)
-            } catch {
-                guard error.code == .closed else { throw error }
-                return nil
-            }
+        do throws(TransferQueueError) {
+            return try await element()
+        } catch {
+            guard error.code == .closed else { throw error }
+            return nil
         }
+    }
+
+    private func element() async throws(TransferQueueError) -> QueueEvents.Element? {
+        if let last { try await local.runner.deliver(last) }
         await local.begin()
         while !Task.isCancelled {
-            if let event = try? await local.runner.event(after: last?.number ?? 0) {
+            if let event = try await local.runner.event(after: last?.number ?? 0) {
                 last = event
                 return .event(event)
             }

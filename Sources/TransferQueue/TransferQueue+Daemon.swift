@@ -16,10 +16,7 @@ extension TransferQueue {
     package static func statuses(inLogOf folder: String) throws(TransferQueueError) -> [QueueJobStatus] {
         do throws(QueueLog.Problem) {
             let state = try QueueLog.peek(in: FilePath(folder), files: SystemFiles())
-            return state.jobs.values.sorted { $0.id < $1.id }.map { job in
-                let position = QueuePosition(phase: job.phase, reason: job.reason, message: job.message)
-                return QueueJobStatus(job, position, nil)
-            }
+            return state.jobs.values.sorted { $0.id < $1.id }.map { QueueJobStatus($0, nil, nil) }
         } catch {
             throw TransferQueueError(error, folder: folder)
         }
@@ -41,8 +38,7 @@ extension TransferQueue {
         switch host {
         case .daemon(let daemon): return try await daemon.prune(undelivered: undelivered)
         case .process(let runner):
-            if undelivered { try await runner.deliverAll() }
-            return try await runner.prune()
+            return try await runner.prune(undelivered: undelivered)
         }
     }
 }

@@ -62,6 +62,8 @@ public final class TransferQueue: Sendable {
             tell: configuration.log ?? { _ in }
         )
         host = .process(runner)
+        // An earlier process may have ended between the record and the removal.
+        for job in state.undiscarded { await runner.discard(job) }
         runner.post { [runner] in runner.replan(&$0) }
     }
 
@@ -191,7 +193,8 @@ public final class TransferQueue: Sendable {
         }
     }
 
-    /// Ends a job for good. A download's partial file is removed, unless the job never ran.
+    /// Ends a job for good. A download's partial file is removed, unless the job never ran. The server is asked once to
+    /// remove the part of an upload.
     ///
     /// - Throws: A `TransferQueueError`.
     public func cancel(_ id: QueueJobID) async throws {
@@ -200,7 +203,7 @@ public final class TransferQueue: Sendable {
         case .process(let runner):
             let job = try await runner.change { (state) throws(QueueProblem) in try state.cancelled(id) }
             await runner.ended(id)
-            if job.hasStarted != false { await runner.transfers.discard(job.transfer) }
+            await runner.discard(job)
         }
     }
 
@@ -293,10 +296,12 @@ public final class TransferQueue: Sendable {
         _ secrets: [String: String],
         for headers: [QueueHeader]
     ) throws(TransferQueueError) -> [String: String] {
-        let named = Set(headers.filter { $0.value == .memory }.map { $0.name.lowercased() })
+        let named = headers.filter { $0.value == .memory }.map { $0.name.lowercased() }
         let lowered = Dictionary(secrets.map { ($0.key.lowercased(), $0.value) }) { $1 }
-        guard Set(lowered.keys) == named else {
-            throw TransferQueueError(.invalid("headers", "each header in memory has one value"))
+        guard lowered.keys.sorted() == named.sorted() else {
+            throw TransferQueueError(
+                .invalid("headers", "one in memory has one value, and isn't repeated: name files that have others")
+            )
         }
         do throws(QueueProblem) {
             for (name, value) in lowered { try QueueSecrets.check(value, of: name) }

@@ -106,6 +106,84 @@ import TransferQueue
             #expect(await child.finish().status == 0)
             let log = try await home.run("logs")
             #expect(log.output.contains("ends: nothing to do"))
+            let file = try FileHandle(forWritingTo: home.queue.appendingPathComponent("daemon.log"))
+            try file.seekToEnd()
+            try file.write(contentsOf: Data([0xFF, 0x0A]))
+            try file.close()
+            let lines = try await home.run("logs").output
+            #expect(lines == log.output + "\u{FFFD}\n", "other bytes than text hide nothing")
+        }
+    }
+
+    @Test func `clients that connect while a daemon ends don't crash it`() async throws {
+        try await withDaemon { home, child in
+            let script = """
+                import os, signal, socket, sys
+                clients = [socket.socket(socket.AF_UNIX) for _ in range(200)]
+                for client in clients: client.connect(sys.argv[1])
+                os.kill(int(sys.argv[2]), signal.SIGTERM)
+                """
+            let arguments = ["-c", script, home.queue.path + "/queue.sock", "\(try #require(try await home.daemon()))"]
+            #expect(try await EndToEndTests.run("python3", arguments).status == 0)
+            #expect(await child.finish().status == 0)
+        }
+    }
+
+    @Test func `a job that is submitted while a daemon ends waits for the next one`() async throws {
+        try await withOrigin(size: 10) { origin in
+            try await withHome { home in
+                try #require(mkfifo(home.file("release").path, 0o600) == 0)
+                let url = "http://\(origin)/file.bin"
+                let command = ["--on-event", "cat release"]
+                let arguments = ["submit", url, "--output", "a", "--wait"] + command
+                let first = try await withChild(
+                    Programs.squall,
+                    ["queue"] + arguments,
+                    environment: home.environment,
+                    folder: home.folder
+                ) { await $0.finish() }
+                #expect(first.status == 0, "\(first)")
+                kill(try #require(try await home.daemon()), SIGTERM)
+                async let second = home.run("submit", url, "--output", "b", "--wait")
+                // The second daemon has found the first one, which waits for the command.
+                while try await !home.run("logs").output.contains("can't open the queue") {}
+                let release = home.file("release").path
+                await Task.detached { _ = Glibc.close(Glibc.open(release, O_WRONLY)) }.value
+                let outcome = try await second
+                #expect(outcome.status == 0, "\(outcome)")
+                #expect(try Data(contentsOf: home.file("b")) == bytes(10))
+            }
+        }
+    }
+
+    @Test func `cancel and prune leave no journal of an upload, which has a secret URL`() async throws {
+        try await withUploadingOrigin(size: 300_000) { served, origin in
+            try await withDaemon { home, _ in
+                let source = served.appendingPathComponent("file.bin").path
+                func journals() -> [String] {
+                    (try? FileManager.default.contentsOfDirectory(atPath: home.queue.path + "/uploads")) ?? []
+                }
+                let url = "http://\(origin)/new.bin"
+                let options = ["--upload", source, "--limit-rate", "20KB/s"]
+                for (number, end) in [(1, "cancel"), (2, "prune")] {
+                    let limit = end == "prune" ? ["--time-limit", "2s"] : []
+                    let submitted = try await withChild(
+                        Programs.squall,
+                        ["queue", "submit", url] + options + limit,
+                        environment: home.environment
+                    ) { await $0.finish() }
+                    #expect(submitted.status == 0, "\(submitted)")
+                    while journals().isEmpty {}
+                    if end == "cancel" {
+                        #expect(try await home.run("cancel", "\(number)").status == 0)
+                    } else {
+                        #expect(try await home.run("attach", "\(number)").status == 1)
+                        #expect(!journals().isEmpty)
+                        #expect(try await home.run("prune").output == "forgot 2 jobs\n")
+                    }
+                    #expect(journals().isEmpty)
+                }
+            }
         }
     }
 
@@ -123,6 +201,7 @@ import TransferQueue
                 #expect(try await home.run("resume", "2", "--url", url).status == 0)
                 #expect(try await home.run("attach", "2").status == 0)
                 #expect(try Data(contentsOf: home.file("b")) == bytes(1_000))
+                #expect(try await home.run("attach", "--events", "json").lines.count == 2, "all that have ended")
             }
         }
     }
@@ -265,6 +344,9 @@ import TransferQueue
             let words =
                 #""queue" "serve" "--stay" "--name" "default" "--running" "8" "--per-host" "2" "--metered" "wlan0""#
             #expect(text.contains("ExecStart=\"\(Programs.squall.path)\" \(words)\n"))
+            for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
+                #expect(text.contains("\nEnvironment=\"\(name)=\(folder.path)\"\n"))
+            }
             let printed = try await withChild(
                 Programs.squall,
                 ["queue", "enable", "--print"] + arguments,
@@ -286,6 +368,8 @@ import TransferQueue
                     #expect(!String(decoding: data, as: UTF8.self).contains("sesame"), "\(name)")
                 }
                 #expect(try await home.status(1)["reason"] as? String == "earliest-begin")
+                let second = try await home.run("submit", url, "--output", ".//./file.bin")
+                #expect(second.status == 2 && second.errors.contains("job 1 writes"), "\(second)")
                 #expect(try await home.run("cancel", "1").status == 0)
                 #expect(try await home.status(1)["phase"] as? String == "cancelled")
             }
@@ -320,6 +404,7 @@ import TransferQueue
         ["submit", "http://host/x", "--output", "a", "--upload", "b"], ["submit", "http://host/x", "--method", "PUT"],
         ["submit", "http://host/x", "--upload", "b", "--method", "GET"], ["submit", "http://host/x", "--sha256", "12"],
         ["submit", "http://host/x", "--priority", "101"], ["submit", "http://host/x", "--header", "nothing"],
+        ["submit", "http://host/x", "--header", "X-A: 1", "--header", "x-a: 2"],
         ["submit", "http://host/x", "--header", "Range: bytes=1-"], ["submit", "http://host/x", "--header-file", "a"],
         ["submit", "http://host/x", "--after", "soon"], ["submit", "http://host/x", "--failures", "0"],
         ["resume", "7"], ["pause", "7"], ["cancel", "0"], ["status", "7"], ["priority", "7", "1"],

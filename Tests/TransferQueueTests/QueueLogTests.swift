@@ -56,6 +56,30 @@ import Units
         #expect(try open(disk).state.next.job == 2)
     }
 
+    @Test func `a record has room for messages of any length, and one that is too large isn't written`() throws {
+        let disk = try disk()
+        var (log, state) = try open(disk)
+        let job = try job(state)
+        state.put(job)
+        let outcome = QueueOutcome.retry(.folder, String(repeating: "\u{1}\"é", count: 30_000), hasProgressed: false)
+        var ended = try #require(state.ended(job.id, outcome, at: QueueTime(milliseconds: 9), fraction: 0))
+        #expect(ended.message?.isEmpty == false && ended.event?.message == ended.message)
+        #expect(QueueLog.bytes(of: .job(ended)).count < 4 << 10)
+        ended.transfer.command = [String(repeating: "x", count: 70_000)]
+        var large = state
+        large.put(ended)
+        for _ in 1...2 { #expect(throws: FileError.self) { try log.append(.job(ended), large) } }
+        try log.append(.job(job), state)
+        #expect(try QueueLog.peek(in: "/q", files: disk).jobs == [job.id: job])
+    }
+
+    @Test func `a log that a killed process has just created is an empty one`() throws {
+        let disk = try disk()
+        try disk.open("/q/queue.log", .creating).close()
+        #expect(try QueueLog.peek(in: "/q", files: disk).jobs.isEmpty)
+        #expect(try open(disk).state.jobs.isEmpty)
+    }
+
     @Test func `one queue at a time has a log`() throws {
         let disk = try disk()
         let (log, _) = try open(disk)

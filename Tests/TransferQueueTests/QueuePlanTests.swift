@@ -55,6 +55,35 @@ import Units
         #expect(start(state, QueueConditions(now: later + .milliseconds(-1))) == [2, 1])
     }
 
+    @Test func `a job whose window has just opened waited for it, and lets smaller ones go first`() throws {
+        // 1,790,000,000 is 13:33:20 in UTC.
+        let state = try state(
+            [1 << 40, 1].map { (size: Int64) in
+                transfer("\(size)") { ($0.expectedBytesToReceive, $0.window) = (size, DailyWindow("14:40-06:00")) }
+            }
+        )
+        #expect(start(state, QueueConditions(now: Self.now + .seconds(4_800))) == [2, 1])
+        #expect(start(state, QueueConditions(now: Self.now + .seconds(4_000 + 3_600))) == [1, 2])
+    }
+
+    @Test func `only an upload that was stopped after it began to send may have been sent`() throws {
+        var state = try state([.upload("/d/1", to: "http://host/1")])
+        let outcomes: [(QueueOutcome, Bool?)] = [
+            (.stopped(hasProgressed: false, mayBeRepeated: false), true), (.stopped(hasProgressed: false), nil),
+            (.retry(.diskFull, "full", hasProgressed: false, mayBeRepeated: false), true),
+            (.retry(.retry, "refused", hasProgressed: false), nil), (.needs(.credentials, "401"), nil),
+            (.failed(.refused, "404"), true),
+        ]
+        for (outcome, maybe) in outcomes {
+            if let job = state.started(QueueJobID(1)) { state.put(job) }
+            #expect(state.jobs[QueueJobID(1)]?.mayBeSent == true)
+            if let job = state.ended(QueueJobID(1), outcome, at: Self.now, fraction: 0) { state.put(job) }
+            #expect(state.jobs[QueueJobID(1)]?.mayBeSent == maybe, "\(outcome)")
+        }
+        let resumed = try state.resumed(QueueJobID(1), QueueChange(), host: "host", at: Self.now)
+        #expect(resumed.mayBeSent == nil, "its owner sends it again")
+    }
+
     @Test func `a priority that changes counts at the next start`() throws {
         var state = try state([transfer("1"), transfer("2")], running: 1)
         #expect(start(state) == [1])
@@ -160,7 +189,9 @@ import Units
         let (running, idle) = (state.plan(running: [QueueJobID(1)], reachable), state.plan(running: [], reachable))
         #expect(running.stop == [QueueJobID(1)] && running.expired == [QueueJobID(1)])
         #expect(idle.start.isEmpty && idle.stop.isEmpty && idle.expired == [QueueJobID(1)])
-        #expect(state.expired(QueueJobID(1))?.reason == .timeLimit)
+        let expired = try #require(state.expired(QueueJobID(1)))
+        let status = QueueJobStatus(expired, QueuePosition(phase: .waiting, reason: .window), nil)
+        #expect(status.phase == .failed && status.reason == .timeLimit && status.message == expired.message)
         let early = QueueConditions(now: Self.now, isReachable: { _ in false })
         #expect(state.plan(running: [], early).wake == Self.now + .seconds(100))
     }

@@ -6,6 +6,7 @@ import Synchronization
 import TestStreams
 import Testing
 import TransferClient
+import TransferProtocol
 
 @testable import TransferQueue
 
@@ -117,6 +118,7 @@ import TransferClient
             #expect(part.phase == .running)
             await queue.close()
             #expect(await code { _ = try await queue.statuses() } == .closed)
+            #expect(try await queue.events().makeAsyncIterator().next() == nil)
             queue = try await open(folder)
             let again = try await wait(queue, id) { $0.phase == .running && $0.completedBytes > 0 }
             #expect(again.completedBytes >= 100_000)
@@ -400,6 +402,80 @@ import TransferClient
         await queue.close()
     }
 
+    @Test func `the partial file of a cancelled job is removed at the next start, if its process ended before`()
+        async throws
+    {
+        let folder = try Folder()
+        var queue = try await open(folder, surroundings: Weather().surroundings(isReachable: false))
+        let id = try await queue.submit(.download("http://host/file", to: folder.file("file")))
+        await queue.close()
+        var (log, state) = try QueueLog.open(in: .init(folder.file("queue")), limits: .init(), files: SystemFiles())
+        var job = try #require(state.jobs[id])
+        (job.stage, job.hasStarted) = (.cancelled, true)
+        state.put(job)
+        try log.append(.job(job), state)
+        log.close()
+        for part in [nil, [1] as [UInt8]?] {
+            try folder.write([1], to: ".file.squall-part")
+            queue = try await open(folder)
+            // That of another transfer stays, the second time.
+            #expect(folder.bytes(of: ".file.squall-part") == part)
+            await queue.close()
+        }
+    }
+
+    @Test func `jobs are forgotten by one rewrite of the log`() async throws {
+        let disk = SimulatedDisk(seed: 1)
+        var (log, state) = try QueueLog.open(in: "/", limits: .init(), files: disk)
+        for number in 0..<100 {
+            let transfer = QueuedTransfer.download("http://host/\(number)", to: "/file\(number)")
+            state.put(try state.submitted(transfer, host: "host", at: QueueTime(milliseconds: 0)))
+            let id = QueueJobID(UInt64(number) + 1)
+            if number > 0 { state.put(try state.cancelled(id)) }
+        }
+        let transfers = QueueTransfers(uploads: "/", tls: nil, proxies: .none)
+        let surroundings = QueueSurroundings.system(expensive: [], constrained: [])
+        let runner = QueueRunner(log, state, transfers, surroundings, seed: 1) { _ in }
+        #expect(try await runner.prune(undelivered: false) == 0)
+        let calls = disk.calls
+        #expect(try await runner.prune(undelivered: true) == 99)
+        #expect(disk.calls - calls < 20)
+        await runner.close()
+        (log, state) = try QueueLog.open(in: "/", limits: .init(), files: disk)
+        #expect(state.jobs.keys.map(\.number) == [1] && state.next.job == 101)
+        log.close()
+    }
+
+    @Test func `a POST that may have arrived isn't sent again, unless a failed job is resumed`() async throws {
+        let folder = try Folder()
+        try folder.write(bytes(1_000), to: "file")
+        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+        var arrived = arrivals.makeAsyncIterator()
+        try await FileServer.run { server in
+            server.refuse { _ in
+                arrival.yield()
+                return nil
+            }
+            var queue = try await open(folder)
+            var transfer = QueuedTransfer.upload(folder.file("file"), to: server.url + "/silent")
+            transfer.method = "POST"
+            let id = try await queue.submit(transfer)
+            await arrived.next()
+            await queue.close()
+            queue = try await open(folder)
+            let failed = try await wait(queue, id) { $0.phase.isFinal }
+            #expect(failed.phase == .failed && failed.reason == .refused)
+            #expect(failed.message?.contains("sending a POST again may do it twice") == true)
+            try await queue.resume(id)
+            await arrived.next()
+            try await queue.pause(id)
+            try await queue.resume(id)
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.reason == .refused)
+            #expect(server.requests.count == 2)
+            await queue.close()
+        }
+    }
+
     @Test func `a job whose end can't be written waits for the disk, and says so`() async throws {
         let folder = try Folder()
         let disk = SimulatedDisk(seed: 1)
@@ -532,15 +608,16 @@ import TransferClient
         var transfer = QueuedTransfer.download("http://host/file", to: "/tmp/file")
         transfer.headers = [QueueHeader("Authorization", .memory)]
         #expect(await code { _ = try await queue.submit(transfer, secrets: ["Authorization": "a\nb"]) } == .invalid)
+        transfer.headers.append(QueueHeader("authorization", .memory))
+        #expect(await code { _ = try await queue.submit(transfer, secrets: ["Authorization": "a"]) } == .invalid)
         #expect(try await queue.statuses().isEmpty)
         await queue.close()
     }
 
     @Test func `a failure says what a job waits for`() {
-        let transfer = QueuedTransfer.download("http://host/file", to: "/file")
         func reason(_ error: TransferError) -> QueueReason? {
-            switch error.outcome(of: transfer, hasProgressed: false) {
-            case .retry(let reason, _, _, _), .needs(let reason, _), .failed(let reason, _): reason
+            switch error.outcome(hasProgressed: false) {
+            case .retry(let reason, _, _, _, _), .needs(let reason, _), .failed(let reason, _): reason
             case .completed, .stopped: nil
             }
         }
@@ -551,6 +628,38 @@ import TransferClient
         #expect(reason(.refused(.status(404))) == .refused)
         #expect(reason(.locked("/file")) == .locked)
         #expect(reason(.cancelled) == nil)
+        let full = TransferError.fileSystem(call: "pwrite", path: "/log", .noSpace)
+        guard case .retry(_, _, _, _, mayBeRepeated: false) = full.outcome(hasProgressed: true, hasSent: true) else {
+            Issue.record("a POST whose answer can't be written is sent again")
+            return
+        }
+        let redirection = TransferError.invalidRedirection("gopher://host/secret", .unknownScheme("gopher"))
+        #expect(reason(redirection) == .refused)
+        #expect(!"\(redirection.outcome(hasProgressed: false))".contains("secret"))
+    }
+
+    @Test func `bytes that a run gets again are no progress`() {
+        let tracker = ProgressTracker()
+        func hasProgressed(_ events: TransferEvent...) -> Bool {
+            for event in events { _ = tracker.note(event) }
+            return tracker.hasProgressed
+        }
+        #expect(!hasProgressed(.started(completed: 100), .resumed(offset: 100), .progress(completed: 100, total: 200)))
+        #expect(!hasProgressed(.restarted(.sourceChanged), .progress(completed: 99, total: 200)))
+        #expect(!hasProgressed(.restarted(.sourceChanged), .progress(completed: 100, total: 200)))
+        #expect(hasProgressed(.progress(completed: 101, total: 200)))
+        let outcome = TransferError.tooManyRestarts(10, .sourceChanged).outcome(hasProgressed: true)
+        guard case .retry(.retry, _, hasProgressed: false, _, _) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+    }
+
+    @Test(arguments: [("http://host", "plain"), ("https://host", "secure"), ("https://[::1]", "::1")])
+    func `the next hop of a job is the proxy of its scheme`(origin: String, hop: String) {
+        let environment = ["http_proxy": "http://plain:1", "https_proxy": "http://secure:1", "no_proxy": "::1"]
+        let transfers = QueueTransfers(uploads: "/", tls: nil, proxies: ProxySettings(environment: environment))
+        #expect(transfers.nextHop(to: origin) == hop)
     }
 }
 

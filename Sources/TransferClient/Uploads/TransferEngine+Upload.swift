@@ -71,6 +71,8 @@ extension TransferEngine {
                 state = UploadState(parameters, resuming: resource, mayBeComplete: earlier.mayBeComplete)
             }
             if reason != nil { state.abandon(resource) }
+        } else if request.mayBeSent, !request.mayBeRepeated {
+            throw .refused(.notRepeatable(.connectionLost("an earlier run ended after it began to send the file")))
         }
         let session = UploadSession(
             environment,

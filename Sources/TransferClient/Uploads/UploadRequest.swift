@@ -22,6 +22,9 @@ public struct UploadRequest: Sendable {
     /// The folder for journals of unfinished uploads, created if missing; `nil` for none.
     public var journalFolder: FilePath?
 
+    /// Whether an earlier run, which can't say how it ended, may have sent the content.
+    package var mayBeSent = false
+
     /// Makes a request.
     public init(url: String, journalFolder: FilePath?) {
         self.url = url

@@ -65,4 +65,9 @@ public struct DailyWindow: Hashable, Sendable, Codable {
         let wait = next > time ? next - time : next + Self.day - time
         return (isOpen, now + .milliseconds(wait))
     }
+
+    /// When an open window was opened.
+    func opening(before now: QueueTime, offset: Duration) -> QueueTime {
+        state(at: now, offset: offset).changesAt + .seconds(-60 * ((end - start + 1_440) % 1_440))
+    }
 }

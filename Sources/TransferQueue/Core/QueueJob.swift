@@ -157,6 +157,8 @@ package struct QueueJob: Hashable, Sendable, Codable {
     package var stage = Stage.active
     /// Whether a run has begun, so that a partial file may be the job's own; `nil` in logs that don't say it.
     package var hasStarted: Bool? = false
+    /// Whether a run of an upload may have sent its content, which the log says before it is sent.
+    package var mayBeSent: Bool?
     /// Failures in a row without progress.
     package var failures = 0
     /// The evidence of a transfer whose last step has begun: the file has it, or will have it without another request.
@@ -165,6 +167,12 @@ package struct QueueJob: Hashable, Sendable, Codable {
     package var event: QueueEvent?
     /// The number of the event whose command hasn't ended yet.
     package var commandOwed: QueueEvent?
+
+    /// The scheme and the host, which tell the proxy.
+    package var origin: String {
+        let scheme = transfer.url.lowercased().hasPrefix("https:") ? "https" : "http"
+        return "\(scheme)://" + (host.contains(":") ? "[\(host)]" : host)
+    }
 
     /// Whether the job may still transfer something.
     package var isActive: Bool {
@@ -175,10 +183,5 @@ package struct QueueJob: Hashable, Sendable, Codable {
     }
 
     /// Whether nothing happens to the job any more, and its owner knows.
-    package var isDone: Bool {
-        switch stage {
-        case .active, .retrying, .needing, .paused: false
-        case .completed, .failed, .cancelled: event == nil && commandOwed == nil
-        }
-    }
+    package var isDone: Bool { phase.isFinal && event == nil && commandOwed == nil }
 }

@@ -15,7 +15,7 @@ public struct QueueLimits: Hashable, Sendable {
     public static let maximumJobSize = 48 << 10
     /// The words of a command: 64.
     public static let maximumCommandWords = 64
-    /// The characters of a message that are kept: 400.
+    /// The bytes of a message that the log keeps, in JSON: 400.
     static let maximumMessage = 400
     /// How long a larger job lets smaller ones go first: 1 h.
     static let patience = Duration.seconds(3_600)
@@ -24,6 +24,17 @@ public struct QueueLimits: Hashable, Sendable {
 
     /// Makes the default limits.
     public init() {}
+
+    /// The beginning of a message that the log keeps. In JSON a control character has up to six bytes.
+    static func kept(_ message: String) -> String {
+        var rest = maximumMessage
+        return String(
+            message.prefix { character in
+                rest -= character.utf8.reduce(0) { $0 + ($1 < 0x20 ? 6 : [0x22, 0x5C].contains($1) ? 2 : 1) }
+                return rest >= 0
+            }
+        )
+    }
 }
 
 /// Why a call to a queue is refused.

@@ -4,10 +4,10 @@ package struct QueueConditions {
     package var now: QueueTime
     /// How far the local clock is ahead of UTC.
     package var offset: Duration
-    /// Whether a route leads to a host.
-    package var isReachable: (_ host: String) -> Bool
-    /// The cost of the network to a host.
-    package var cost: (_ host: String) -> QueueNetworkCost
+    /// Whether a route leads to an origin.
+    package var isReachable: (_ origin: String) -> Bool
+    /// The cost of the network to an origin.
+    package var cost: (_ origin: String) -> QueueNetworkCost
     /// Whether the machine is on mains power, or has no battery.
     package var isOnMains: Bool
 
@@ -15,8 +15,8 @@ package struct QueueConditions {
     package init(
         now: QueueTime,
         offset: Duration = .zero,
-        isReachable: @escaping (_ host: String) -> Bool = { _ in true },
-        cost: @escaping (_ host: String) -> QueueNetworkCost = { _ in [] },
+        isReachable: @escaping (_ origin: String) -> Bool = { _ in true },
+        cost: @escaping (_ origin: String) -> QueueNetworkCost = { _ in [] },
         isOnMains: Bool = true
     ) {
         self.now = now
@@ -49,6 +49,11 @@ package struct QueuePosition: Hashable, Sendable {
     package var until: QueueTime?
 }
 
+extension QueuePosition {
+    /// Where a job stands that nothing else is in the way of.
+    init(_ job: QueueJob) { self.init(phase: job.phase, reason: job.reason, message: job.message) }
+}
+
 /// What to do now.
 package struct QueuePlan: Hashable, Sendable {
     /// The jobs to start, in order.
@@ -78,7 +83,7 @@ extension QueueState {
         for job in jobs.values {
             let isRunning = running.contains(job.id)
             guard job.isActive else {
-                plan.positions[job.id] = QueuePosition(phase: job.phase, reason: job.reason, message: job.message)
+                plan.positions[job.id] = QueuePosition(job)
                 if isRunning { plan.stop.insert(job.id) }
                 continue
             }
@@ -106,7 +111,7 @@ extension QueueState {
             }
         }
         plan.expired.sort()
-        plan.fill(ready.sorted { isBefore($0, $1, conditions.now) }, kept, limits)
+        plan.fill(ready.sorted { isBefore($0, $1, conditions) }, kept, limits)
         return plan
     }
 
@@ -132,9 +137,9 @@ extension QueueState {
             if !isOpen { return QueuePosition(phase: .waiting, reason: .window, until: change) }
         }
         if transfer.isDiscretionary, !conditions.isOnMains { return QueuePosition(phase: .waiting, reason: .power) }
-        guard conditions.isReachable(job.host) else { return QueuePosition(phase: .waiting, reason: .network) }
+        guard conditions.isReachable(job.origin) else { return QueuePosition(phase: .waiting, reason: .network) }
         if !transfer.allowsExpensive || !transfer.allowsConstrained {
-            let cost = conditions.cost(job.host)
+            let cost = conditions.cost(job.origin)
             if !transfer.allowsExpensive, cost.contains(.expensive) {
                 return QueuePosition(phase: .waiting, reason: .expensive)
             }
@@ -146,11 +151,12 @@ extension QueueState {
     }
 
     /// The order in which jobs start: by priority, discretionary ones last, then by expected bytes, then by number. A job
-    /// that was ready for an hour doesn't let smaller ones go first.
-    private func isBefore(_ left: QueueJob, _ right: QueueJob, _ now: QueueTime) -> Bool {
+    /// that could start by the clock for an hour doesn't let smaller ones go first.
+    private func isBefore(_ left: QueueJob, _ right: QueueJob, _ conditions: QueueConditions) -> Bool {
         func rank(_ job: QueueJob) -> (Int, Int, Int64) {
-            let since = max(job.submittedAt, job.transfer.earliestBegin ?? job.submittedAt)
-            let bytes = now - since >= QueueLimits.patience ? -1 : job.transfer.expectedBytes ?? .max
+            let opening = job.transfer.window?.opening(before: conditions.now, offset: conditions.offset)
+            let since = max(job.submittedAt, job.transfer.earliestBegin ?? job.submittedAt, opening ?? job.submittedAt)
+            let bytes = conditions.now - since >= QueueLimits.patience ? -1 : job.transfer.expectedBytes ?? .max
             return (-job.transfer.priority, job.transfer.isDiscretionary ? 1 : 0, bytes)
         }
         let (first, second) = (rank(left), rank(right))

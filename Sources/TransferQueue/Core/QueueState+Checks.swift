@@ -17,9 +17,9 @@ extension QueuedTransfer {
 }
 
 extension QueueState {
-    /// The jobs of a host that wait after a failed attempt, to be tried now that a route leads to the host again.
-    package func reached(_ host: String) -> [QueueJob] {
-        jobs.values.filter { $0.host == host }.sorted { $0.id < $1.id }.compactMap { job in
+    /// The jobs of an origin that wait after a failed attempt, to be tried now that a route leads to it again.
+    package func reached(_ origin: String) -> [QueueJob] {
+        jobs.values.filter { $0.origin == origin }.sorted { $0.id < $1.id }.compactMap { job in
             guard case .retrying(let reason, _, _) = job.stage, [.retry, .tls].contains(reason) else { return nil }
             var job = job
             job.stage = .active
@@ -27,6 +27,17 @@ extension QueueState {
         }
     }
 
-    /// The jobs that are done, and whose events were delivered.
-    package var done: [QueueJobID] { jobs.values.filter(\.isDone).map(\.id).sorted() }
+    /// The jobs that have ended, and whose commands have; with those whose events weren't delivered, or without.
+    package func done(undelivered: Bool) -> [QueueJob] {
+        jobs.values.filter { $0.isDone || undelivered && $0.phase.isFinal && $0.commandOwed == nil }
+    }
+
+    /// The cancelled downloads whose partial files may still be there, unless another job has the file by now.
+    package var undiscarded: [QueueJob] {
+        let files = Set(jobs.values.filter { !$0.phase.isFinal }.map(\.transfer.file))
+        return jobs.values.filter { job in
+            job.stage == .cancelled && job.hasStarted != false && job.transfer.direction == .download
+                && !files.contains(job.transfer.file)
+        }
+    }
 }

@@ -81,7 +81,9 @@ package struct QueueState: Sendable {
         var job = try job(id)
         switch job.stage {
         case .completed, .cancelled: throw .wrongPhase(id, job.phase)
-        case .failed: if job.transfer.direction == .download { try checkFree(job.transfer.file, except: id) }
+        case .failed:
+            job.mayBeSent = nil
+            if job.transfer.direction == .download { try checkFree(job.transfer.file, except: id) }
         case .active, .retrying, .needing, .paused: break
         }
         job.transfer = change.applied(to: job.transfer, leavesOrigin: leavesOrigin)
@@ -97,7 +99,7 @@ package struct QueueState: Sendable {
         var job = try job(id)
         guard job.isActive || job.stage == .paused else { throw .wrongPhase(id, job.phase) }
         job.stage = .cancelled
-        return raising(job, .cancelled, nil, nil, nil)
+        return raising(job)
     }
 
     /// The job with another priority.
@@ -129,10 +131,18 @@ package struct QueueState: Sendable {
 
     // MARK: Decisions about a run
 
-    /// The job whose first run begins; `nil` if it had one.
+    /// The job whose run begins; `nil` if the log says so already.
     package func started(_ id: QueueJobID) -> QueueJob? {
-        guard var job = jobs[id], job.hasStarted == false else { return nil }
+        guard var job = jobs[id] else { return nil }
         job.hasStarted = true
+        if job.transfer.direction == .upload { job.mayBeSent = true }
+        return job == jobs[id] ? nil : job
+    }
+
+    /// The cancelled job whose partial file was removed.
+    package func discarded(_ id: QueueJobID) -> QueueJob? {
+        guard var job = jobs[id], job.stage == .cancelled else { return nil }
+        job.hasStarted = false
         return job
     }
 
@@ -157,29 +167,29 @@ package struct QueueState: Sendable {
         guard job.isActive || job.stage == .paused else { return nil }
         if case .completed(let result) = outcome {
             job.stage = .completed(result)
-            return raising(job, .completed, nil, nil, result)
+            return raising(job)
         }
-        guard job.isActive else { return nil }
+        if outcome.mayBeRepeated { job.mayBeSent = nil }
+        guard job.isActive else { return job == jobs[id] ? nil : job }
         switch outcome {
         case .completed: return nil
-        case .stopped(let hasProgressed):
-            guard hasProgressed, job.failures > 0 else { return nil }
-            job.failures = 0
-            return job
+        case .stopped(let hasProgressed, _):
+            if hasProgressed { job.failures = 0 }
+            return job == jobs[id] ? nil : job
         case .failed(let reason, let message): return failed(job, reason, message)
         case .needs(let reason, let message):
-            job.stage = .needing(reason, message)
-            return raising(job, .waiting, reason, message, nil)
-        case .retry(let reason, let message, let hasProgressed, let atLeast):
+            job.stage = .needing(reason, QueueLimits.kept(message))
+            return raising(job)
+        case .retry(let reason, let message, let hasProgressed, let atLeast, _):
             job.failures = hasProgressed ? 1 : job.failures + 1
             if let most = job.transfer.maximumFailures, job.failures >= max(1, most) {
                 return failed(job, .failures, message)
             }
             let wait = max(retryDelay(after: job.failures, fraction), min(atLeast, QueueLimits.longestServerWait))
             let earlier = job.reason
-            job.stage = .retrying(reason, message, at: now + wait)
+            job.stage = .retrying(reason, QueueLimits.kept(message), at: now + wait)
             let isNews = [.diskFull, .folder].contains(reason) && earlier != reason
-            return isNews ? raising(job, .waiting, reason, message, nil) : job
+            return isNews ? raising(job) : job
         }
     }
 
@@ -192,8 +202,8 @@ package struct QueueState: Sendable {
 
     private func failed(_ job: QueueJob, _ reason: QueueReason, _ message: String) -> QueueJob {
         var job = job
-        job.stage = .failed(reason, String(message.prefix(QueueLimits.maximumMessage)))
-        return raising(job, .failed, reason, message, nil)
+        job.stage = .failed(reason, QueueLimits.kept(message))
+        return raising(job)
     }
 
     /// The wait after a number of failures in a row. It doubles with each failure up to the longest wait, and is drawn
@@ -207,21 +217,16 @@ package struct QueueState: Sendable {
         return .milliseconds(bound - Int64(Double(bound) / 2 * fraction))
     }
 
-    private func raising(
-        _ job: QueueJob,
-        _ phase: QueuePhase,
-        _ reason: QueueReason?,
-        _ message: String?,
-        _ result: QueueResult?
-    ) -> QueueJob {
+    /// The job with the event of its stage.
+    private func raising(_ job: QueueJob) -> QueueJob {
         var job = job
         let event = QueueEvent(
             number: next.event,
             job: job.id,
-            phase: phase,
-            reason: reason,
-            message: message.map { String($0.prefix(QueueLimits.maximumMessage)) },
-            result: result
+            phase: job.phase,
+            reason: job.reason,
+            message: job.message,
+            result: job.result
         )
         job.event = event
         if !job.transfer.command.isEmpty { job.commandOwed = event }
@@ -242,13 +247,22 @@ package enum QueueOutcome: Hashable, Sendable {
     /// The file is complete.
     case completed(QueueResult)
     /// It was stopped by the queue.
-    case stopped(hasProgressed: Bool)
+    case stopped(hasProgressed: Bool, mayBeRepeated: Bool = true)
     /// It failed for now.
-    case retry(QueueReason, String, hasProgressed: Bool, atLeast: Duration = .zero)
+    case retry(QueueReason, String, hasProgressed: Bool, atLeast: Duration = .zero, mayBeRepeated: Bool = true)
     /// It lacks what only its owner can give.
     case needs(QueueReason, String)
     /// It failed for good.
     case failed(QueueReason, String)
+
+    /// Whether the same request can be sent again: nothing was sent, or the engine says that it does no harm.
+    fileprivate var mayBeRepeated: Bool {
+        switch self {
+        case .stopped(_, let mayBeRepeated), .retry(_, _, _, _, let mayBeRepeated): mayBeRepeated
+        case .needs: true
+        case .completed, .failed: false
+        }
+    }
 }
 
 /// What a resumed job gets.
@@ -291,6 +305,8 @@ extension QueueJob {
         case .cancelled: .cancelled
         }
     }
+
+    var result: QueueResult? { if case .completed(let result) = stage { result } else { nil } }
 
     var reason: QueueReason? {
         switch stage {

@@ -23,7 +23,8 @@ public struct QueuedTransfer: Hashable, Sendable, Codable {
     public var method: String?
     /// The media type of an upload; `nil` for `application/octet-stream`.
     public var contentType: String?
-    /// Whether repeating an upload is harmless although its method isn't idempotent.
+    /// Whether repeating an upload is harmless although its method isn't idempotent. Without it, one that was stopped after it
+    /// began to send, and can't be resumed, fails with the reason `refused`.
     public var isRepeatable = false
     /// The SHA-256 that the file must have, 32 bytes.
     public var sha256: [UInt8]?
@@ -109,7 +110,8 @@ public struct QueueHeader: Hashable, Sendable, Codable {
         case file(String)
         /// An environment variable of the process that runs the queue.
         case environment(String)
-        /// In the memory of the process that runs the queue. After its end the job waits with the reason `secret`.
+        /// In the memory of the process that runs the queue, one field of a name. After its end the job waits with the reason
+        /// `secret`.
         case memory
     }
 

@@ -35,23 +35,22 @@ package struct QueueSocket: Sendable {
         }
     }
 
+    /// The daemon ended before it got a call, which can be repeated.
+    package struct Unasked: Error {}
+
     /// Makes a call on a connection of its own, and hands its answers but the last to `receive` until that returns `false`.
     ///
-    /// - Throws: A `TransferQueueError`, or the error of `receive`.
+    /// - Throws: A `TransferQueueError`, `Unasked`, or the error of `receive`.
     package func call(
         _ call: QueueCall,
         on connection: QueueChannel.Channel,
         _ receive: (QueueAnswer, QueueChannel.Writer) async throws -> Bool
     ) async throws {
+        var isSent = false
         do {
             try await connection.executeThenClose { inbound, _ in
                 var channel = QueueChannel(inbound, connection.channel)
-                guard let greeting = try await channel.line() else {
-                    throw TransferQueueError(
-                        .daemon,
-                        "the queue's daemon ends, or refuses this client: see “squall queue logs”"
-                    )
-                }
+                guard let greeting = try await channel.line() else { throw Unasked() }
                 guard greeting == QueueProtocol.greeting else {
                     throw TransferQueueError(
                         .daemon,
@@ -60,6 +59,7 @@ package struct QueueSocket: Sendable {
                 }
                 try await channel.writer.send(line: QueueProtocol.greeting)
                 try await channel.writer.send(call)
+                isSent = true
                 while let answer = try await channel.value(QueueAnswer.self) {
                     switch answer {
                     case .done: return
@@ -72,6 +72,8 @@ package struct QueueSocket: Sendable {
             }
         } catch is QueueChannel.Unreadable {
             throw TransferQueueError(.daemon, "the queue's daemon sent what this version can't read")
+        } catch let error where !isSent && (error is IOError || error is ChannelError) {
+            throw Unasked()
         } catch let error as IOError {
             throw TransferQueueError(.daemon, "lost the queue's daemon: \(Errno(rawValue: error.errnoCode))")
         } catch let error as ChannelError {
@@ -89,7 +91,14 @@ package struct QueueSocket: Sendable {
                 "no daemon of a queue listens at “\(path)”: start it by “squall queue serve” or “squall queue enable”"
             )
         }
-        try await self.call(call, on: connection, receive)
+        do {
+            try await self.call(call, on: connection, receive)
+        } catch is Unasked {
+            throw TransferQueueError(
+                .daemon,
+                "the queue's daemon ends, or refuses this client: see “squall queue logs”"
+            )
+        }
     }
 
     /// Makes a call, and returns its answers but the last.

@@ -60,14 +60,15 @@ struct QueueTransfers: Sendable {
                 let file = FilePath(job.transfer.file)
                 summary = try await engine.download(request, to: file, callbacks: callbacks, onEvent: report)
             case .upload:
-                let request = try uploadRequest(job.transfer, credentials)
+                var request = uploadRequest(job.transfer, credentials)
+                request.mayBeSent = job.mayBeSent == true
                 let content = try await engine.content(of: FilePath(job.transfer.file))
                 if let named = job.transfer.sha256 { try await content.check(named) }
                 summary = try await engine.upload(content, request, callbacks: callbacks, onEvent: report)
             }
             return .completed(QueueResult(bytes: summary.bytes, sha256: summary.sha256))
         } catch {
-            return error.outcome(of: job.transfer, hasProgressed: tracker.hasProgressed)
+            return error.outcome(hasProgressed: tracker.hasProgressed, hasSent: tracker.hasSent)
         }
     }
 
@@ -85,26 +86,32 @@ struct QueueTransfers: Sendable {
         }
     }
 
-    /// The host that connections for `host` go to: itself, or its proxy.
-    func nextHop(to host: String) -> String {
-        let name = host.contains(":") ? "[\(host)]" : host
-        for scheme in ["https", "http"] {
-            guard let url = try? TransferURL("\(scheme)://\(name)/"), let proxy = try? proxies.proxy(for: url) else {
-                continue
-            }
-            return proxy.host
-        }
-        return host
+    /// The host that connections to an origin go to: its own, or its proxy.
+    func nextHop(to origin: String) -> String {
+        guard let url = try? TransferURL(origin) else { return origin }
+        return (try? proxies.proxy(for: url))?.host ?? url.host
     }
 
-    /// Removes what a cancelled download has left, which has run.
+    /// The time to ask a server to remove the part of an upload: 10 s.
+    private static let discardLimit = Duration.seconds(10)
+
+    /// Removes what a transfer has left that has run: the partial file of a download, or the journal of an upload and, by one
+    /// request, its part on the server.
     func discard(_ transfer: QueuedTransfer) async {
-        guard transfer.direction == .download else { return }
-        try? await engine(for: transfer).discardDownload(at: FilePath(transfer.file))
+        let file = FilePath(transfer.file)
+        switch transfer.direction {
+        case .download: try? await engine(for: transfer).discardDownload(at: file)
+        case .upload:
+            let engine = engine(for: transfer, within: Self.discardLimit)
+            let credentials = (try? QueueSecrets.credentials(of: transfer, memory: [:])) ?? .none
+            guard let content = try? await engine.content(of: file) else { return }
+            try? await engine.discardUpload(content, uploadRequest(transfer, credentials))
+        }
     }
 
-    private func engine(for transfer: QueuedTransfer) -> TransferEngine {
+    private func engine(for transfer: QueuedTransfer, within limit: Duration? = nil) -> TransferEngine {
         var configuration = TransferClientConfiguration()
+        configuration.retry.deadline = limit
         configuration.retry.maximumAttempts = Self.attempts
         configuration.firstByteLimit = transfer.requestTimeLimit
         configuration.stall.window = transfer.requestTimeLimit
@@ -116,10 +123,7 @@ struct QueueTransfers: Sendable {
         return TransferEngine(configuration: configuration)
     }
 
-    private func uploadRequest(
-        _ transfer: QueuedTransfer,
-        _ credentials: RequestCredentials
-    ) throws(TransferError) -> UploadRequest {
+    private func uploadRequest(_ transfer: QueuedTransfer, _ credentials: RequestCredentials) -> UploadRequest {
         var request = UploadRequest(url: transfer.url, journalFolder: uploads)
         if let method = transfer.method.flatMap({ HTTPRequest.Method($0) }) { request.method = method }
         if let type = transfer.contentType { request.fields[.contentType] = type }
@@ -131,12 +135,13 @@ struct QueueTransfers: Sendable {
 }
 
 /// Tracks the progress of a run by its events.
-private final class ProgressTracker: Sendable {
+final class ProgressTracker: Sendable {
     private struct State {
         var progress = QueueProgress()
-        /// The bytes at the start of the run, or after it started over.
-        var start: Int64?
+        /// The most bytes that the transfer had in this run. Those that it gets again after it started over are no progress.
+        var highest: Int64?
         var hasProgressed = false
+        var hasSent = false
     }
 
     private let state = Mutex(State())
@@ -148,13 +153,15 @@ private final class ProgressTracker: Sendable {
             case .started(let completed, let total, _):
                 state.progress = QueueProgress(completed: completed, total: total)
                 // What an upload has is known later.
-                if total == nil { state.start = completed }
-            case .progress(let completed, _, let total):
+                if total == nil { state.highest = completed }
+                if total == 0 { state.hasSent = true }
+            case .progress(let completed, let sent, let total):
                 state.progress = QueueProgress(completed: completed, total: total ?? state.progress.total)
-                if let start = state.start, completed > start { state.hasProgressed = true }
-                if state.start == nil { state.start = completed }
-            case .resumed(let offset): if state.start == nil { state.start = offset }
-            case .restarted: (state.progress.completed, state.start) = (0, 0)
+                if let highest = state.highest, completed > highest { state.hasProgressed = true }
+                state.highest = max(state.highest ?? completed, completed)
+                if let sent, sent > 0 { state.hasSent = true }
+            case .resumed(let offset): if state.highest == nil { state.highest = offset }
+            case .restarted: state.progress.completed = 0
             case .finished(let summary):
                 state.progress = QueueProgress(completed: summary.bytes, total: summary.bytes)
             default: return nil
@@ -163,7 +170,10 @@ private final class ProgressTracker: Sendable {
         }
     }
 
+    /// Whether the transfer got further than it was at the start of the run.
     var hasProgressed: Bool { state.withLock { $0.hasProgressed } }
+    /// Whether content of an upload was sent.
+    var hasSent: Bool { state.withLock { $0.hasSent } }
 }
 
 extension QueuedTransfer {
@@ -179,14 +189,25 @@ extension QueuedTransfer {
 
 extension TransferError {
     /// What a queue makes of a failure. Only what another try can't change ends a job.
-    func outcome(of transfer: QueuedTransfer, hasProgressed: Bool) -> QueueOutcome {
-        func retry(_ reason: QueueReason, atLeast: Duration = .zero) -> QueueOutcome {
-            .retry(reason, description, hasProgressed: hasProgressed, atLeast: atLeast)
+    ///
+    /// - Parameter hasSent: Whether content of an upload was sent.
+    func outcome(hasProgressed: Bool, hasSent: Bool = false) -> QueueOutcome {
+        func retry(_ reason: QueueReason, atLeast: Duration = .zero, mayBeRepeated: Bool = true) -> QueueOutcome {
+            .retry(
+                reason,
+                description,
+                hasProgressed: hasProgressed,
+                atLeast: atLeast,
+                mayBeRepeated: mayBeRepeated
+            )
         }
         switch self {
-        case .cancelled: return .stopped(hasProgressed: hasProgressed)
+        case .cancelled: return .stopped(hasProgressed: hasProgressed, mayBeRepeated: !hasSent)
         case .gaveUp(.retryAfter(let wait), _): return retry(.retry, atLeast: wait)
-        case .gaveUp, .tooManyRestarts, .sourceChanged, .streamFailed: return retry(.retry)
+        // Each restart is an attempt that failed.
+        case .tooManyRestarts: return .retry(.retry, description, hasProgressed: false)
+        case .gaveUp, .streamFailed: return retry(.retry)
+        case .sourceChanged: return retry(.retry, mayBeRepeated: !hasSent)
         case .locked: return retry(.locked)
         case .tlsRefused: return retry(.tls)
         case .refused(.unauthorized(let challenge, _)) where !challenge.isFromProxy:
@@ -196,14 +217,19 @@ extension TransferError {
             // What servers of signed URLs answer when a signature has expired.
             return [400, 403, 410].contains(refusal.status)
                 ? .needs(.url, description) : .failed(.refused, description)
-        case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded): return retry(.diskFull)
+        // After the answer, too, when its record can't be written.
+        case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
+            return retry(.diskFull, mayBeRepeated: !hasSent)
         case .fileSystem where isOfPath: return .failed(.invalid, description)
-        case .fileSystem: return retry(.folder)
+        case .fileSystem: return retry(.folder, mayBeRepeated: !hasSent)
         // The partial file was removed underneath, or something got the name of the destination.
         case .invalidFile where hasProgressed: return retry(.folder)
         case .digestMismatch, .digestMissing, .digestRejected, .digestDiffers, .unproved:
             return .failed(.digest, description)
-        case .tooManyRedirections, .invalidRedirection: return .failed(.refused, description)
+        case .tooManyRedirections: return .failed(.refused, description)
+        // The location may have a signature, and logs have the message.
+        case .invalidRedirection(_, let problem):
+            return .failed(.refused, "the server redirected to a URL that can't be requested: \(problem)")
         case .invalidURL, .invalidTLSSettings, .invalidProxy, .invalidFile, .invalidDigest, .streamTooLong:
             return .failed(.invalid, description)
         }

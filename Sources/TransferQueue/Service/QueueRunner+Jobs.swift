@@ -32,30 +32,36 @@ extension QueueRunner {
         }
     }
 
-    /// Marks the events of ended jobs as delivered.
-    func deliverAll() async throws(TransferQueueError) {
-        try await perform { [self] (work) throws(TransferQueueError) in
-            for job in work.state.jobs.values where job.phase.isFinal {
-                if let event = job.event, let job = work.state.delivered(event) { try write(job, &work) }
-            }
+    /// Removes what a cancelled job has left, if it has run.
+    func discard(_ job: QueueJob) async {
+        guard job.hasStarted != false else { return }
+        await transfers.discard(job.transfer)
+        try? await perform { [self] (work) throws(TransferQueueError) in
+            if let job = work.state.discarded(job.id) { try write(job, &work) }
         }
     }
 
     /// Forgets what is done; returns how many jobs that were.
-    func prune() async throws(TransferQueueError) -> Int {
-        try await perform { (work) throws(TransferQueueError) in
-            let done = work.state.done
-            for id in done {
-                var next = work.state
-                next.remove(id)
-                do throws(FileError) {
-                    try work.log?.append(.removed(id), next)
-                } catch {
-                    throw TransferQueueError(.fileSystem, "the queue's log can't be written: \(error)")
-                }
-                work.state = next
-                (work.positions[id], work.progress[id], work.secrets[id]) = (nil, nil, nil)
+    ///
+    /// - Parameter undelivered: Whether jobs count whose events weren't delivered.
+    func prune(undelivered: Bool) async throws(TransferQueueError) -> Int {
+        let done = try await perform { (work) throws(TransferQueueError) in work.state.done(undelivered: undelivered) }
+        // A failed download keeps its partial file, beside its destination. The journal of an upload has a secret URL.
+        for job in done where job.transfer.direction == .upload && job.result == nil && job.hasStarted != false {
+            await transfers.discard(job.transfer)
+        }
+        return try await perform { (work) throws(TransferQueueError) in
+            var next = work.state
+            let done = next.done(undelivered: undelivered).map(\.id)
+            guard !done.isEmpty else { return 0 }
+            for id in done { next.remove(id) }
+            do throws(FileError) {
+                try work.log?.rewrite(next)
+            } catch {
+                throw TransferQueueError(.fileSystem, "the queue's log can't be written: \(error)", error)
             }
+            work.state = next
+            for id in done { (work.positions[id], work.progress[id], work.secrets[id]) = (nil, nil, nil) }
             return done.count
         }
     }

@@ -25,7 +25,7 @@ final class QueueRunner: Sendable {
         var endedCommands: [QueueEvent] = []
         var readers: [Int: QueueReader] = [:]
         var lastReader = 0
-        /// Hosts without a route.
+        /// Origins without a route.
         var unreachable: Set<String> = []
         var timer: Task<Void, Never>?
         var network: Task<Void, Never>?
@@ -152,16 +152,11 @@ final class QueueRunner: Sendable {
                 return false
             }
         }
-        for (id, run) in work.runs {
-            guard let outcome = run.outcome else { continue }
-            let counted = counted(outcome, of: id, work)
-            let job = work.state.ended(id, counted, at: now, fraction: work.random.nextFraction())
-            if write(job, &work) { forget(id, counted, &work) }
-        }
+        forgetEndedRuns(&work, write)
         let hosts = ReachableHosts(surroundings, transfers)
-        for host in work.unreachable where hosts.isReachable(host) {
-            work.unreachable.remove(host)
-            for job in work.state.reached(host) { _ = write(job, &work) }
+        for origin in work.unreachable where hosts.isReachable(origin) {
+            work.unreachable.remove(origin)
+            for job in work.state.reached(origin) { _ = write(job, &work) }
         }
         let conditions = QueueConditions(
             now: now,
@@ -177,8 +172,9 @@ final class QueueRunner: Sendable {
             stop(id, &work)
         }
         for id in plan.stop { stop(id, &work) }
-        for id in plan.start where work.state.jobs[id]?.isActive == true {
-            if write(work.state.started(id), &work) { start(id, &work) }
+        for id in plan.start {
+            guard let job = work.state.jobs[id], job.isActive, write(work.state.started(id), &work) else { continue }
+            start(job, &work)
         }
         for (id, position) in plan.positions.merging(unwritten, uniquingKeysWith: { $1 })
         where work.positions[id] != position {
@@ -214,8 +210,12 @@ final class QueueRunner: Sendable {
 
     // MARK: Runs
 
-    private func start(_ id: QueueJobID, _ work: inout Work) {
-        guard let job = work.state.jobs[id], work.runs[id] == nil else { return }
+    /// Starts a run.
+    ///
+    /// - Parameter job: The job as it was before this run.
+    private func start(_ job: QueueJob, _ work: inout Work) {
+        let id = job.id
+        guard work.runs[id] == nil else { return }
         let secrets = work.secrets[id] ?? [:]
         tell("job \(id): started")
         let task = Task { [self] in
@@ -258,16 +258,23 @@ final class QueueRunner: Sendable {
 
     /// How a run ended, as it counts: without a route no attempt does.
     private func counted(_ outcome: QueueOutcome, of id: QueueJobID, _ work: borrowing Work) -> QueueOutcome {
-        guard case .retry(.retry, _, let hasProgressed, _) = outcome, let host = work.state.jobs[id]?.host,
-            !surroundings.isReachable(transfers.nextHop(to: host))
+        guard case .retry(.retry, _, let hasProgressed, _, let mayBeRepeated) = outcome, let job = work.state.jobs[id],
+            !surroundings.isReachable(transfers.nextHop(to: job.origin))
         else { return outcome }
-        return .stopped(hasProgressed: hasProgressed)
+        return .stopped(hasProgressed: hasProgressed, mayBeRepeated: mayBeRepeated)
     }
 
-    /// Forgets a run whose end is in the log.
-    private func forget(_ id: QueueJobID, _ outcome: QueueOutcome, _ work: inout Work) {
-        if case .stopped = outcome { tell("job \(id): stopped") }
-        work.runs[id] = nil
+    /// Writes how runs have ended, and forgets those for which `write` returns `true`.
+    private func forgetEndedRuns(_ work: inout Work, _ write: (QueueJob?, inout Work) -> Bool) {
+        let now = surroundings.now()
+        for (id, run) in work.runs {
+            guard let outcome = run.outcome else { continue }
+            let counted = counted(outcome, of: id, work)
+            let job = work.state.ended(id, counted, at: now, fraction: work.random.nextFraction())
+            guard write(job, &work) else { continue }
+            if case .stopped = counted { tell("job \(id): stopped") }
+            work.runs[id] = nil
+        }
     }
 
     // MARK: The end
@@ -285,14 +292,7 @@ final class QueueRunner: Sendable {
         for task in running?.runs ?? [] { await task.value }
         await Self.finish(running?.commands ?? [])
         let readers = try? await perform { [self] (work) throws(TransferQueueError) -> [QueueReader] in
-            let now = surroundings.now()
-            for (id, run) in work.runs {
-                guard let outcome = run.outcome else { continue }
-                let counted = counted(outcome, of: id, work)
-                let job = work.state.ended(id, counted, at: now, fraction: work.random.nextFraction())
-                if let job, (try? write(job, &work)) == nil { continue }
-                forget(id, counted, &work)
-            }
+            forgetEndedRuns(&work) { job, work in job.map { (try? write($0, &work)) != nil } ?? true }
             _ = noteEndedCommands(&work)
             work.log?.close()
             work.log = nil
@@ -303,7 +303,7 @@ final class QueueRunner: Sendable {
     }
 }
 
-/// Looks each host up once.
+/// Looks the next hop of each origin up once.
 private final class ReachableHosts {
     private let surroundings: QueueSurroundings
     private let transfers: QueueTransfers
@@ -317,17 +317,17 @@ private final class ReachableHosts {
 
     var unreachable: [String] { known.filter { !$0.value }.map(\.key) }
 
-    func isReachable(_ host: String) -> Bool {
-        if let known = known[host] { return known }
-        let isReachable = surroundings.isReachable(transfers.nextHop(to: host))
-        known[host] = isReachable
+    func isReachable(_ origin: String) -> Bool {
+        if let known = known[origin] { return known }
+        let isReachable = surroundings.isReachable(transfers.nextHop(to: origin))
+        known[origin] = isReachable
         return isReachable
     }
 
-    func cost(_ host: String) -> QueueNetworkCost {
-        if let cost = costs[host] { return cost }
-        let cost = surroundings.cost(transfers.nextHop(to: host))
-        costs[host] = cost
+    func cost(_ origin: String) -> QueueNetworkCost {
+        if let cost = costs[origin] { return cost }
+        let cost = surroundings.cost(transfers.nextHop(to: origin))
+        costs[origin] = cost
         return cost
     }
 }

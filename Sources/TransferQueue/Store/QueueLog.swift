@@ -82,7 +82,9 @@ package final class QueueLog: Sendable {
         let path = folder.appending("queue.log")
         do {
             guard try files.kind(of: path) != nil else { return QueueState() }
-            return try state(try DurableLog.read(path, format, limit: maximumSize, in: files), QueueLimits())
+            let log = try DurableLog.openReading(path, format, in: files)
+            defer { log.close() }
+            return try read(log, QueueLimits())
         } catch let error as FileError {
             throw .file(error)
         } catch let error as Problem {
@@ -93,16 +95,10 @@ package final class QueueLog: Sendable {
     }
 
     private static func read(_ log: DurableLog, _ limits: QueueLimits) throws -> QueueState {
-        if try log.isEmpty { return QueueState(limits: limits) }
-        return try state(try log.read(limit: maximumSize), limits)
-    }
-
-    private static func state(
-        _ read: Result<RecordLog.Contents, RecordLog.Problem>,
-        _ limits: QueueLimits
-    ) throws -> QueueState {
         var state = QueueState(limits: limits)
-        switch read {
+        // The file is there before its first bytes are.
+        if try log.isEmpty { return state }
+        switch try log.read(limit: maximumSize) {
         case .failure(.foreign): throw Problem.unusable("it isn't the log of a queue")
         case .failure(.newerVersion(let version)):
             throw Problem.unusable("version \(version) of Squall's log, a newer one")
@@ -123,11 +119,12 @@ package final class QueueLog: Sendable {
     /// Writes a record. Rewrites the log where it is much longer than its shortest form, and after a failure.
     ///
     /// - Parameter state: The state with the record.
-    /// - Throws: `FileError`; the next call decides whether the record is in the log.
+    /// - Throws: `FileError`, also for a record that is too large; the next call decides whether the record is in the log.
     package func append(_ record: QueueRecord, _ state: @autoclosure () -> QueueState) throws(FileError) {
         guard !self.state.withLock({ $0.mustRewrite }) else { return try rewrite(state()) }
+        let encoded = try encoded(record)
         do throws(FileError) {
-            try log.append(RecordLog.Record(kind: Self.kind, payload: Self.bytes(of: record)))
+            try log.append(encoded)
         } catch {
             return try rewrite(state())
         }
@@ -136,11 +133,21 @@ package final class QueueLog: Sendable {
         try? rewrite(state())
     }
 
-    private func rewrite(_ state: QueueState) throws(FileError) {
+    /// Writes a state in place of all records, as `append` does.
+    package func rewrite(_ state: QueueState) throws(FileError) {
         self.state.withLock { $0.mustRewrite = true }
-        let records = state.records.map { RecordLog.Record(kind: Self.kind, payload: Self.bytes(of: $0)) }
+        var records: [RecordLog.Record] = []
+        for record in state.records { records.append(try encoded(record)) }
         try log.replace(with: records)
         self.state.withLock { $0 = State(rewrittenSize: log.size, mustRewrite: false) }
+    }
+
+    private func encoded(_ record: QueueRecord) throws(FileError) -> RecordLog.Record {
+        let payload = Self.bytes(of: record)
+        guard payload.count <= RecordLog.maximumPayloadSize else {
+            throw FileError(call: "write", path: log.path, errno: .fileTooLarge)
+        }
+        return RecordLog.Record(kind: Self.kind, payload: payload)
     }
 
     /// The bytes of a record in the log.
