@@ -102,9 +102,9 @@ let modules: KeyValuePairs<String, [String]> = [
     // The command but for TLS and the control server, which the executables give to it.
     "SquallCommand": proxies + [
         "ArgumentParser", "ChaosStage", "CommandParsing", "ControlAPI", "ControlCommands", "ControlService",
-        "Demonstration", "Digests", "Forecast", "HTTPTransport", "HTTPTypes", "Journal", "OriginServer",
-        "ProxyRunners", "QueueService", "ResumableUploads", "SquallTransfer", "StreamReading", "TransferClient",
-        "TransferProtocol", "TransferReports",
+        "Demonstration", "Digests", "Forecast", "HTTPSemantics", "HTTPTransport", "HTTPTypes", "Journal",
+        "OriginServer", "ProxyRunners", "QueueService", "ResumableUploads", "SquallTransfer", "StreamReading",
+        "TransferClient", "TransferProtocol", "TransferReports",
     ],
     "ProfileDocuments": ["FaultProfile", "Units"],
 ]

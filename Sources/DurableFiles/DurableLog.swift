@@ -42,7 +42,7 @@ public final class DurableLog: Sendable {
     }
 
     /// Opens and locks the log at a path: one open value owns it at a time, across processes. Creates an empty file if
-    /// there is none, with permissions for the owner only if `isPrivate`.
+    /// there is none, with permissions for the owner only if `isPrivate`. An existing one must be `FileOpening.own`.
     ///
     /// - Throws: `wouldBlock` from `flock` when the log is already locked, and errors of the file system.
     public static func openLocked(
@@ -51,7 +51,7 @@ public final class DurableLog: Sendable {
         isPrivate: Bool = false,
         in files: any FileSystem
     ) throws(FileError) -> DurableLog {
-        let file = try LockedFile.open(path, isPrivate: isPrivate, in: files)
+        let file = try LockedFile.open(path, isPrivate: isPrivate, isOwn: true, in: files)
         return DurableLog(path, format, State(file: file), isPrivate: isPrivate, isLocked: true, in: files)
     }
 

@@ -50,16 +50,17 @@ public enum LockedFile {
     private static let maximumTries = 100
 
     /// Opens and locks the file at a path. Creates an empty file if there is none, with permissions for the owner only
-    /// if `isPrivate`.
+    /// if `isPrivate`. Opens an existing one as `own` if `isOwn`.
     ///
     /// - Throws: `wouldBlock` from `flock` when the file is already locked, and errors of the file system.
     public static func open(
         _ path: FilePath,
         isPrivate: Bool = false,
+        isOwn: Bool = false,
         in files: any FileSystem
     ) throws(FileError) -> any OpenFile {
         for _ in 0..<maximumTries {
-            guard let file = try openOrCreate(path, isPrivate, files) else { continue }
+            guard let file = try openOrCreate(path, isPrivate, isOwn, files) else { continue }
             do throws(FileError) {
                 try file.lock()
                 if try file.hasName(path) { return file }
@@ -76,11 +77,13 @@ public enum LockedFile {
     private static func openOrCreate(
         _ path: FilePath,
         _ isPrivate: Bool,
+        _ isOwn: Bool,
         _ files: any FileSystem
     ) throws(FileError) -> (any OpenFile)? {
         let isThere = try files.kind(of: path) != nil
         do throws(FileError) {
-            return try files.open(path, isThere ? .existing : isPrivate ? .creatingPrivately : .creating)
+            let existing = isOwn ? FileOpening.own : .existing
+            return try files.open(path, isThere ? existing : isPrivate ? .creatingPrivately : .creating)
         } catch {
             guard error.errno == (isThere ? .noSuchFileOrDirectory : .fileExists) else { throw error }
             return nil

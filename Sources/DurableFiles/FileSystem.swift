@@ -7,8 +7,9 @@ import SystemPackage
 public protocol FileSystem: Sendable {
     /// Opens a regular file.
     func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile
-    /// Atomically renames `old` to `new`, replacing `new` if it exists. Both are in one file system.
-    func rename(_ old: FilePath, to new: FilePath) throws(FileError)
+    /// Atomically renames `old` to `new`, both in one file system. If `new` exists, it is replaced, or the call throws
+    /// `fileExists`.
+    func rename(_ old: FilePath, to new: FilePath, replaces: Bool) throws(FileError)
     /// Removes the name of a file. Throws when there is none.
     func remove(_ path: FilePath) throws(FileError)
     /// Creates a folder with permissions for its owner only. An existing folder isn't an error.
@@ -22,6 +23,11 @@ public protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
+    /// Atomically renames `old` to `new`, replacing `new` if it exists. Both are in one file system.
+    package func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
+        try rename(old, to: new, replaces: true)
+    }
+
     /// Creates a folder with permissions for its owner only, and those above it, all with durable names.
     package func makeFolders(_ folder: FilePath) throws(FileError) {
         func synchronize(_ name: FilePath) throws(FileError) {
@@ -51,6 +57,9 @@ public enum FileOpening: Hashable, Sendable {
     case creatingPrivately
     /// For reading and writing; it must exist.
     case existing
+    /// Like `existing`. The file must belong to this process's user, to root or to the owner of its folder, and have no
+    /// other name: no other user has chosen its contents.
+    case own
     /// For reading; it must exist.
     case reading
     /// For reading and writing: an unnamed file in the folder at the path, with permissions for the owner only. It

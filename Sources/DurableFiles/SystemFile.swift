@@ -31,6 +31,18 @@ final class SystemFile: OpenFile {
         try FileError.naming("fstat", path) { try descriptor.stat().type == .regular }
     }
 
+    /// Throws when another user may have chosen the contents, as `FileOpening.own` says.
+    func checkOwner() throws(FileError) {
+        let folder = path.removingLastComponent()
+        let (status, owner) = try FileError.naming("fstat", path) {
+            (try descriptor.stat(), try (folder.isEmpty ? "." : folder).stat().userID)
+        }
+        guard [UserID(rawValue: geteuid()), UserID(rawValue: 0), owner].contains(status.userID) else {
+            throw FileError(call: "fstat", path: path, errno: .notPermitted)
+        }
+        guard status.linkCount <= 1 else { throw FileError(call: "fstat", path: path, errno: .tooManyLinks) }
+    }
+
     func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {
         try FileError.naming("pwrite", path) { _ = try descriptor.writeAll(toAbsoluteOffset: offset, bytes) }
     }

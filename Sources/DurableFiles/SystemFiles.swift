@@ -26,6 +26,9 @@ public struct SystemFiles: FileSystem {
     init(calls: SynchronizingCalls) { self.calls = calls }
 
     /// open(2) with O_NOFOLLOW, and with O_CREAT and O_EXCL for a new file; with O_TMPFILE for one without a name.
+    ///
+    /// - Throws: For `own`, `notPermitted` from `fstat` if the file is another user's, and `tooManyLinks` if it has another
+    ///   name.
     public func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
         if mode == .anonymous { return try openAnonymous(in: path) }
         let common: SystemPackage.FileDescriptor.OpenOptions = [.noFollow, .closeOnExec, .nonBlocking]
@@ -40,13 +43,14 @@ public struct SystemFiles: FileSystem {
                     permissions: mode == .creatingPrivately
                         ? [.ownerReadWrite] : [.ownerReadWrite, .groupReadWrite, .otherReadWrite]
                 )
-            case .existing: try SystemPackage.FileDescriptor.open(path, .readWrite, options: common)
+            case .existing, .own: try SystemPackage.FileDescriptor.open(path, .readWrite, options: common)
             case .reading, .anonymous: try SystemPackage.FileDescriptor.open(path, .readOnly, options: common)
             }
         }
         let file = SystemFile(descriptor, path, calls)
         do throws(FileError) {
             guard try file.isRegular() else { throw FileError(call: "open", path: path, errno: .invalidArgument) }
+            if mode == .own { try file.checkOwner() }
             return file
         } catch {
             file.close()
@@ -91,8 +95,15 @@ public struct SystemFiles: FileSystem {
     private static let temporary = SystemPackage.FileDescriptor.OpenOptions(rawValue: 0o20_000_000)
         .union([.directory, .closeOnExec])
 
-    /// rename(2).
-    public func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
+    /// rename(2); to a new name link(2) and unlink(2), as rename(2) would replace a file of that name. A crash between the
+    /// two leaves both names.
+    public func rename(_ old: FilePath, to new: FilePath, replaces: Bool) throws(FileError) {
+        if !replaces {
+            let isLinked = (try? FileManager.default.linkItem(atPath: old.string, toPath: new.string)) != nil
+            guard !isLinked else { return try remove(old) }
+            // A file system without hard links, such as FAT, has this check only.
+            guard try kind(of: new) == nil else { throw FileError(call: "rename", path: new, errno: .fileExists) }
+        }
         try FileError.naming("rename", new) {
             try files.rename(path: old.string, newName: new.string, eventLoop: loop).wait()
         }
@@ -143,17 +154,18 @@ public struct SystemFiles: FileSystem {
         }
     }
 
-    /// fsync(2) of the folder. A file system that doesn't support it makes names durable by itself.
+    /// fsync(2) of the folder. A file system that doesn't support it makes names durable by itself. A folder that may be
+    /// written but not read can't be synced.
     public func synchronizeFolder(_ path: FilePath) throws(FileError) {
-        let descriptor = try FileError.naming("open", path) {
-            try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.directory, .closeOnExec])
-        }
-        // Opened only for reading, so close can't lose writes.
-        defer { try? descriptor.close() }
         do throws(FileError) {
+            let descriptor = try FileError.naming("open", path) {
+                try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.directory, .closeOnExec])
+            }
+            // Opened only for reading, so close can't lose writes.
+            defer { try? descriptor.close() }
             try FileError.repeating("fsync", path) { calls.synchronize(descriptor.rawValue) }
         } catch {
-            guard [.invalidArgument, .notSupported].contains(error.errno) else { throw error }
+            guard [.invalidArgument, .notSupported, .permissionDenied].contains(error.errno) else { throw error }
         }
     }
 

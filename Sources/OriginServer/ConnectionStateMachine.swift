@@ -10,8 +10,8 @@ struct ConnectionStateMachine {
     /// The next action of the connection's handler.
     enum Action: Hashable {
         case nothing
-        /// Respond to the last request; `thenClose` ends the connection afterwards.
-        case respond(thenClose: Bool)
+        /// Respond to the last request.
+        case respond
         /// Respond that the request is invalid, and end the connection afterwards.
         case reject(Rejection)
         /// Close the output, and read until the client has closed too (RFC 9112, section 9.6): otherwise a client that
@@ -149,7 +149,7 @@ struct ConnectionStateMachine {
         case .content(_, let keepsAlive):
             requestState = .complete(hasBytesAhead: false)
             responseState = .sending(thenClose: !keepsAlive)
-            return .respond(thenClose: !keepsAlive)
+            return .respond
         case .delegated:
             requestState = .complete(hasBytesAhead: false)
             return .nothing
@@ -211,7 +211,7 @@ struct ConnectionStateMachine {
     private mutating func respondAndClose() -> Action {
         requestState = .ignored
         responseState = .sending(thenClose: true)
-        return .respond(thenClose: true)
+        return .respond
     }
 
     /// The system has taken all of a response.

@@ -10,8 +10,10 @@ final class RequestProgress {
         case fields
         /// Content of known length: the bytes still to come.
         case content(Int)
-        /// Chunked content, which ends with a line.
-        case chunks
+        /// The line before a chunk, or the end of the one after it.
+        case chunkSize(ChunkSize)
+        /// A chunk: the bytes still to come.
+        case chunk(Int)
         /// The decoder failed and ignores the rest.
         case undecodable
         /// A request line or framing was rejected: the rest is discarded.
@@ -31,6 +33,34 @@ final class RequestProgress {
     fileprivate(set) var rejection: ConnectionStateMachine.Rejection?
 }
 
+/// The size of a chunk, as far as its line has arrived (RFC 9112, section 7.1). The decoder validates the line.
+struct ChunkSize {
+    private var size: Int?
+    private var hasEnded = false
+    private var isLineComplete = false
+
+    mutating func receive(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes {
+            isLineComplete = byte == UInt8(ascii: "\n")
+            guard !hasEnded, let digit = Character(UnicodeScalar(byte)).hexDigitValue else {
+                hasEnded = true
+                continue
+            }
+            size = min(size ?? 0, .max >> 4) << 4 | digit
+        }
+    }
+
+    /// What follows the received bytes. The trailer after the last chunk consists of fields.
+    var next: RequestProgress.Part {
+        guard isLineComplete else { return .chunkSize(self) }
+        return switch size {
+        case nil: .chunkSize(ChunkSize())
+        case 0: .fields
+        case let size?: .chunk(size)
+        }
+    }
+}
+
 /// Validates request lines before the decoder, and passes it one request at a time.
 ///
 /// Forwarded buffers never span two requests, so the start of each request line is known.
@@ -47,7 +77,16 @@ final class RequestLineHandler: ChannelInboundHandler {
         while bytes.readableBytes > 0 {
             switch progress.part {
             case .line(var line): read(&line, &bytes, context)
-            case .fields, .chunks: pass(Self.lineLength(bytes), of: &bytes, context)
+            case .fields: pass(Self.lineLength(bytes), of: &bytes, context)
+            case .chunkSize(var size):
+                let count = Self.lineLength(bytes)
+                size.receive(bytes.readableBytesView.prefix(count))
+                progress.part = size.next
+                pass(count, of: &bytes, context)
+            case .chunk(let missing):
+                let count = min(missing, bytes.readableBytes)
+                progress.part = missing == count ? .chunkSize(ChunkSize()) : .chunk(missing - count)
+                pass(count, of: &bytes, context)
             case .content(let missing):
                 let count = min(missing, bytes.readableBytes)
                 progress.part = .content(missing - count)
@@ -134,7 +173,7 @@ final class RequestProgressHandler: ChannelInboundHandler {
     /// The framing of the content, whose fields the decoder has validated (RFC 9112, section 6.3); `nil` if its length
     /// is invalid.
     private static func content(of head: HTTPRequestHead) -> RequestProgress.Part? {
-        if head.headers.contains(name: "transfer-encoding") { return .chunks }
+        if head.headers.contains(name: "transfer-encoding") { return .chunkSize(ChunkSize()) }
         guard let value = head.headers.first(name: "content-length") else { return .fields }
         return ContentLength.parse(value).map { .content(Int($0)) }
     }

@@ -55,6 +55,8 @@ public struct TransferRequest: Sendable {
     package var dialects = UploadFormatChoice.automatic
     /// Whether a relative path stays one, as messages show it. The working directory must not change then.
     package var keepsPath = false
+    /// Whether a download replaces a file at its destination. Otherwise that is a failure.
+    package var replacesFile = true
     /// Receives the engine's events.
     package var onEvent: (@Sendable (TransferEvent) -> Void)?
 

@@ -59,13 +59,14 @@ public struct TransferSession: Sendable {
                 configuration.isEphemeral
                 ? nil : ResumptionToken(.download, request, file: file, stateFolder: nil)
             try await feed.wait(request.delay, token)
-            let given = DownloadRequest(
+            var given = DownloadRequest(
                 url: request.url,
                 expectedSHA256: request.sha256,
                 requiresProof: request.requiresProof,
                 storesCoded: request.storesCoded,
                 credentials: try request.engineCredentials(isForUpload: false)
             )
+            given.replacesFile = request.replacesFile
             do throws(EngineError) {
                 let path = FilePath(file)
                 let summary = try await client.download(given, to: path, callbacks: callbacks) { feed.note($0) }

@@ -103,7 +103,9 @@ extension TransferRefusal: CustomStringConvertible {
         case .status(let status): "the server answered \(status); check the URL"
         case .otherProtocol(let status, let name): "the server answered \(status) and speaks \(name), another protocol"
         case .unauthorized(let challenge, let use): challenge.sentence(use)
-        case .redirection(let status):
+        case .redirection(let status, let url?):
+            "the server answered \(status), and a POST isn't repeated at \(url.quoted)"
+        case .redirection(let status, nil):
             "the server answered \(status) more than 10 times, or without a usable place to go"
         case .ambiguousLength:
             "the server sends a Content-Length that is no number, comes twice or is beside Transfer-Encoding, or lines of a head that end "

@@ -13,6 +13,8 @@ public struct DownloadRequest: Sendable {
     public var requiresProof: Bool
     /// Whether a body with a content coding, which wasn't asked for, is stored as sent. Otherwise it is a failure.
     public var storesCoded: Bool
+    /// Whether the complete file replaces one at the destination. Otherwise that is a failure.
+    package var replacesFile = true
 
     /// Makes a request.
     public init(

@@ -207,7 +207,7 @@ final class DownloadSession {
         let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
         if request.requiresProof, case .none(let unverifiedReason) = proof { throw .unproved(unverifiedReason) }
         try await callbacks.willFinish?(state.length, actual)
-        try await file.finish()
+        try await file.finish(replaces: request.replacesFile)
         for source in [DigestSource.server, .caller] where verified.contains(source) {
             loop.onEvent(.verified(source))
         }

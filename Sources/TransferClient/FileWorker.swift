@@ -66,12 +66,18 @@ struct FileWorker: Sendable {
 }
 
 extension TransferError {
-    /// Converts an error; a lock held elsewhere has its own case.
+    /// Converts an error; a lock held elsewhere, a name that is taken and a file that isn't `FileOpening.own` have their own
+    /// cases.
     init(_ error: FileError) {
+        let path = error.path.string
         self =
-            error.call == "flock" && error.errno == .wouldBlock
-            ? .locked(error.path.string)
-            : .fileSystem(call: error.call, path: error.path.string, error.errno)
+            switch (error.call, error.errno) {
+            case ("flock", .wouldBlock): .locked(path)
+            case ("rename", .fileExists): .invalidFile(path, "it exists; name it as the output to replace it")
+            case ("fstat", .notPermitted): .invalidFile(path, "it belongs to another user; remove it")
+            case ("fstat", .tooManyLinks): .invalidFile(path, "it has another name (a hard link); remove it")
+            default: .fileSystem(call: error.call, path: path, error.errno)
+            }
     }
 }
 

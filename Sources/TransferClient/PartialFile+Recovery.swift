@@ -46,7 +46,7 @@ extension PartialFilePaths {
             length += Int64(piece.count)
         }
         guard hasher.finalize() == expected else { return nil }
-        try await worker.run { try? files.synchronizeFolder(folder) }
+        try await worker.run { try files.synchronizeFolder(folder) }
         return length
     }
 }
@@ -81,7 +81,7 @@ extension PartialFile {
         if let kind = try files.kind(of: paths.data), kind != .regular {
             throw TransferError.invalidFile(paths.destination.string, "“\(paths.data)” is no regular file; remove it")
         }
-        let data = try LockedFile.open(paths.data, in: files)
+        let data = try LockedFile.open(paths.data, isOwn: true, in: files)
         do {
             return (data, try DurableLog.openLocked(paths.journal, format, in: files))
         } catch {

@@ -289,11 +289,11 @@ final class PartialFile: Sendable {
 
     // MARK: - The end
 
-    /// Syncs the complete file and renames it. Only `close()` may be called afterwards.
+    /// Syncs the complete file and renames it. Only `close()` may be called afterwards. A file at the destination is an
+    /// error unless this one `replaces` it.
     ///
-    /// The bytes are durable when it returns. So is the name, unless the file system can't sync folders, which isn't an
-    /// error.
-    func finish() async throws(TransferError) {
+    /// The bytes are durable when it returns. So is the name, unless the folder can't be synced, which isn't an error.
+    func finish(replaces: Bool) async throws(TransferError) {
         try await worker.run { [self] in
             if contents.withLock({ $0.hasTail }) {
                 try data.resize(to: length)
@@ -309,8 +309,8 @@ final class PartialFile: Sendable {
                 throw TransferError.invalidFile(paths.destination.string, "what has this name now is no regular file")
             }
             try checkName()
-            try files.rename(paths.data, to: paths.destination)
-            try? files.synchronizeFolder(paths.folder)
+            try files.rename(paths.data, to: paths.destination, replaces: replaces)
+            try files.synchronizeFolder(paths.folder)
             try? journal.remove()
         }
     }

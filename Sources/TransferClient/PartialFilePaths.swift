@@ -20,10 +20,20 @@ struct PartialFilePaths: Sendable {
         return try PartialFilePaths(destination: await worker.target(of: destination))
     }
 
+    /// The maximum length of a destination's name in bytes: the journal's temporary file adds 20, and file systems take 255.
+    private static let maximumNameLength = 235
+
     /// Throws when the destination, not a link, can't name a file.
     init(destination: FilePath) throws(TransferError) {
         guard let name = destination.lastComponent, name.kind == .regular else {
             throw .invalidFile(destination.string, "it names no file")
+        }
+        let length = name.string.utf8.count
+        guard length <= Self.maximumNameLength else {
+            throw .invalidFile(
+                destination.string,
+                "its name has \(length) bytes, and \(Self.maximumNameLength) leave room for the partial file's; choose a shorter one"
+            )
         }
         self.destination = destination
         let parent = destination.removingLastComponent()

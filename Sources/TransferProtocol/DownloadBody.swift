@@ -4,10 +4,8 @@ public struct DownloadBody: Hashable, Sendable {
     public struct Portion: Hashable, Sendable {
         /// Bytes that repeat received ones.
         public var dropped: Int
-        /// New bytes.
+        /// New bytes. Those beyond the announced end are neither dropped nor kept.
         public var kept: Int
-        /// Bytes beyond the announced end; they must not be written.
-        public var excess: Int
     }
 
     /// The offset of the body's first byte in the representation.
@@ -56,6 +54,6 @@ public struct DownloadBody: Hashable, Sendable {
         let keptNow = max(0, inside - dropped)
         position = position.addingSaturated(Int64(inside))
         if inside < count { isTooLong = true }
-        return Portion(dropped: min(dropped, inside), kept: keptNow, excess: count - inside)
+        return Portion(dropped: min(dropped, inside), kept: keptNow)
     }
 }

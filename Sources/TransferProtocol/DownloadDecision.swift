@@ -34,8 +34,8 @@ extension DownloadState {
             tail = .broken
             return .retryNow(.completenessUnknown)
         case 416: return decideOnUnsatisfied(head, plan)
-        case 408, 425, 429, 500, 502...504, 506...599:
-            return .retry(after: head.retryAfter(now: now), .status(head.status))
+        case _ where head.status.isTransientStatus:
+            return .retry(after: head.fields.retryAfter(now: now), .status(head.status))
         default: return decideOnRefusal(head, plan)
         }
     }

@@ -65,11 +65,6 @@ public struct DownloadResponseHead: Hashable, Sendable {
         return total == last + 1
     }
 
-    /// The minimum delay in `Retry-After`, relative to `now`, the wall clock in seconds since 1970.
-    func retryAfter(now: Int64) -> Duration? {
-        fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
-    }
-
     /// The protocol of a server that isn't one of files, by its fields.
     var otherProtocol: String? { fields.tusVersion }
 

@@ -153,7 +153,7 @@ public struct DownloadState: Hashable, Sendable {
 
     /// Accounts for the next `count` bytes of the accepted body; adds the new ones to the received bytes.
     public mutating func received(_ count: Int) -> DownloadBody.Portion {
-        guard var body else { return .init(dropped: 0, kept: 0, excess: count) }
+        guard var body else { return .init(dropped: 0, kept: 0) }
         let portion = body.receive(count)
         self.body = body
         guard !body.isRepair else {

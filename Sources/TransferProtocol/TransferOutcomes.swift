@@ -1,3 +1,6 @@
+import HTTPSemantics
+import HTTPTypes
+
 /// Why an attempt failed in a way that a retry may fix.
 public enum TransientFailure: Error, Hashable {
     /// No connection, or one that failed before the server processed the request: the system's message.
@@ -64,6 +67,21 @@ public enum TransientFailure: Error, Hashable {
     }
 }
 
+extension Int {
+    /// Whether a later response may have another status.
+    var isTransientStatus: Bool {
+        switch self {
+        case 408, 425, 429, 500, 502...504, 506...599: true
+        default: false
+        }
+    }
+}
+
+extension HTTPFields {
+    /// The minimum delay in `Retry-After`, relative to `now`, the wall clock in seconds since 1970.
+    func retryAfter(now: Int64) -> Duration? { self[.retryAfter].flatMap { RetryAfter.delay($0, now: now) } }
+}
+
 /// Why no further attempt is made.
 public enum TransferRefusal: Hashable, Sendable {
     /// A status that a retry wouldn't change.
@@ -72,8 +90,9 @@ public enum TransferRefusal: Hashable, Sendable {
     case otherProtocol(status: Int, String)
     /// 401 or 407: the challenge, and whether the request carried credentials. The transfer can be resumed with others.
     case unauthorized(HTTPChallenge, CredentialUse)
-    /// A redirect without `Location`; in an upload also an invalid one, or too many.
-    case redirection(status: Int)
+    /// A redirect without `Location`; in an upload also an invalid one, or too many. With a URL, a POST that may become a
+    /// GET there (RFC 9110, sections 15.4.2 and 15.4.3).
+    case redirection(status: Int, to: String? = nil)
 
     /// A `Content-Length` that is no number or beside `Transfer-Encoding`, or lines of the head that end in LF alone: nobody can tell
     /// where the response ends (RFC 9112, sections 2.2 and 6.3).
@@ -101,7 +120,8 @@ public enum TransferRefusal: Hashable, Sendable {
     /// The status of the response, if it decided.
     public var status: Int? {
         switch self {
-        case .status(let status), .otherProtocol(let status, _), .redirection(let status), .respondedEarly(let status):
+        case .status(let status), .otherProtocol(let status, _), .redirection(let status, _),
+            .respondedEarly(let status):
             status
         case .unauthorized(let challenge, _): challenge.isFromProxy ? 407 : 401
         default: nil

@@ -14,6 +14,9 @@ extension TransferError {
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
             "make room and run it again to continue"
         case .fileSystem("open", _, .noSuchFileOrDirectory): "check the path, and that its folder is there"
+        case .fileSystem(_, _, .permissionDenied): "check the permissions of the file and its folder, or choose another"
+        case .fileSystem(_, _, .tooManySymbolicLinkLevels): "replace the link, or choose another path"
+        case .fileSystem(_, _, .fileNameTooLong): "choose a shorter name"
         case .refused(let refusal): refusal.advice
         case .tooManyRedirections: "check the URL"
         case .digestMissing: "name the right digest with --sha256"
@@ -34,8 +37,10 @@ extension TransferRefusal {
     fileprivate var advice: String? {
         switch self {
         case .unauthorized(let challenge, let use): challenge.advice(use)
-        case .redirection: "check the URL"
-        case .status(405): "squall origin takes uploads with --uploads FOLDER"
+        case .redirection(_, nil): "check the URL"
+        case .redirection: "upload to that URL"
+        case .status(405):
+            "squall origin takes uploads with --uploads FOLDER, to names in that folder that don't begin with a dot"
         case .contentEncoding: "--store-coded does that, and curl --compressed decodes them"
         case .dialectRefused(let version?): "use --dialect \(version) or auto"
         case .dialectRefused(nil): "use --dialect auto"

@@ -113,14 +113,16 @@ import Testing
         }
     }
 
-    @Test func `a failed sync of a file is permanent, and a folder that can't be synced is no failure`() throws {
+    /// EACCES is that of a folder that can't be opened.
+    @Test(arguments: [Errno.invalidArgument, .permissionDenied])
+    func `a failed sync of a file is permanent, and a folder that can't be synced is no failure`(code: Errno) throws {
         let failing = SynchronizingCalls(
             synchronizeData: { _ in
                 errno = EIO
                 return -1
             },
             synchronize: { _ in
-                errno = EINVAL
+                errno = code.rawValue
                 return -1
             }
         )

@@ -64,6 +64,12 @@ import Testing
             #expect(try files.kind(of: folder.appending("b")) == .regular)
             #expect(try files.kind(of: folder.appending("c")) == .folder)
             #expect(errno { try files.rename(folder.appending("b"), to: folder.appending("c")) } == .isDirectory)
+            try files.open(folder.appending("a"), .creating).close()
+            let (new, old) = (folder.appending("a"), folder.appending("b"))
+            #expect(errno { try files.rename(new, to: old, replaces: false) } == .fileExists)
+            #expect(try files.names(in: folder).sorted() == ["a", "b", "c"])
+            try files.rename(new, to: folder.appending("d"), replaces: false)
+            #expect(try files.names(in: folder).sorted() == ["b", "c", "d"])
             try files.remove(folder.appending("b"))
             #expect(errno { try files.remove(folder.appending("b")) } == .noSuchFileOrDirectory)
             try files.synchronizeFolder(folder)
@@ -80,6 +86,27 @@ import Testing
             try second.lock()
             second.close()
         }
+    }
+
+    @Test func `an own file has one name, and belongs to this user, to root or to the owner of its folder`() throws {
+        let folder = FilePath(NSTemporaryDirectory()).appending("squall-files-\(UUID().uuidString)")
+        let files = SystemFiles()
+        try files.makeFolder(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder.string) }
+        let path = folder.appending("a")
+        try files.open(path, .creating).close()
+        try files.open(path, .own).close()
+        try FileManager.default.linkItem(atPath: path.string, toPath: folder.appending("b").string)
+        try files.open(path, .existing).close()
+        #expect(errno { _ = try files.open(path, .own) } == .tooManyLinks)
+        let format = RecordLog(magic: "SquallDl", version: 1)
+        #expect(errno { _ = try DurableLog.openLocked(path, format, in: files) } == .tooManyLinks)
+        try files.remove(folder.appending("b"))
+        // Only root can give a file away.
+        guard chown(path.string, 65_534, 65_534) == 0 else { return }
+        #expect(errno { _ = try files.open(path, .own) } == .notPermitted)
+        #expect(chown(folder.string, 65_534, 65_534) == 0)
+        try files.open(path, .own).close()
     }
 
     @Test func `a symbolic link is neither opened nor taken for a file`() throws {

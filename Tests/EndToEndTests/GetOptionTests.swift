@@ -62,6 +62,22 @@ import Testing
         }
     }
 
+    @Test func `a name of the server's never replaces a file that appears during the download`() async throws {
+        try await withFolder { folder in
+            let makefile = folder.appendingPathComponent("Makefile")
+            let server = ScriptedServer { _, head, socket in
+                let isGet = head.hasPrefix("GET")
+                if isGet { try Data("mine".utf8).write(to: makefile) }
+                let fields = "Content-Length: 7\r\nContent-Disposition: attachment; filename=Makefile\r\n\r\n"
+                try socket.send(Array(("HTTP/1.1 200 OK\r\n" + fields + (isGet ? "content" : "")).utf8))
+            }
+            let outcome = try await squall("get", server.url + "/x", "--content-disposition", folder: folder)
+            #expect(outcome.status == 2)
+            #expect(outcome.errors.contains("it exists; name it as the output"), "\(outcome.errors)")
+            #expect(try Data(contentsOf: makefile) == Data("mine".utf8))
+        }
+    }
+
     @Test func `a file of the server's length that isn't older is skipped where that is asked for`() async throws {
         let file = NamedFile("Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT")
         try await withFolder { folder in
@@ -80,11 +96,15 @@ import Testing
             try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: here.path)
             _ = try await squall("get", file.server.url + "/file", "--skip-complete", folder: folder)
             #expect(try Data(contentsOf: here) == Data("content".utf8))
+            let undated = NamedFile()
+            try Data("1234567".utf8).write(to: here)
+            _ = try await squall("get", undated.server.url + "/file", "--skip-complete", folder: folder)
+            #expect(try Data(contentsOf: here) == Data("content".utf8))
         }
     }
 
     @Test func `a digest decides whether a file is skipped, and a proof excludes skipping`() async throws {
-        let file = NamedFile()
+        let file = NamedFile("Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT")
         try await withFolder { folder in
             let here = folder.appendingPathComponent("file")
             try Data("1234567".utf8).write(to: here)

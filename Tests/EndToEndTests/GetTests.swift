@@ -81,10 +81,13 @@ import Testing
         }
     }
 
-    @Test func `a dash isn't standard output: exit 2, and how to write a file of that name`() async throws {
+    @Test func `a dash is neither standard output nor input: exit 2, and how to name such a file`() async throws {
         try await withOrigin(size: 1_000) { origin in
             try await withFolder { folder in
                 let url = "http://\(origin)/file.bin"
+                let upload = try await squall("put", "-", url, folder: folder)
+                #expect(upload.status == 2)
+                #expect(upload.errors == "squall: can't read from standard input; use ./- for a file of that name\n")
                 let outcome = try await squall("get", url, "--output", "-", folder: folder)
                 #expect(outcome.status == 2)
                 #expect(outcome.errors == "squall: can't write to standard output; use ./- for a file of that name\n")

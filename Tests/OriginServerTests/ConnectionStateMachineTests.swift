@@ -49,23 +49,28 @@ import Testing
 
     @Test func `a head is taken between requests only, and answered at once when its content can't be waited for`() {
         expect([:]) { $0.headArrived(keepsAlive: true, isRespondedEarly: false, at: Self.at(1)) }
-        expect(["idle": .respond(thenClose: true), "begun": .respond(thenClose: true)]) {
-            $0.headArrived(keepsAlive: true, isRespondedEarly: true, at: Self.at(1))
+        expect(["idle": .respond, "begun": .respond]) { machine in
+            let action = machine.headArrived(keepsAlive: true, isRespondedEarly: true, at: Self.at(1))
+            #expect(action == .nothing || machine.endsConnection)
+            return action
         }
     }
 
     @Test func `a complete request is answered`() {
-        expect(["receiving": .respond(thenClose: false)]) { $0.requestEnded(at: Self.at(1)) }
+        expect(["receiving": .respond]) { machine in
+            let action = machine.requestEnded(at: Self.at(1))
+            #expect(action == .nothing || !machine.endsConnection)
+            return action
+        }
         var machine = Self.newConnection()
         _ = machine.headArrived(keepsAlive: false, isRespondedEarly: false, at: Self.at(1))
-        #expect(machine.requestEnded(at: Self.at(1)) == .respond(thenClose: true))
+        #expect(machine.requestEnded(at: Self.at(1)) == .respond)
+        #expect(machine.endsConnection)
     }
 
     @Test func `content is drained up to the limit, counted over all its parts`() {
         expect([:]) { $0.contentArrived(65_536, at: Self.at(1)) }
-        let expected: [String: ConnectionStateMachine.Action] = [
-            "receiving": .respond(thenClose: true), "rest": .close,
-        ]
+        let expected: [String: ConnectionStateMachine.Action] = ["receiving": .respond, "rest": .close]
         expect(expected) { $0.contentArrived(65_537, at: Self.at(1)) }
         expect(expected) { machine in
             #expect(machine.contentArrived(65_536, at: Self.at(1)) == .nothing)
@@ -110,7 +115,7 @@ import Testing
     }
 
     @Test func `after a response the next request is accepted`() {
-        let next = ConnectionStateMachine.Action.respond(thenClose: false)
+        let next = ConnectionStateMachine.Action.respond
         expect(["idle": next, "begun": next, "receiving": next, "answering": next]) { machine in
             _ = machine.responseEnded(at: Self.at(2))
             _ = machine.headArrived(keepsAlive: true, isRespondedEarly: false, at: Self.at(1))
@@ -200,7 +205,8 @@ import Testing
         #expect(machine.requestEnded(at: Self.at(3)) == .nothing)
         #expect(machine.deadline == Self.at(63))
         let next = machine.headArrived(keepsAlive: true, isRespondedEarly: true, at: Self.at(4))
-        #expect(next == .respond(thenClose: true))
+        #expect(next == .respond)
+        #expect(machine.endsConnection)
     }
 
     @Test func `a request that another handler takes is answered by it, and the next is taken here`() {

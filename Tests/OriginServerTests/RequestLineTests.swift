@@ -1,4 +1,7 @@
 import Foundation
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
 import Testing
 
 @testable import OriginServer
@@ -86,9 +89,39 @@ import Testing
         try await expectStatuses(
             ["405", "405", "200", "501", "200"],
             "\(head)Content-Length: \(content.utf8.count)\r\n\r\n\(content)"
-                + "\(head)Transfer-Encoding: chunked\r\n\r\n1c\r\n\(content.prefix(28))\r\n0\r\nX: y\r\n\r\n" + Self.get
+                + "\(head)Transfer-Encoding: chunked\r\n\r\n1c\r\n\(content.prefix(28))\r\n001;f=1\r\n\n\r\n"
+                + "00\r\nAB: y\r\n\r\n" + Self.get
                 + "BREW /f HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello" + Self.get
         )
+    }
+
+    /// Counts the buffers that pass.
+    private final class BufferCounter: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        var count = 0
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            count += 1
+            context.fireChannelRead(data)
+        }
+    }
+
+    @Test func `a chunk passes in the pieces that it arrives in, whatever lines it has`() throws {
+        let (progress, counter) = (RequestProgress(), BufferCounter())
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandlers([
+            RequestLineHandler(progress), counter, ByteToMessageHandler(HTTPRequestDecoder()),
+            RequestProgressHandler(progress),
+        ])
+        let lines = String(repeating: "\n", count: 0x10000)
+        for text in ["PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n100", "00\r\n", lines, "\r\n0\r\n\r\n"] {
+            try channel.writeInbound(ByteBuffer(string: text))
+        }
+        #expect(counter.count == 9)
+        var last: HTTPServerRequestPart?
+        while let part = try channel.readInbound(as: HTTPServerRequestPart.self) { last = part }
+        #expect(last == .end(nil))
+        _ = try channel.finish()
     }
 
     @Test(arguments: [

@@ -139,10 +139,31 @@ private struct AppleShape: Sendable {
                 #expect(response["connection"] == nil)
                 try await connection.request("GET", "/new.bin", [])
                 #expect(try await connection.finalResponse().body == TestOrigin.content)
+                let file = folder.appendingPathComponent("new.bin").path
+                try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)
                 try await connection.request("PUT", "/new.bin", ["Content-Length: 0"])
                 #expect(try await connection.finalResponse().status == 204)
+                let attributes = try FileManager.default.attributesOfItem(atPath: file)
+                #expect(attributes[.posixPermissions] as? Int == 0o640)
             }
             #expect(contents(folder) == [])
+        }
+    }
+
+    @Test func `an upload without a length needs one, unless content follows by other requests`() async throws {
+        try await withUploads { server, folder in
+            try Data("kept".utf8).write(to: folder.appendingPathComponent("new.bin"))
+            let version = "Upload-Draft-Interop-Version: 10"
+            try await RawConnection.with(port: server.address.port) { connection in
+                for (method, fields, status) in [
+                    ("PUT", [], 411), ("POST", [], 411), ("PUT", [version, "Upload-Complete: ?1"], 411),
+                    ("PUT", [version, "Upload-Complete: ?0"], 201), ("OPTIONS", [], 200),
+                ] {
+                    try await connection.request(method, "/new.bin", fields)
+                    #expect(try await connection.finalResponse().status == status, "\(method) \(fields)")
+                }
+            }
+            #expect(contents(folder) == Array("kept".utf8))
         }
     }
 

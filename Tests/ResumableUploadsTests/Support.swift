@@ -33,7 +33,7 @@ struct SimulatedServer {
     var isRunning: Bool { core != nil }
     var isBusy: Bool { !commands.isEmpty }
     var count: Int { core?.count ?? 0 }
-    var requestCount: Int { core?.requestCount ?? 0 }
+    func isCurrent(_ id: UInt64) -> Bool { core?.upload(of: UploadRequestID(id)) != nil }
 
     /// Starts the server; `false` if the machine crashes meanwhile.
     mutating func start() -> Bool {

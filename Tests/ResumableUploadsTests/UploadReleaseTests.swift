@@ -76,7 +76,7 @@ import TransferProtocol
             if id % 3 == 0 { server.settle() }
             server.handle(.disconnected(UploadRequestID(id)))
             server.settle()
-            #expect(server.requestCount == 0)
+            #expect(!server.isCurrent(id))
         }
     }
 }

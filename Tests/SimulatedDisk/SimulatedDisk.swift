@@ -129,13 +129,14 @@ public final class SimulatedDisk: FileSystem {
     }
 
     /// Renames atomically; a power cut may undo it until the destination folder is synced.
-    public func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
+    public func rename(_ old: FilePath, to new: FilePath, replaces: Bool) throws(FileError) {
         try call("rename", new) { state throws(Errno) in
             let (oldFolder, oldName) = try state.place(of: old)
             let (newFolder, newName) = try state.place(of: new)
             guard let id = state.folder(oldFolder).names[oldName] else { throw .noSuchFileOrDirectory }
-            if let there = state.folder(newFolder).names[newName], case .folder = state.nodes[there] {
-                throw .isDirectory
+            if let there = state.folder(newFolder).names[newName] {
+                guard replaces else { throw .fileExists }
+                if case .folder = state.nodes[there] { throw .isDirectory }
             }
             state.change(.move(oldFolder, oldName, newFolder, newName, id))
         }

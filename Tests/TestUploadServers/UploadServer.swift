@@ -39,6 +39,10 @@ public struct UploadServerHabits: Sendable {
     public var maximumAppend: Int64?
     /// The `Repr-Digest` of the final response.
     public var digest: String?
+    /// The content of the final response of an ordinary server.
+    public var content = ""
+    /// The `Content-Location` of that response.
+    public var contentLocation: String?
     /// The TLS server context; `nil` for plain HTTP.
     public var tls: NIOSSLContext?
     /// Whether the server speaks only HTTP/2, over TLS.
@@ -280,13 +284,16 @@ private final class TargetHandler: ChannelInboundHandler {
 
     private func respond(_ status: Int, _ context: ChannelHandlerContext) {
         isResolved = true
-        var fields: HTTPFields = [.contentLength: "0"]
+        let content = ByteBuffer(string: server.habits.content)
+        var fields: HTTPFields = [.contentLength: "\(content.readableBytes)"]
         fields[.reprDigest] = server.habits.digest
+        fields[.contentLocation] = server.habits.contentLocation
         if status == 401 { fields[.wwwAuthenticate] = UploadServer.challenge }
         context.write(
             wrapOutboundOut(.head(HTTPResponse(status: .init(code: status), headerFields: fields))),
             promise: nil
         )
+        context.write(wrapOutboundOut(.body(content)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 }

@@ -31,6 +31,58 @@ import TransferClient
         #expect(folder.names == ["fifo", "link"])
     }
 
+    @Test func `a file created meanwhile under a name of the server's is not replaced`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve { server in
+            var request = DownloadRequest(url: server.url())
+            request.replacesFile = false
+            let done = await attempt(request, to: folder.destination) {
+                $0.progressInterval = .zero
+            } onEvent: { event in
+                if case .progress = event { try? folder.write([1], to: folder.destination.string) }
+            }
+            #expect(done.error?.disposition == .invalidInput)
+            #expect(done.error?.description.contains("it exists") == true)
+            #expect(folder.file == [1])
+            #expect(folder.bytes(folder.part) == Self.resource.content)
+            request.replacesFile = true
+            let again = await attempt(request, to: folder.destination)
+            #expect(again.summary?.bytesRecovered == 50_000)
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+
+    @Test(arguments: ["part", "journal"])
+    func `a hard link under the name of a partial file or its journal is refused, and its file unchanged`(name: String)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let other = folder.path + "/other"
+        try folder.write([1, 2, 3], to: other)
+        let link = folder.path + "/.file.bin.squall-\(name)"
+        try FileManager.default.linkItem(atPath: other, toPath: link)
+        let done = await attempt(DownloadRequest(url: "http://127.0.0.1:1/"), to: folder.destination)
+        #expect(done.error == .invalidFile(link, "it has another name (a hard link); remove it"))
+        #expect(folder.bytes(other) == [1, 2, 3])
+    }
+
+    @Test(arguments: [(235, nil), (236, "choose a shorter one"), (256, "File name too long")])
+    func `a name that leaves no room for those of the partial file is refused at the start`(
+        length: Int,
+        problem: String?
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let destination = FilePath(folder.path).appending(String(repeating: "n", count: length))
+        try await Script { Self.resource.serve($0, interruptedAfter: 20_000) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: destination) {
+                $0.retry.maximumAttempts = 2
+            }
+            #expect(server.requests.isEmpty == (problem != nil))
+            #expect(done.error.map(\.disposition) == problem.map { _ in .invalidInput })
+            #expect(problem.map { done.error?.description.contains($0) == true } ?? true)
+        }
+    }
+
     @Test func `a file created meanwhile at the destination is not replaced`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { server in

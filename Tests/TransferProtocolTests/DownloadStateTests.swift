@@ -130,7 +130,7 @@ extension DownloadState {
     @Test func `the full representation in one body is complete`() throws {
         var state = DownloadState()
         #expect(try state.next(PartialDownload.response(200, [.contentLength: "3"])) == .begin)
-        #expect(state.received(3) == .init(dropped: 0, kept: 3, excess: 0))
+        #expect(state.received(3) == .init(dropped: 0, kept: 3))
         #expect(state.bodyEnded() == .complete)
         #expect(state.nextStep == .finish)
         #expect(state.representation?.evidence.isLengthUnknown == false)
@@ -158,21 +158,21 @@ extension DownloadState {
         #expect(short.length == 250)
         var long = PartialDownload.state()
         #expect(try long.next(PartialDownload.part()) == .append)
-        #expect(long.received(201) == .init(dropped: 0, kept: 200, excess: 1))
+        #expect(long.received(201) == .init(dropped: 0, kept: 200))
         #expect(long.isBodyTooLong)
         #expect(long.bodyEnded() == .complete)
         #expect(long.representation?.evidence.hasExcessBytes == true)
         #expect(long.length == 300)
         var part = PartialDownload.state()
         #expect(try part.next(PartialDownload.part("bytes 100-199/300", nil)) == .append)
-        #expect(part.received(101) == .init(dropped: 0, kept: 100, excess: 1))
+        #expect(part.received(101) == .init(dropped: 0, kept: 100))
         #expect(part.bodyEnded() == .retry(after: nil, .rejected(.bodyTooLong)))
         #expect(part.length == 200)
     }
 
     @Test func `bytes of a body that was never accepted are not counted`() {
         var state = PartialDownload.state()
-        #expect(state.received(5) == .init(dropped: 0, kept: 0, excess: 5))
+        #expect(state.received(5) == .init(dropped: 0, kept: 0))
         #expect(state.length == 100)
         #expect(state.bodyEnded() == .retry(after: nil, .bodyTooShort))
     }
@@ -200,7 +200,7 @@ extension DownloadState {
         var state = PartialDownload.state()
         state.digestMismatched()
         _ = try state.next(PartialDownload.response(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
-        #expect(state.received(301).excess == 1)
+        #expect(state.received(301).kept == 300)
         #expect(state.bodyEnded() == .retryNow(.representationChanged))
         #expect(state.nextStep == .send(.full(.representationChanged)))
     }
@@ -218,7 +218,7 @@ extension DownloadState {
         #expect(
             try state.next(PartialDownload.response(200, [.eTag: "\"v1\""])) == .truncateAndRestart(.digestMismatch)
         )
-        #expect(state.received(300).excess == 0)
+        #expect(state.received(300).kept == 300)
         #expect(state.bodyEnded() == .complete)
         #expect(state.representation?.digest == PartialDownload.digest)
         #expect(state.representation?.requiresDigest == true)

@@ -14,6 +14,9 @@ struct TransferAdviceTests {
             (.refused(.contentEncoding("gzip")), "curl --compressed"),
             (.invalidURL("http://a@b/", .userInformation), "--user"),
             (.fileSystem(call: "pwrite", path: "/x", .noSpace), "make room and run it again"),
+            (.fileSystem(call: "open", path: "/x", .permissionDenied), "check the permissions"),
+            (.fileSystem(call: "stat", path: "/x", .tooManySymbolicLinkLevels), "replace the link"),
+            (.fileSystem(call: "stat", path: "/x", .fileNameTooLong), "choose a shorter name"),
             (.tooManyRestarts(10, .rangeIgnored), "run it again later"),
             (.invalidTLSSettings(.unavailable), "make build"),
         ] as [(TransferError, String)]
@@ -30,6 +33,9 @@ struct TransferAdviceTests {
             (.refused(.dialectRefused(6)), "use --dialect 6 or auto"),
             (.refused(.dialectRefused(nil)), "use --dialect auto"),
             (.refused(.notRepeatable(.noProgress)), "--repeatable"),
+            (.refused(.redirection(status: 302, to: "http://x/")), "upload to that URL"),
+            (.refused(.redirection(status: 302)), "check the URL"),
+            (.refused(.status(405)), "names in that folder that don't begin with a dot"),
             (.sourceChanged("/x"), "run it again to upload it anew"),
         ] as [(TransferError, String)]
     )

@@ -39,14 +39,19 @@ struct OriginUploads: UploadHost {
             response.fields[.allow] = "\(ResponsePlan.allowedMethods), PUT, POST"
             return .respond(response)
         case .resource(let resource):
-            return .upload(
-                UploadRequestHead(
-                    resource: resource,
-                    method: head.method,
-                    fields: head.headerFields,
-                    contentLength: traits.contentLength
-                )
+            let request = UploadRequestHead(
+                resource: resource,
+                method: head.method,
+                fields: head.headerFields,
+                contentLength: traits.contentLength
             )
+            // Without a length HTTP/1 has no content (RFC 9112, section 6.3), which nobody means to upload.
+            if case .target = resource, head.method != .options, !request.isPartial, traits.contentLength == 0,
+                head.headerFields[.contentLength] == nil
+            {
+                return .respond(.message(411, "An upload needs Content-Length or Transfer-Encoding."))
+            }
+            return .upload(request)
         }
     }
 

@@ -74,9 +74,6 @@ package struct UploadRegistry: Sendable {
     /// The number of uploads.
     package var count: Int { uploads.count }
 
-    /// The number of current requests.
-    var requestCount: Int { owners.count }
-
     /// The upload of a current request.
     func upload(of id: UploadRequestID) -> UploadToken? { owners[id] }
 

@@ -194,6 +194,7 @@ final class StoredUpload: Sendable {
             var summary = summary
             summary.finishing = outcome
             if state.isDurable { try note(.finishing(outcome), summary, &state) }
+            if there != nil { try openData(&state).copyPermissions(of: target) }
             try files.rename(dataPath, to: target)
             try files.synchronizeFolder(folder)
             return outcome

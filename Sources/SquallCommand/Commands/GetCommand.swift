@@ -24,7 +24,8 @@ struct GetCommand: AsyncParsableCommand {
             An untrusted server certificate also exits with 1.
 
             A file that has the digest of --sha256 already isn't requested again. With --skip-complete that also goes for a \
-            file of the server's length that isn't older than the server's; only a digest would tell more.
+            file of the server's length that isn't older than the server's, which has to tell its date; only a digest would \
+            tell more.
 
             Example: squall get http://127.0.0.1:8081/file.bin --output file.bin
             """
@@ -100,6 +101,7 @@ struct GetCommand: AsyncParsableCommand {
             let file = await remoteFile(request, session, run)
             if contentDisposition, let name = file?.name {
                 destination = try GetCommand.chosen(name, file, skipComplete)
+                request.replacesFile = false
             }
             // A digest decides where there is one.
             if skipComplete, sha256 == nil, let file, file.isComplete(at: destination) {

@@ -76,6 +76,9 @@ struct PutCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        guard file != "-" else {
+            throw CommandFailure.wrongInput("can't read from standard input; use ./- for a file of that name")
+        }
         var request = TransferRequest(url)
         request.method = method.method
         request.allow(dialect: dialect.name)

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import SquallTransfer
 import SystemPackage
 
@@ -31,16 +32,17 @@ struct RemoteFile: Sendable {
     private init?(_ response: TransferResponse) {
         guard (200..<300).contains(response.status) else { return nil }
         name = response.suggestedFileName
-        length =
-            response.headers[.contentEncoding] == nil ? response.headers[.contentLength].flatMap { Int64($0) } : nil
+        if response.headers[.contentEncoding] == nil {
+            length = response.headers[.contentLength].flatMap { ContentLength.parse($0) }
+        }
         modified = response.lastModified
     }
 
-    /// Whether the file at `path` has the server's length, and the server's isn't newer.
+    /// Whether the file at `path` has the server's length, and the server's has a date and isn't newer.
     func isComplete(at path: FilePath) -> Bool {
         guard let length, let status = try? path.stat(), status.type == .regular, status.size == length else {
             return false
         }
-        return modified.map { $0 <= Int64(status.st_mtim.tv_sec) } ?? true
+        return modified.map { $0 <= Int64(status.st_mtim.tv_sec) } ?? false
     }
 }

@@ -116,12 +116,14 @@ extension TransferEngine {
     private func parameters(of source: UploadContent, _ request: UploadRequest, _ url: TransferURL)
         -> UploadState.Parameters
     {
-        UploadState.Parameters(
+        var parameters = UploadState.Parameters(
             target: url,
             length: source.identity.length,
             dialects: request.dialects,
             isRepeatable: request.mayBeRepeated
         )
+        parameters.isPost = request.method == .post
+        return parameters
     }
 
     /// Validates a request without connecting, before a stream is read.

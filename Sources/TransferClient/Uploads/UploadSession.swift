@@ -1,3 +1,4 @@
+import Digests
 import HTTPSemantics
 import HTTPTransport
 import HTTPTypes
@@ -79,16 +80,21 @@ final class UploadSession {
 
     /// Compares the server's digest and finishes the upload.
     private func finish(_ result: UploadResult) async throws(TransferError) -> TransferSummary {
-        if let digest = result.digest {
-            guard digest.sha256 == sha256 else { throw .digestRejected(sent: sha256, received: digest.sha256) }
+        let response = result.status == response?.status ? response : nil
+        var digest = result.digest?.sha256
+        if let named = digest, response?.describesItself(by: named, file: sha256, at: state.creationURL) == true {
+            digest = nil
+        }
+        if let digest {
+            guard digest == sha256 else { throw .digestRejected(sent: sha256, received: digest) }
             loop.onEvent(.verified(.server))
         }
         try await willFinish?(source.identity.length, sha256)
         try await journal.remove()
-        let proof: UploadProof = result.digest != nil ? .digest : result.status != nil ? .accepted : .complete
+        let proof: UploadProof = digest != nil ? .digest : result.status != nil ? .accepted : .complete
         let details = UploadDetails(
             proof: proof,
-            response: result.status == response?.status ? response : nil,
+            response: response,
             dialect: (result.dialect?.interopVersion).map { Int($0) }
         )
         return loop.finish(source.identity.length, sha256, .upload(details))
@@ -117,6 +123,17 @@ final class UploadSession {
                 }
             }
         }
+    }
+}
+
+extension UploadedResponse {
+    /// Whether a `Repr-Digest` is that of the content of this response, which isn't the file at `target` but tells of the
+    /// request (RFC 9530, section 3.1).
+    fileprivate func describesItself(by digest: [UInt8], file: [UInt8], at target: TransferURL) -> Bool {
+        // A broken connection may have lost the body.
+        guard !body.isEmpty || (fields[.contentLength] ?? "0") != "0" else { return false }
+        if let location = fields[.contentLocation], (try? target.resolving(location)) == target { return false }
+        return digest != file || digest == SHA256.hash(body)
     }
 }
 

@@ -12,7 +12,7 @@ extension UploadState {
     ) -> UploadAction {
         let advertised = plan.dialect?.decode(head.fields) ?? UploadFields()
         applyLimits(advertised.limits, now: now)
-        if head.status == 307 || head.status == 308 { return redirect(head, plan) }
+        if [301, 302, 307, 308].contains(head.status) { return redirect(head, plan) }
         if head.status == 401 || head.status == 407 {
             return fail(.unauthorized(HTTPChallenge(status: head.status, head.fields), head.credentialUse))
         }
@@ -86,13 +86,11 @@ extension UploadState {
             return restart(because: .uploadGone)
         case 409 where resource != nil: return retryNow(.status(409))
         case 413: return shrink(response)
-        case 408, 425, 429, 500..<600:
-            // Some 5xx are as permanent as a 4xx.
-            guard status != 501, status != 505 else { return fail(.status(status)) }
-            let wait = response.head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: response.now) }
+        case _ where status.isTransientStatus:
             guard resource != nil || parameters.isRepeatable || status == 429 || status == 503 else {
                 return fail(.status(status))
             }
+            let wait = response.head.fields.retryAfter(now: response.now)
             return retry(response.plan, sent: response.sent, after: wait, .status(status))
         default: return fail(.status(status))
         }
@@ -100,15 +98,10 @@ extension UploadState {
 
     /// A response to a plain upload.
     private mutating func decideOnPlainUpload(_ response: ContentResponse) -> UploadAction {
-        switch response.head.status {
-        case 408, 425, 429, 500, 502...504, 506...599:
-            guard parameters.isRepeatable || [429, 503].contains(response.head.status) else {
-                return fail(.status(response.head.status))
-            }
-            let wait = response.head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: response.now) }
-            return .retry(after: wait, .status(response.head.status))
-        default: return decideOnFinalResponse(response)
-        }
+        let status = response.head.status
+        guard status.isTransientStatus else { return decideOnFinalResponse(response) }
+        guard parameters.isRepeatable || [429, 503].contains(status) else { return fail(.status(status)) }
+        return .retry(after: response.head.fields.retryAfter(now: response.now), .status(status))
     }
 
     /// The target's final response ends the upload.
@@ -231,8 +224,7 @@ extension UploadState {
         case 200..<300: break
         case 404, 410: return restart(because: .uploadGone)
         case 408, 409, 425, 429, 500..<600:
-            let wait = head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
-            return .retry(after: wait, .status(head.status))
+            return .retry(after: head.fields.retryAfter(now: now), .status(head.status))
         default: return fail(.status(head.status))
         }
         guard let offset = advertised.offset else { return .retry(after: nil, .noOffset) }
@@ -273,9 +265,8 @@ extension UploadState {
     ) -> UploadAction {
         switch head.status {
         case 200..<300: break
-        case 408, 425, 429, 500, 502...504, 506...599:
-            let wait = head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
-            return .retry(after: wait, .status(head.status))
+        case _ where head.status.isTransientStatus:
+            return .retry(after: head.fields.retryAfter(now: now), .status(head.status))
         default: return fail(.status(413))
         }
         guard advertised.limits != nil else { return fail(.status(413)) }
@@ -286,12 +277,15 @@ extension UploadState {
         return checkAppendLimit() ?? .proceed
     }
 
-    /// 307 and 308: repeats the request at another URL.
+    /// 301, 302, 307 and 308: repeats the request at another URL. A POST with 301 or 302 may become a GET there, so it ends.
     private mutating func redirect(_ head: UploadResponseHead, _ plan: UploadRequestPlan) -> UploadAction {
         let from = plan.resource?.url ?? creationURL
         guard redirections < Self.maximumRedirects, let location = head.fields[.location],
             let url = try? from.resolving(location), url.isAsSafe(as: from)
         else { return fail(.redirection(status: head.status)) }
+        if plan.resource == nil, parameters.isPost, head.status < 303 {
+            return fail(.redirection(status: head.status, to: url.text))
+        }
         redirections += 1
         if !url.hasSameOrigin(as: parameters.target) { hasLeftOrigin = true }
         guard var resource = plan.resource else {

@@ -15,6 +15,8 @@ public struct UploadState: Hashable, Sendable {
         public var dialects: UploadFormatChoice
         /// Whether the full request may be repeated: the method is idempotent, or the caller allows it.
         public var isRepeatable: Bool
+        /// Whether the method is POST.
+        public var isPost = false
 
         /// Makes the parameters.
         public init(target: TransferURL, length: Int64, dialects: UploadFormatChoice, isRepeatable: Bool) {

@@ -9,9 +9,9 @@ struct HookedFiles: FileSystem {
 
     func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile { try files.open(path, mode) }
 
-    func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
+    func rename(_ old: FilePath, to new: FilePath, replaces: Bool) throws(FileError) {
         try hook("rename", new)
-        try files.rename(old, to: new)
+        try files.rename(old, to: new, replaces: replaces)
     }
 
     func remove(_ path: FilePath) throws(FileError) {

@@ -104,7 +104,7 @@ import TransferProtocol
         #expect(try bytes(on: disk) == peer.versions[0])
     }
 
-    @Test func `a folder that can't be synchronized after the last step takes nothing from the file`() throws {
+    @Test func `a folder that can't be synchronized after the last step fails the run, and the file stays`() throws {
         let disk = try disk()
         let peer = Self.peer(framing: 0)
         let isNamed = Atomic(false)
@@ -115,12 +115,12 @@ import TransferProtocol
             isRequested.store(true, ordering: .relaxed)
             throw FileError(call: call, path: path, errno: .ioError)
         }
-        let done = try download(peer, on: failing).get()
+        let error = #expect(throws: TransferError.self) { try download(peer, on: failing).get() }
+        #expect(error == .fileSystem(call: "fsync", path: Self.folder.string, .ioError))
         let wasRequested = isRequested.load(ordering: .relaxed)
         #expect(wasRequested)
-        #expect(done.bytes == Int64(peer.versions[0].count))
         #expect(try bytes(on: disk) == peer.versions[0])
-        #expect(try disk.names(in: Self.folder) == ["file"])
+        #expect(try disk.names(in: Self.folder) == [".file.squall-journal", "file"])
     }
 
     /// What a power cut loses depends on the seed.

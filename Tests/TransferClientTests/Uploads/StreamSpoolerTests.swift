@@ -203,7 +203,9 @@ private struct WatchedFiles: FileSystem {
     func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
         WatchedFile(file: try files.open(path, mode), beforeWrite: beforeWrite)
     }
-    func rename(_ old: FilePath, to new: FilePath) throws(FileError) { try files.rename(old, to: new) }
+    func rename(_ old: FilePath, to new: FilePath, replaces: Bool) throws(FileError) {
+        try files.rename(old, to: new, replaces: replaces)
+    }
     func remove(_ path: FilePath) throws(FileError) { try files.remove(path) }
     func makeFolder(_ path: FilePath) throws(FileError) { try files.makeFolder(path) }
     func names(in folder: FilePath) throws(FileError) -> [String] { try files.names(in: folder) }

@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import HTTPSemantics
 import HTTPTypes
@@ -39,6 +40,31 @@ import TransferProtocol
                 return
             }
             #expect(failed.error?.disposition == .final)
+        }
+    }
+
+    /// The uploaded file is empty, so its digest is that of no bytes.
+    @Test(arguments: [
+        ("stored", nil, "", UploadProof.digest), ("stored", nil, "stored", .accepted),
+        ("stored", nil, "other", .accepted), ("stored", "/target", "", .digest), ("stored", "/target", "stored", nil),
+        ("", nil, "other", nil),
+        ("stored", "/status", "stored", .accepted),
+    ])
+    func `a digest of the response's own content says nothing of the file`(
+        content: String,
+        location: String?,
+        digested: String,
+        proof: UploadProof?
+    ) async throws {
+        var habits = UploadServerHabits()
+        habits.content = content
+        habits.contentLocation = location
+        habits.digest = try #require(ReprDigest(sha256: SHA256.hash(digested.utf8))).headerValue
+        try await withUploadServer(.ordinary, habits) { server in
+            let folder = try UploadFolder([])
+            var request = folder.request(server.url)
+            request.url = try TransferURL(server.url).resolving("/target").text
+            #expect(await upload(folder, request).summary?.uploadProof == proof)
         }
     }
 

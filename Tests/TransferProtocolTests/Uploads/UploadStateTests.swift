@@ -201,6 +201,25 @@ import Testing
         #expect((created.resource != nil) == isFollowed)
     }
 
+    @Test(arguments: [301, 302, 307, 308], [UploadFormatChoice.none, .only(.v10)])
+    func `a creation is repeated where it is redirected to, but no POST that may become a GET`(
+        status: Int,
+        dialects: UploadFormatChoice
+    ) throws {
+        for isPost in [false, true] {
+            let target = try TransferURL("http://host.example/target")
+            var parameters = UploadState.Parameters(target: target, length: 5, dialects: dialects, isRepeatable: true)
+            parameters.isPost = isPost
+            var state = UploadState(parameters)
+            let plan = try #require(Self.plan(&state))
+            _ = state.decide(on: Self.head(status, [.location: "/x"]), to: plan, sent: 5, now: 0)
+            let url = "http://host.example/x"
+            let isFollowed = !isPost || status > 303
+            #expect(state.nextStep(now: 0) == (isFollowed ? .send(plan) : .fail(.redirection(status: status, to: url))))
+            #expect(state.creationURL.text == url || !isFollowed)
+        }
+    }
+
     @Test func `a Retry-After is passed on`() throws {
         var state = try Self.created(.v10)
         let action = state.decide(on: Self.head(503, [.retryAfter: "7"]), to: .create(.v10), sent: 1, now: 0)
