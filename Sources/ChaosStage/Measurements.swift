@@ -40,25 +40,11 @@ package struct Measurements: Sendable {
     package var time: Duration
     /// The proxies, at least one.
     package var proxies: [Proxy]
-    /// How long the command ran, and the bytes that passed in both directions, in a run without faults; `nil` if there
-    /// was none.
-    package var reference: Reference?
-
-    /// The figures of the run without faults.
-    package struct Reference: Sendable {
-        /// How long the command ran.
-        package var time: Duration
-        /// Bytes in both directions, by proxy, in the order of `proxies`.
-        package var bytes: [Int64]
-
-        package init(time: Duration, bytes: [Int64]) {
-            self.time = time
-            self.bytes = bytes
-        }
-    }
+    /// The bytes in both directions of a run without faults, in the order of `proxies`; `nil` if there was none.
+    package var reference: [Int64]?
 
     /// Makes the figures of their parts.
-    package init(exit: Int64, time: Duration, proxies: [Proxy], reference: Reference? = nil) {
+    package init(exit: Int64, time: Duration, proxies: [Proxy], reference: [Int64]? = nil) {
         self.exit = exit
         self.time = time
         self.proxies = proxies
@@ -78,7 +64,7 @@ package struct Measurements: Sendable {
     /// The bytes beyond those of the run without faults, as a share of those, zero or more: 0.05 is 5 %; `nil` without
     /// a reference, or if no byte passed in it.
     package var waste: Double? {
-        guard let all = reference?.bytes.reduce(0, +), all > 0 else { return nil }
+        guard let all = reference?.reduce(0, +), all > 0 else { return nil }
         return max(0, Double(bytes - all) / Double(all))
     }
 }

@@ -126,7 +126,7 @@ struct Demo {
             network.tell("\(transfer.rawValue): \(caption)")
         } catch {
             network.show(progress.snapshot, of: transfer, .failed)
-            network.tell("\(error.lines.trimmingPrefix("squall: "))")
+            network.tell(error.message)
             guard network.repeats, case .failure = result else { throw error }
             Console.warn(lines: output.fitted(error).lines)
         }

@@ -19,8 +19,7 @@ struct DemoOutput {
 
     /// Prints lines that fit and may have colors.
     func show(drawing lines: [String]) {
-        guard !lines.isEmpty else { return }
-        Console.pass(Array(lines.joined(separator: "\n").utf8))
+        Console.pass(Array(lines.map { $0 + "\n" }.joined().utf8))
     }
 
     /// Prints the end of a transfer.

@@ -20,7 +20,7 @@ public struct RecordedFaultEvent: Hashable, Sendable {
     /// The effect.
     public var what: String
     /// The connection as one to its target; `nil` if a journal doesn't say it.
-    var target: RecordedTarget?
+    package var target: RecordedTarget?
 
     /// Makes an event.
     public init(
@@ -46,11 +46,21 @@ public struct RecordedFaultEvent: Hashable, Sendable {
 
 /// A connection by its target, which a journal tells of supervised programs: the order of their connections differs from run to
 /// run.
-struct RecordedTarget: Hashable, Sendable {
+package struct RecordedTarget: Hashable, Sendable {
     /// The target's address, with its port.
     let host: HostPattern
     /// The number among the connections to it, from 1.
     let number: UInt64
+}
+
+extension RecordedTarget {
+    /// The target of a connect; `nil` if that wasn't accepted, or has a number beyond those of profiles.
+    package init?(_ connect: ConnectRecord) {
+        guard let number = connect.number, number <= ProfileLimits.connectionNumber,
+            let host = try? HostPattern(parsing: connect.target)
+        else { return nil }
+        self.init(host: host, number: number)
+    }
 }
 
 extension RecordedFaultEvent {

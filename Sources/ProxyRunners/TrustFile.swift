@@ -1,4 +1,5 @@
 import FoundationEssentials
+import OperatingSystem
 import ProfileFiles
 import SystemPackage
 import TerminalDisplay
@@ -54,6 +55,17 @@ package struct TrustFile: Sendable {
         .failed("can't write the certificate of the authority to “\(path)”: \(FileProblem.reason(error))")
     }
 
+    /// Has a guard make the folder anew, which removes it even if this process is killed.
+    package func guardFolder() async throws(CommandFailure) {
+        remove()
+        do {
+            _ = try await GuardedCommand.start(folder: folder, guardedBy: ["guard", folder])
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+        } catch {
+            throw TrustFile.failure(folder, error)
+        }
+    }
+
     /// Removes the folder: the authority ends with the run.
     package func remove() { try? FileManager.default.removeItem(atPath: folder) }
 
@@ -99,21 +111,22 @@ extension TrustFile {
             }
             paths.append((name, path))
         }
-        var bundle = ""
+        var certificates: [Substring] = []
         for (name, path) in paths {
             guard let text = FileManager.default.contents(atPath: path), text.count <= TrustFile.bundleLimit else {
                 throw .wrongInput("can't read “\(path)”, which \(name) names: name a PEM file, or unset the variable")
             }
-            bundle += TrustFile.certificates(of: String(decoding: text, as: UTF8.self))
+            certificates += TrustFile.certificates(of: String(decoding: text, as: UTF8.self))
         }
-        bundle += certificate
+        certificates += TrustFile.certificates(of: certificate)
+        let bundle = certificates.map { TrustFile.begin + $0 + TrustFile.end + "\n" }.joined()
         let path = "\(folder)/bundle.pem"
         try TrustFile.write(bundle.utf8, to: path)
         var variables = Dictionary(uniqueKeysWithValues: TrustFile.bundleVariables.map { ($0, path) })
         let java = environment[TrustFile.javaVariable] ?? ""
         if !java.contains(TrustFile.javaOption) {
             let store = "\(folder)/authorities.jks"
-            try TrustFile.write(JavaTrustStore.bytes(ofCertificates: bundle), to: store)
+            try TrustFile.write(JavaTrustStore.bytes(of: certificates), to: store)
             // In quotes, of which Java takes either.
             let option = TrustFile.javaOption + (store.contains(" ") ? "'\(store)'" : store)
             variables[TrustFile.javaVariable] = java.isEmpty ? option : "\(java) \(option)"
@@ -123,22 +136,19 @@ extension TrustFile {
 }
 
 extension TrustFile {
-    /// The certificates of a text in PEM format, without what else it has: a private key stays where it is.
-    static func certificates(of text: String) -> String {
+    /// The certificates of a text in PEM format (RFC 7468), in base64, without what else it has, such as a private key.
+    private static func certificates(of text: String) -> [Substring] {
         text.split(separator: begin).dropFirst(text.hasPrefix(begin) ? 0 : 1).compactMap { part in
-            part.firstRange(of: end).map { begin + part[..<$0.lowerBound] + end + "\n" }
-        }.joined()
+            part.firstRange(of: end).map { part[..<$0.lowerBound] }
+        }
     }
 }
 
 /// Java's own format of a file with trusted certificates (JKS), without a password.
 enum JavaTrustStore {
-    /// The store of the certificates of a text in PEM format (RFC 7468). What isn't base64 is left out.
-    static func bytes(ofCertificates text: String) -> [UInt8] {
-        let begin = "-----BEGIN CERTIFICATE-----"
-        let certificates = text.split(separator: begin).dropFirst(text.hasPrefix(begin) ? 0 : 1).compactMap { part in
-            Data(base64Encoded: String(part.prefix { $0 != "-" }.filter { !$0.isWhitespace }))
-        }
+    /// The store of certificates in base64. What isn't that is left out.
+    static func bytes(of texts: [Substring]) -> [UInt8] {
+        let certificates = texts.compactMap { Data(base64Encoded: String($0.filter { !$0.isWhitespace })) }
         var bytes = big(0xFEED_FEED) + big(2) + big(certificates.count)
         for (index, certificate) in certificates.enumerated() {
             // A trusted certificate, with its date of entry.

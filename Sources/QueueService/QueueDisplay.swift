@@ -65,7 +65,7 @@ struct QueueDisplay {
         guard !statuses.isEmpty else { return Console.warn("the queue has no jobs") }
         let rows = statuses.map { cells($0).map(\.visibleLine) }
         guard Console.isOutputTerminal else {
-            return Console.pass(Array(rows.map { $0.joined(separator: "\t") }.joined(separator: "\n").utf8))
+            return Console.pass(Array(rows.map { $0.joined(separator: "\t") + "\n" }.joined().utf8))
         }
         let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
         for row in rows {

@@ -24,6 +24,8 @@ package struct CommandFailure: Error, CustomStringConvertible {
     /// the form file:line:column, as editors expect.
     package let lines: String
     package var description: String { lines }
+    /// The text without the command's name, for a sentence about a part of what failed.
+    package var message: String { String(lines.trimmingPrefix("squall: ")) }
     /// The problems of a profile, for programs. A profile that isn't there is one with line 0.
     package private(set) var problems: [Problem] = []
 

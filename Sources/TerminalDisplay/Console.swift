@@ -105,8 +105,8 @@ package enum Console {
     /// Writes lines to standard output and flushes them.
     package static func print(lines: String) { write(lines.visibleLines) }
 
-    /// Writes a program's output to standard output, unescaped: it may draw on the terminal by itself.
-    package static func pass(_ bytes: [UInt8]) { write(String(decoding: bytes, as: UTF8.self)) }
+    /// Writes a program's output to standard output as it is: it may draw on the terminal by itself.
+    package static func pass(_ bytes: [UInt8]) { output.write(bytes: bytes) }
 
     /// Writes a file's text to standard output, unescaped unless that is a terminal.
     package static func print(file text: String) { write(isOutputTerminal ? text.visibleLines : text) }

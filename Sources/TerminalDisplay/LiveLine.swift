@@ -32,11 +32,6 @@ package final class LiveLine: Sendable {
         if isOn { screen.flush() }
     }
 
-    /// Replaces the live line by `text`, truncated to the terminal's width.
-    func draw(_ text: String) {
-        draw(lines: [String(text.visibleLine.prefix(TerminalAbilities.columns))])
-    }
-
     /// Replaces the live line by the line of `bar` for `progress`.
     package func draw(_ progress: ProgressSnapshot, _ bar: ProgressBar) {
         draw(lines: [bar.line(progress, columns: TerminalAbilities.columns)])

@@ -93,6 +93,15 @@ struct ScenarioTests {
         #expect(error.problems.allSatisfy { $0.file == "stage.json" && $0.line > 0 && $0.column > 0 }, "\(error)")
     }
 
+    @Test func `the seed by default is that of the only profile, else 1`() throws {
+        let seedless = Self.whole.replacing(#""seeds": "1..3,7", "#, with: "")
+        let inline = #"{ "name": "drawn", "seed": 9, "faults": [ { "kind": "latency", "delay": "5 ms" } ] }"#
+        for (profiles, seed) in [(#""slow", "flaky""#, 1), (#""slow""#, 1), (inline, 9), ("\(inline), \"slow\"", 1)] {
+            let scenario = try scenario(seedless.replacing(#""slow", "flaky""#, with: profiles))
+            #expect(scenario.seeds.seeds == [UInt64(seed)], "\(profiles)")
+        }
+    }
+
     @Test(arguments: [("7", [7]), ("1..3", [1, 2, 3]), ("1..2, 9,2", [1, 2, 9])] as [(String, [UInt64])])
     func `seeds are read as numbers and ranges, each once`(text: String, seeds: [UInt64]) throws {
         #expect(try SeedList(parsing: text).seeds == seeds)
@@ -107,6 +116,20 @@ struct ScenarioTests {
     }
 
     // MARK: Verdicts
+
+    @Test(arguments: [
+        (ScenarioTests.whole, "does the command use {db}, {cache}?"),
+        (
+            #"{ "exec": true, "profiles": ["slow"], "command": ["run"] }"#,
+            "the command opened no TCP connection that --only and --except choose"
+        ),
+    ])
+    func `a run without a connection says what the command has to do for one`(text: String, hint: String) throws {
+        let scenario = try scenario(text)
+        let figures = Measurements(exit: 0, time: .seconds(1), proxies: scenario.proxies.map { .init(name: $0.name) })
+        let reason = scenario.emptiness(figures, of: scenario.cases[0], time: .seconds(1))?.reason
+        #expect(reason?.hasSuffix(hint) == true, "\(reason ?? "")")
+    }
 
     private func reasons(
         _ ending: RunReport.Ending,

@@ -46,6 +46,27 @@ import Testing
         }
     }
 
+    @Test func `SIGKILL of squall leaves no folder of the authority`() async throws {
+        try await withFolder { folder in
+            let arguments = [
+                "test", "--latency", "1ms", "--upstream", "tls:127.0.0.1:9", "--show-output", "--", "sh", "-c",
+                "echo $SSL_CERT_FILE; exec sleep 300",
+            ]
+            try await withChild(Programs.squall, arguments, environment: ["TMPDIR": folder.path]) { child in
+                let bundle = try await child.line(with: "bundle.pem")
+                #expect(FileManager.default.fileExists(atPath: bundle))
+                child.signal(SIGKILL)
+                _ = await child.finish()
+                var (rounds, left) = (0, [bundle])
+                while !left.isEmpty, rounds < 1_000_000 {
+                    rounds += 1
+                    left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                }
+                #expect(left == [])
+            }
+        }
+    }
+
     /// Of nobody, until 2126.
     private static let ownAuthority = """
         -----BEGIN CERTIFICATE-----

@@ -61,6 +61,28 @@ import Testing
         }
     }
 
+    @Test func `the lines that repeat a scenario's runs find its profiles`() async throws {
+        try await withFolder { folder in
+            let sub = folder.appendingPathComponent("sub")
+            try FileManager.default.createDirectory(at: sub, withIntermediateDirectories: false)
+            let own = #"{ "name": "mine", "faults": [ { "kind": "cut", "at": "1 KB" } ] }"#
+            try Data(own.utf8).write(to: sub.appendingPathComponent("own.json"))
+            let scenario = """
+                { "proxies": [ { "name": "p", "upstream": "127.0.0.1:9" } ], "command": ["false"],
+                  "profiles": [ "own.json", { "name": "inline", "faults": [ { "kind": "cut", "at": "1 KB" } ] } ] }
+                """
+            try Data(scenario.utf8).write(to: sub.appendingPathComponent("stage.json"))
+            let all = try await squall("test", "sub/stage.json", folder: folder)
+            let lines = all.lines.compactMap { $0.components(separatedBy: "repeat it: squall ").dropFirst().first }
+            #expect(lines.count == 2, "\(all)")
+            for line in lines {
+                let words = line.split(separator: " ").map(String.init)
+                let again = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                #expect(again.status == 1 && again.output.contains("repeat it: squall \(line)\n"), "\(again)")
+            }
+        }
+    }
+
     private func replayLine(_ outcome: Outcome) -> String? {
         outcome.lines.first { $0.contains("repeat it: ") }?.components(separatedBy: "repeat it: ").last
     }

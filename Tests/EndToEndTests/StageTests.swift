@@ -259,43 +259,37 @@ import Testing
         }
     }
 
-    @Test func `the fewest faults with which a run fails are found and written`() async throws {
-        try await withOrigin(size: 60_000) { origin in
-            try await withFolder { folder in
-                let faults = (1...6).map { number in
-                    """
-                    { "kind": "cut", "stream": "downstream", "at": "\(number) KB", "when": { "connection": \(number) } },
-                    { "kind": "latency", "delay": "1 ms", "when": { "connection": \(number) } }
-                    """
-                }
-                let profile = #"{ "name": "many", "faults": [ \#(faults.joined(separator: ","))  ] }"#
-                try Data(profile.utf8).write(to: folder.appendingPathComponent("many.json"))
-                // Fails when the fourth connection is cut.
-                let script =
-                    "for i in 1 2 3 4 5 6; do curl -s -o got http://$1/file.bin; "
-                    + "code=$?; if [ $i = 4 ]; then last=$code; fi; done; exit $last"
-                let outcome = try await squall(
-                    words: """
-                        test --profile ./many.json --upstream \(origin) --shrink --artifacts found
-                        -- sh -c \(script) - {proxy}
-                        """,
-                    folder: folder
-                )
-                #expect(outcome.status == 1)
-                #expect(outcome.output.contains("faults shrunk to 1 in "), "\(outcome)")
-                let found = folder.appendingPathComponent("found")
-                let shrunk = found.appendingPathComponent("many-seed-1-shrunk.json").path
-                let check = try await squall("check", shrunk)
-                #expect(check.status == 0, "\(check)")
-                let again = try await squall(
-                    words: "test --profile \(shrunk) --upstream \(origin) -- sh -c \(script) - {proxy}",
-                    folder: folder
-                )
-                #expect(again.status == 1)
-                let names = try FileManager.default.contentsOfDirectory(atPath: found.path).sorted()
-                #expect(names == ["many-seed-1-shrunk.json", "many-seed-1.jsonl", "many-seed-1.log"])
-                #expect(try journal(at: found.appendingPathComponent("many-seed-1.jsonl")).count >= 6)
-            }
+    @Test func `runs that can't be made fail, the others go on, and all are reported`() async throws {
+        try await withFolder { folder in
+            let artifacts = folder.appendingPathComponent("art")
+            try FileManager.default.createDirectory(
+                at: artifacts.appendingPathComponent("slow-3g-seed-2.log"),
+                withIntermediateDirectories: true
+            )
+            let blocked = try await squall(
+                words: """
+                    test --profile slow-3g --upstream 127.0.0.1:9 --allow-vacuous --seed 1..3 --artifacts art
+                    --junit reports/report.xml --pcap reports -- true
+                    """,
+                folder: folder
+            )
+            #expect(blocked.status == 1, "\(blocked)")
+            #expect(blocked.lines.contains { $0.hasPrefix("FAIL  slow-3g, seed 2 ") && $0.contains("not run") })
+            #expect(blocked.lines.contains { $0.hasPrefix("empty slow-3g, seed 3 ") }, "\(blocked)")
+            let report = folder.appendingPathComponent("reports/report.xml")
+            #expect(try String(contentsOf: report, encoding: .utf8).contains("can't write “art/slow-3g-seed-2.log”"))
+            let names = try FileManager.default.contentsOfDirectory(atPath: artifacts.path)
+            #expect(names.allSatisfy { $0.hasPrefix("slow-3g-seed-") }, "a temporary file is left: \(names)")
+            let script = folder.appendingPathComponent("once.sh")
+            try Data("#!/bin/sh\nrm -- \"$0\"; exit 3\n".utf8).write(to: script)
+            #expect(chmod(script.path, 0o755) == 0)
+            let gone = try await squall(
+                words: "test --profile slow-3g --upstream 127.0.0.1:9 --seed 1..2 --tap report.tap -- ./once.sh",
+                folder: folder
+            )
+            #expect(gone.status == 1 && gone.output.contains("the command exited with 3"), "\(gone)")
+            #expect(gone.output.contains("The search for the cause has ended early: can't run “./once.sh”"), "\(gone)")
+            #expect(FileManager.default.fileExists(atPath: folder.appendingPathComponent("report.tap").path))
         }
     }
 
@@ -332,6 +326,25 @@ import Testing
     }
 
     // MARK: Wrong input
+
+    @Test func `a path of a socket that is too long, and words that aren't UTF-8, are exit 2`() async throws {
+        try await withFolder { folder in
+            let scenario = """
+                { "proxies": [ { "name": "p", "listen": "unix", "upstream": "127.0.0.1:9", "profile": "slow-3g" } ],
+                  "command": ["true"] }
+                """
+            try Data(scenario.utf8).write(to: folder.appendingPathComponent("stage.json"))
+            let deep = folder.appendingPathComponent(String(repeating: "d", count: 100))
+            try FileManager.default.createDirectory(at: deep, withIntermediateDirectories: false)
+            let long = try await squall("test", "stage.json", environment: ["TMPDIR": deep.path], folder: folder)
+            #expect(long.status == 2 && long.errors.contains("set TMPDIR to a folder with a shorter path"), "\(long)")
+            for command in ["test --latency 1ms --upstream 127.0.0.1:9", "shrink journal.jsonl"] {
+                let script = #"exec "$0" \#(command) -- true "$(printf 'a\377b')""#
+                let outcome = try await run("sh", ["-c", script, Programs.squall.path])
+                #expect(outcome.status == 2 && outcome.errors.contains("isn't UTF-8"), "\(outcome)")
+            }
+        }
+    }
 
     @Test(
         arguments: [

@@ -60,6 +60,29 @@ import Testing
         }
     }
 
+    @Test func `faults are shrunk by the targets of connections, whatever the order of these`() async throws {
+        try await withOrigin(size: 60_000) { first in
+            try await withOrigin(size: 60_000) { second in
+                try await withFolder { folder in
+                    let fault = #"{ "kind": "cut", "at": "20 KB", "when": { "host": "\#(second)" } }"#
+                    let profile = #"{ "name": "one", "faults": [ \#(fault) ] }"#
+                    try Data(profile.utf8).write(to: folder.appendingPathComponent("one.json"))
+                    let script = """
+                        echo >> runs
+                        [ $(($(wc -l < runs) % 2)) = 0 ] && curl -s -o got http://$0/file.bin
+                        curl -s -o got http://$1/file.bin; code=$?
+                        [ $(($(wc -l < runs) % 2)) = 0 ] || curl -s -o got http://$0/file.bin
+                        exit $code
+                        """
+                    let words = ["--exec", "--profile", "one.json", "--shrink", "--", "sh", "-c", script]
+                    let outcome = try await test(words + [first, second], in: folder)
+                    #expect(outcome.status == 1)
+                    #expect(outcome.output.contains("1 fault, which can't be left out"), "\(outcome)")
+                }
+            }
+        }
+    }
+
     @Test(arguments: [
         (["--upstream", "a:1", "--exec"], "don't go together"),
         (["--upstream", "a:1", "--only", ":1"], "is for --exec"),

@@ -53,6 +53,18 @@ struct LineWriterTests {
         #expect(text == (0..<1_000).map { "line \($0)\n" }.joined() + "\n")
     }
 
+    @Test func `bytes are written as they are, after the lines before them`() throws {
+        let text = try written { path in
+            let writer = try LineWriter(path: path)
+            writer.write("line")
+            // One character in two parts.
+            for part in [[0xC3], [0xA9, 0x21]] as [[UInt8]] { writer.write(bytes: part) }
+            writer.write("")
+            writer.flush()
+        }
+        #expect(text == "line\né!\n")
+    }
+
     @Test func `the file is emptied first`() throws {
         let text = try written { path in
             for line in ["the first time", "again"] {

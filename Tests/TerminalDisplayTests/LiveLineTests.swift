@@ -15,7 +15,7 @@ import Testing
         let count = 10_000
         for number in 0..<count {
             live.print("line \(number) \(String(repeating: "x", count: 100))")
-            live.draw("\(number) so far")
+            live.draw(lines: ["\(number) so far"])
         }
         let shown = TextStream(reading: pair.reader)
         live.print("the last")
@@ -33,9 +33,9 @@ import Testing
     @Test func `lines and the live line are written in order, all of them before clear returns`() throws {
         let pair = try StreamPair()
         let live = LiveLine(output: pair.writer.fileDescriptor, isOn: true, hasEscapes: true)
-        live.draw("one")
+        live.draw(lines: ["one"])
         live.print("two")
-        live.draw("three")
+        live.draw(lines: ["three"])
         live.clear()
         try pair.writer.close()
         let reader = FileHandle(fileDescriptor: pair.reader, closeOnDealloc: true)
@@ -71,9 +71,9 @@ import Testing
     {
         let pair = try StreamPair()
         let live = LiveLine(output: pair.writer.fileDescriptor, isOn: true, hasEscapes: false)
-        live.draw("one two")
-        live.draw("one two")
-        live.draw("x")
+        live.draw(lines: ["one two"])
+        live.draw(lines: ["one two"])
+        live.draw(lines: ["x"])
         live.print("three")
         live.clear()
         try pair.writer.close()

@@ -144,12 +144,7 @@ struct ExpectationJudge {
         }
         var part = measurements
         part.proxies = [measurements.proxies[index]]
-        part.reference = measurements.reference.map { reference in
-            Measurements.Reference(
-                time: reference.time,
-                bytes: index < reference.bytes.count ? [reference.bytes[index]] : []
-            )
-        }
+        part.reference = measurements.reference.map { index < $0.count ? [$0[index]] : [] }
         return part
     }
 

@@ -9,6 +9,7 @@ extension RunReport.Ending {
         case .timeLimit(let limit): "stopped at the time limit of \(limit.text)"
         case .guardLost(let wasStopped): "killed, because its guard was \(wasStopped ? "stopped" : "killed")"
         case .interrupted: "interrupted"
+        case .notRun: "not run"
         }
     }
 
@@ -20,7 +21,7 @@ extension RunReport.Ending {
 }
 
 /// The words that the reports share.
-enum ReportText {
+package enum ReportText {
     /// "83 ms", "12.3 s", "2 min 5 s", "1 h 2 min", rounded down; never negative.
     static func time(_ duration: Duration) -> String {
         let milliseconds = max(0, duration.nanoseconds / 1_000_000)
@@ -90,11 +91,11 @@ enum ReportText {
     }
 
     /// The command and its arguments on one line, those that a shell would take apart in single quotes.
-    static func command(_ arguments: [String]) -> String {
+    package static func command(_ arguments: [String]) -> String {
         arguments.map { argument in
             let isPlain = argument.unicodeScalars.allSatisfy { scalar in
                 switch scalar {
-                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", ":", "=", "@", "%", "+", ",", "{", "}": true
+                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", ":", "=", "@", "%", "+", "{", "}": true
                 default: false
                 }
             }

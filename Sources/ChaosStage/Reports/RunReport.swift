@@ -13,6 +13,8 @@ package struct RunReport: Sendable {
         case guardLost(wasStopped: Bool)
         /// It wasn't started, or was stopped, because the stage was interrupted.
         case interrupted
+        /// It couldn't be started, or a file of its own couldn't be written.
+        case notRun
     }
 
     /// What a run amounts to.

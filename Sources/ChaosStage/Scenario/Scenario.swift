@@ -80,8 +80,10 @@ package struct Scenario: Sendable {
 
     /// The time limit of a run by default: 5 min.
     package static let defaultTimeLimit = Duration.seconds(300)
-    /// The seed by default: 1, so that a stage is the same each time.
-    package static let defaultSeeds = "1"
+    /// The seed by default, the same each time: that of the only profile, else 1.
+    package static func defaultSeeds(of profiles: [StageProfile]) -> SeedList {
+        SeedList(profiles.count == 1 ? profiles[0].profile.seed ?? 1 : 1)
+    }
 
     package init(
         name: String,

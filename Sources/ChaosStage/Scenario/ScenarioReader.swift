@@ -58,7 +58,7 @@ extension ProfileDecoder {
         let proxies =
             isSupervised ? [Scenario.supervising] : all(object, "proxies", 1...Scenario.proxyLimit) { $0.proxy($1) }
         let profiles = all(object, "profiles", 1...Scenario.profileLimit) { $0.stageProfile($1) }
-        let seeds = seeds(object)
+        let seeds = seeds(object, of: profiles ?? [])
         let command = all(object, "command", 1...Scenario.wordLimit) { $0.anyText($1, "command") }
         let names = proxies?.map(\.name) ?? []
         let expectations = all(object, "expect", 0...Scenario.expectationLimit) { $0.expectation($1, proxies: names) }
@@ -143,8 +143,8 @@ extension ProfileDecoder {
         return nil
     }
 
-    private mutating func seeds(_ object: CheckedObject) -> SeedList? {
-        guard let node = object["seeds"] else { return try? SeedList(parsing: Scenario.defaultSeeds) }
+    private mutating func seeds(_ object: CheckedObject, of profiles: [StageProfile]) -> SeedList? {
+        guard let node = object["seeds"] else { return Scenario.defaultSeeds(of: profiles) }
         switch node.value {
         case .text(let text), .number(let text): return parsed(text, at: node.place, SeedList.init(parsing:))
         default:

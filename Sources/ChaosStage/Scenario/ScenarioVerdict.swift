@@ -20,7 +20,7 @@ extension Scenario {
         case .guardLost(let wasStopped):
             let what = wasStopped ? "stopped" : "killed"
             reasons = ["the process that guards the command was \(what), so all that it had started was killed"]
-        case .interrupted:
+        case .interrupted, .notRun:
             return []
         case .exit, .signal:
             if let reason = exitFailure(ending, measurements) { reasons.append(reason) }
@@ -56,10 +56,12 @@ extension Scenario {
         .Emptiness?
     {
         guard measurements.connections > 0 else {
-            let names = proxies.map { $0.listening == .tls ? "{\($0.name).url}" : "{\($0.name)}" }.joined(
-                separator: ", "
-            )
-            let reason = "no connection came, so the run shows nothing: does the command use \(names)?"
+            let names = proxies.map { $0.listening == .tls ? "{\($0.name).url}" : "{\($0.name)}" }
+            let why =
+                isSupervised
+                ? "the command opened no TCP connection that --only and --except choose"
+                : "does the command use \(names.joined(separator: ", "))?"
+            let reason = "no connection came, so the run shows nothing: \(why)"
             return RunReport.Emptiness(reason: reason, isFailure: !allowsVacuous)
         }
         let dead = deadUpstreams(of: measurements)

@@ -8,6 +8,9 @@ package struct SeedList: Hashable, Sendable {
     /// The seeds in order, each once; at least one.
     package let seeds: [UInt64]
 
+    /// A list of one seed.
+    init(_ seed: UInt64) { seeds = [seed] }
+
     /// Reads seeds and ranges of seeds, separated by commas: "7", "1..5", "1..3,9".
     ///
     /// - Throws: `UnitError` for anything else, and for more than `limit` seeds.

@@ -130,6 +130,17 @@ public final class LineWriter: Sendable {
         if isFirst { queue.async { [self] in writeQueued() } }
     }
 
+    /// Writes `bytes` as they are, after the queued lines. Waits until they are written or have failed.
+    public func write(bytes: [UInt8]) {
+        queue.sync {
+            writeQueued()
+            guard state.withLock({ $0.failure == nil }) else { return }
+            if let failure = bytes.withUnsafeBytes({ LineWriter.write($0, to: descriptor).failure }) {
+                fail(failure, losing: 1)
+            }
+        }
+    }
+
     /// Writes the lines of `source` as well, after those that are queued by `write`.
     public func attach(_ source: any LineSource) {
         state.withLock { $0.source = source }

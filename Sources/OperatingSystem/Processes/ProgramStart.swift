@@ -46,6 +46,13 @@ package enum ProgramStart {
         }
     }
 
+    /// Whether the arguments of this process are UTF-8. In place of other bytes `CommandLine.arguments` has U+FFFD.
+    package static var argumentsAreText: Bool {
+        (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }.allSatisfy {
+            String(validatingCString: $0) != nil
+        }
+    }
+
     /// Starts this program once more, with other arguments behind its name.
     static func runSelf(
         _ arguments: [String],

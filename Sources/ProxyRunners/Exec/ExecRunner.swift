@@ -141,12 +141,9 @@ package struct ExecRunner {
         }
         output?.release()
         capture?.capture.begin()
-        let rules = SupervisionRules(
-            targets,
-            allowsUnproxied: allowsUnproxied,
-            journal: journal,
-            pagePort: pagePort
-        )
+        let rules = SupervisionRules(targets, allowsUnproxied: allowsUnproxied, pagePort: pagePort) {
+            journal?.note($0)
+        }
         let result = await withStatus(of: proxy) {
             await supervise(supervised, command, environment, descriptors, proxy, rules)
         }

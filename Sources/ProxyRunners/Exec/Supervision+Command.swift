@@ -35,16 +35,13 @@ extension ProxyConfiguration {
 }
 
 extension SupervisionRules {
-    /// Redirects connections to `targets`, but for those to `pagePort` of this machine, tells `journal` of their connects,
-    /// and warns of what isn't redirected.
+    /// Redirects connections to `targets`, but for those to `pagePort` of this machine, and warns of what isn't redirected.
     init(
         _ targets: TargetSelection,
         allowsUnproxied: Bool,
-        journal: JournalWriter? = nil,
-        pagePort: UInt16? = nil
+        pagePort: UInt16? = nil,
+        record: @escaping @Sendable (ConnectRecord) -> Void
     ) {
-        var record: (@Sendable (ConnectRecord) -> Void)?
-        if let journal { record = { journal.note($0) } }
         self.init(
             allowsUnproxied: allowsUnproxied,
             isWanted: { target in

@@ -25,8 +25,13 @@ package struct ResultFiles {
     }
 
     /// Checks that a file named by an option can be written and doesn't overwrite an input, without changing it.
-    package static func check(_ path: String, reading inputs: InputFiles, _ option: String) throws(CommandFailure) {
-        try inputs.check(writing: "“\(path)”", to: path)
+    package static func check(
+        _ path: String,
+        called what: String? = nil,
+        reading inputs: InputFiles,
+        _ option: String
+    ) throws(CommandFailure) {
+        try inputs.check(writing: what ?? "“\(path)”", to: path)
         // Opening and closing a FIFO would end its reader.
         if (try? FilePath(path).stat().type) == .fifo {
             throw .wrongInput("can't write “\(path)”: it is a FIFO, and a result is a regular file (\(option))")

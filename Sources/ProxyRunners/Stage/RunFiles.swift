@@ -17,14 +17,21 @@ struct RunFiles {
         }
         let output = OutputFile(path: "\(artifacts).jsonl")
         self.output = output
-        journal = try output.attempt { () throws(SystemError) in try FileReplacement(of: output.path) }
-        log = try RunLog("\(artifacts).log")
+        let journal = try output.attempt { () throws(SystemError) in try FileReplacement(of: output.path) }
+        self.journal = journal
+        do throws(CommandFailure) {
+            log = try RunLog("\(artifacts).log")
+        } catch {
+            journal.discard()
+            throw error
+        }
     }
 
     func finish() throws(CommandFailure) {
         guard let output, let journal else { return }
+        let closing = Result { () throws(CommandFailure) in try log?.close() }
         try output.attempt { () throws(SystemError) in try journal.commit() }
-        try log?.close()
+        try closing.get()
     }
 
     func discard() {

@@ -13,6 +13,8 @@ final class RunRecorder: Sendable {
     private struct State {
         var timeline = Timeline()
         var events: [RecordedFaultEvent] = []
+        /// The targets of a supervised command's connections, by their numbers.
+        var targets: [UInt64: RecordedTarget] = [:]
         /// The names of the faults that acted, by proxy: at most all of the profiles.
         var acted: [String: Set<String>] = [:]
         var resumptions: [Int64]
@@ -62,6 +64,15 @@ final class RunRecorder: Sendable {
             state.timeline.add(mark)
             state.acted[entry.proxy, default: []].insert(entry.fault)
             if state.events.count < ReplayPlan.eventLimit { state.events.append(RecordedFaultEvent(entry)) }
+        }
+    }
+
+    /// Notes how a connect of a supervised command has ended. Callable on any loop.
+    func note(_ connect: ConnectRecord) {
+        journal?.note(connect)
+        guard let connection = connect.connection, let target = RecordedTarget(connect) else { return }
+        state.withLock { state in
+            if state.targets.count < ReplayPlan.eventLimit { state.targets[connection] = target }
         }
     }
 
@@ -156,7 +167,15 @@ final class RunRecorder: Sendable {
     }
 
     /// The events of the faults of the proxy called `name`.
-    func events(of name: String) -> [RecordedFaultEvent] { state.withLock { $0.events.filter { $0.proxy == name } } }
+    func events(of name: String) -> [RecordedFaultEvent] {
+        state.withLock { state in
+            state.events.filter { $0.proxy == name }.map { event in
+                var event = event
+                event.target = event.connection.flatMap { state.targets[$0] }
+                return event
+            }
+        }
+    }
 
     /// The resumptions, in the order of the proxies.
     var resumptions: [Int64] { state.withLock { $0.resumptions } }

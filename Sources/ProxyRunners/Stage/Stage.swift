@@ -3,6 +3,7 @@ import CommandParsing
 import EventLoop
 import FoundationEssentials
 import OperatingSystem
+import ProfileFiles
 import ProxyEngine
 import ProxyRuntime
 import Synchronization
@@ -69,8 +70,12 @@ package struct Stage {
         scenario.judgeEmptiness(of: &runs)
         do {
             if runs.contains(where: Stage.isUnexplained) { try await explain(&runs, cases, reference, on: loops) }
-        } catch is CancellationError {
+        } catch {
             // The runs have been judged: their reports don't wait for an explanation.
+            let reason = (error as? CommandFailure)?.message ?? "interrupted"
+            for index in runs.indices where Stage.isUnexplained(runs[index]) {
+                runs[index].notes.append("The search for the cause has ended early: \(reason)")
+            }
         }
         let report = StageReport(
             name: scenario.name,
@@ -93,9 +98,9 @@ package struct Stage {
         began: Moment,
         on loops: EventLoopGroup
     ) async throws -> [RunReport] {
-        try await withThrowingTaskGroup(of: (Int, RunReport).self) { group in
+        try await withThrowingTaskGroup(of: (Int, Result<RunReport, CommandFailure>).self) { group in
             var results = cases.map(skipped)
-            var (next, told) = (0, Set<String>())
+            var (next, told, hasRun) = (0, Set<String>(), reference != nil)
             func add() {
                 guard next < cases.count, !Task.isCancelled else { return }
                 let index = next
@@ -103,9 +108,17 @@ package struct Stage {
                 group.addTask { (index, try await runOrSkip(cases[index], reference, began: began, on: loops)) }
             }
             for _ in 0..<scenario.jobs { add() }
-            while let (index, report) = try await group.next() {
-                results[index] = report
+            while let (index, result) = try await group.next() {
+                switch result {
+                case .success(let report): results[index] = report
+                case .failure(let failure):
+                    // Before the first run has ended the input may be wrong. Later ones have reports, and others go on.
+                    guard hasRun else { throw failure }
+                    (results[index].ending, results[index].reasons) = (.notRun, [failure.message])
+                }
+                let report = results[index]
                 if report.result == .skipped { continue }
+                hasRun = true
                 StageOutput.tell(report, &told)
                 if report.isFailure { tellOutput((report.output, report.droppedOutput)) }
                 add()
@@ -123,11 +136,13 @@ package struct Stage {
         _ reference: Reference?,
         began: Moment,
         on loops: EventLoopGroup
-    ) async throws -> RunReport {
+    ) async throws -> Result<RunReport, CommandFailure> {
         do {
-            return try await runOne(stageCase, reference, began: began, on: loops)
+            return .success(try await runOne(stageCase, reference, began: began, on: loops))
         } catch is CancellationError {
-            return skipped(stageCase)
+            return .success(skipped(stageCase))
+        } catch let failure as CommandFailure {
+            return .failure(failure)
         }
     }
 
@@ -146,7 +161,7 @@ package struct Stage {
         )
         .run(on: loops)
         var measurements = outcome.measurements
-        measurements.reference = reference?.figures
+        measurements.reference = reference?.bytes
         var report = RunReport(
             profile: stageCase.name,
             seed: stageCase.seed,
@@ -168,7 +183,7 @@ package struct Stage {
         )
         report.capture = capture
         // The verdict stays, and other runs go on.
-        if let failure = outcome.fileFailure { report.reasons.append(String(failure.trimmingPrefix("squall: "))) }
+        if let failure = outcome.fileFailure { report.reasons.append(failure) }
         return report
     }
 
@@ -187,6 +202,21 @@ package struct Stage {
             capture: capture,
             showsOutput: showsOutput
         )
+    }
+
+    /// Checks that the profiles of --shrink can be written and overwrite nothing that is read, without changing them.
+    package func check(reading inputs: InputFiles) throws(CommandFailure) {
+        guard shrinks else { return }
+        for path in Set(scenario.cases.flatMap(shrunkPaths)).sorted() {
+            try ResultFiles.check(path, called: "the profile of --shrink", reading: inputs, "--shrink")
+        }
+    }
+
+    /// The paths of the profiles that --shrink finds for a case, in the order of the proxies.
+    private func shrunkPaths(of stageCase: StageCase) -> [String] {
+        let path = artifacts.map { artifactPath(of: stageCase, in: $0) + "-shrunk" } ?? "shrunk"
+        guard scenario.proxies.count > 1 else { return ["\(path).json"] }
+        return scenario.proxies.map { "\(path)-\($0.name.replacing("/", with: "_")).json" }
     }
 
     /// The path of a run's files without their endings.
@@ -214,7 +244,7 @@ package struct Stage {
 
     /// What a run without faults has shown.
     private struct Reference {
-        let figures: Measurements.Reference
+        let bytes: [Int64]
         let failures: [String]
         let output: (text: String, dropped: Int64)
     }
@@ -242,10 +272,7 @@ package struct Stage {
         // Another one may be expected because of the faults.
         if outcome.ending == .exit(0) { scenario.expectations.removeAll(where: \.isAboutExit) }
         return Reference(
-            figures: Measurements.Reference(
-                time: outcome.measurements.time,
-                bytes: outcome.measurements.proxies.map(\.bytes)
-            ),
+            bytes: outcome.measurements.proxies.map(\.bytes),
             failures: scenario.failures(outcome.ending, outcome.measurements, digests: outcome.digests),
             output: outcome.output
         )
@@ -256,7 +283,7 @@ package struct Stage {
     /// Whether a run without faults may explain a failure. A command that stops its guard does so again.
     private static func isUnexplained(_ run: RunReport) -> Bool {
         if case .guardLost = run.ending { return false }
-        return run.result == .failed
+        return run.result == .failed && run.ending != .notRun
     }
 
     /// Adds to the failed runs whether the command passes without faults, and which faults it takes.
@@ -274,15 +301,14 @@ package struct Stage {
             : "The command fails without faults as well: \(found.failures.joined(separator: "; "))."
         for index in runs.indices where Stage.isUnexplained(runs[index]) { runs[index].notes.append(note) }
         guard shrinks, found.failures.isEmpty, let index = runs.firstIndex(where: Stage.isUnexplained) else { return }
-        let path = artifacts.map { artifactPath(of: cases[index], in: $0) + "-shrunk" } ?? "shrunk"
         let shrinking = StageShrinking(
             scenario: scenario,
             stageCase: cases[index],
             limit: limit,
             targets: targets,
             trust: trust,
-            reference: found.figures,
-            path: path
+            reference: found.bytes,
+            paths: shrunkPaths(of: cases[index])
         )
         runs[index].notes += try await shrinking.run(on: loops)
     }

@@ -54,6 +54,8 @@ struct StageRun {
     /// - Throws: `CommandFailure` if the command, a proxy or a file can't be had; `CancellationError` if the task was
     ///   cancelled.
     func run(on loops: EventLoopGroup) async throws -> Outcome {
+        // A capture that fails has been told, and fails no run.
+        defer { try? capture?.finish() }
         let folder = StageRun.newFolder()
         let supervision = scenario.isSupervised ? try Supervision.opened() : nil
         let started = try await start(folder, supervision)
@@ -95,9 +97,9 @@ struct StageRun {
         _ folder: String,
         on loops: EventLoopGroup
     ) async throws -> Outcome {
-        let files = try RunFiles(artifacts)
         let began = MonotonicClock.now
-        let configurations = configurations(in: folder, at: began)
+        let configurations = try configurations(in: folder, at: began)
+        let files = try RunFiles(artifacts)
         let journal = files.journal.map {
             JournalWriter($0.writer, header: JournalHeader(of: configurations, recorded: recorded, at: began))
         }
@@ -118,13 +120,16 @@ struct StageRun {
                 proxies.append(try await StageRun.start(configuration, on: loops, recorder, index))
             }
             capture?.capture.begin()
-            supervision?.serve(by: proxies[0], SupervisionRules(targets, allowsUnproxied: false, journal: journal))
+            let rules = SupervisionRules(targets, allowsUnproxied: false) { recorder.note($0) }
+            supervision?.serve(by: proxies[0], rules)
             var outcome = try await run(command, folder, proxies, recorder)
+            // What is printed next begins a line.
+            if showsOutput, let last = outcome.output.text.utf8.last, last != UInt8(ascii: "\n") {
+                Console.pass([UInt8(ascii: "\n")])
+            }
             for proxy in proxies { await proxy.stop() }
-            // A capture that fails has been told, and fails no run.
-            try? capture?.finish()
             journal?.finish()
-            do throws(CommandFailure) { try files.finish() } catch { outcome.fileFailure = error.lines }
+            do throws(CommandFailure) { try files.finish() } catch { outcome.fileFailure = error.message }
             return outcome
         } catch {
             for proxy in proxies { await proxy.stop() }
@@ -287,8 +292,7 @@ struct StageRun {
                 do throws(CommandFailure) {
                     return (path, .success(try FileDigest.sha256(ofFile: environment.filled(path)).hexadecimal))
                 } catch {
-                    let reason = error.lines.trimmingPrefix("squall: ")
-                    return (path, .failure(Expectation.DigestFailure(reason: String(reason))))
+                    return (path, .failure(Expectation.DigestFailure(reason: error.message)))
                 }
             }
         )
@@ -315,10 +319,10 @@ struct StageRun {
         return profile
     }
 
-    private func configurations(in folder: String, at moment: Moment) -> [ProxyConfiguration] {
+    private func configurations(in folder: String, at moment: Moment) throws(CommandFailure) -> [ProxyConfiguration] {
         let buckets = GlobalBuckets(stageCase.profiles, start: moment)
-        return zip(scenario.proxies, stageCase.profiles).map { proxy, profile in
-            var configuration = configuration(of: proxy, profile, in: folder)
+        return try zip(scenario.proxies, stageCase.profiles).map { proxy, profile throws(CommandFailure) in
+            var configuration = try configuration(of: proxy, profile, in: folder)
             limit(&configuration)
             configuration.globalBuckets = buckets
             return configuration
@@ -329,18 +333,25 @@ struct StageRun {
         of proxy: Scenario.Proxy,
         _ profile: Profile,
         in folder: String
-    ) -> ProxyConfiguration {
+    ) throws(CommandFailure) -> ProxyConfiguration {
         if scenario.isSupervised {
             return ProxyConfiguration(supervising: proxy.name, profile: profile, seed: stageCase.seed)
         }
-        let socket = try? UnixSocketName(parsing: "unix:\(folder)/\(StageEnvironment.variable(of: proxy.name)).sock")
-        let place = proxy.listening == .unix ? socket.map { Endpoint(unix: $0) } : nil
+        var place = Endpoint(host: "127.0.0.1", port: 0, usesTLS: proxy.listening == .tls)
+        if proxy.listening == .unix {
+            let path = "unix:\(folder)/\(StageEnvironment.variable(of: proxy.name)).sock"
+            do throws(UnitError) {
+                place = Endpoint(unix: try UnixSocketName(parsing: path))
+            } catch {
+                throw .wrongInput("\(error.problem): set TMPDIR to a folder with a shorter path")
+            }
+        }
         guard let upstream = try? ArgumentReading.endpoint(proxy.upstream) else {
             preconditionFailure("The upstreams of a scenario have been checked.")
         }
         return ProxyConfiguration(
             name: proxy.name,
-            listen: place ?? Endpoint(host: "127.0.0.1", port: 0, usesTLS: proxy.listening == .tls),
+            listen: place,
             upstream: upstream,
             profile: profile,
             seed: stageCase.seed
@@ -348,9 +359,9 @@ struct StageRun {
     }
 
     /// A path at which nothing is, for the folder of a run. Short, because the path of a Unix-domain socket in it has at most
-    /// 107 bytes.
+    /// 107 bytes, and of one length, so that no later run exceeds them.
     private static func newFolder() -> String {
-        let number = String(UInt64.random(in: 0...(.max)), radix: 36)
+        let number = String(UInt64.random(in: 1 << 63 ... .max), radix: 36)
         return FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(number)").path
     }
 }

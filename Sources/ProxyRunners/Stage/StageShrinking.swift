@@ -16,9 +16,10 @@ struct StageShrinking {
     let limit: @Sendable (inout ProxyConfiguration) -> Void
     let targets: TargetSelection
     let trust: [String: String]
-    let reference: Measurements.Reference
-    /// The path of the profiles that are found, without its ending.
-    let path: String
+    /// The bytes of the run without faults, see `Measurements`.
+    let reference: [Int64]
+    /// The paths of the profiles that are found, in the order of the proxies.
+    let paths: [String]
 
     /// The most runs of the command: 200.
     private static let runLimit = 200
@@ -28,8 +29,13 @@ struct StageShrinking {
 
     /// Searches, writes the profiles found, and returns what is to say of them.
     func run(on loops: EventLoopGroup) async throws -> [String] {
+        // Without it another exit code would fail, which isn't what failed.
+        if let mixed = scenario.expectations.first(where: { $0.isAboutFaults && $0.isAboutExit }) {
+            return ["--shrink needs expectations about the exit code apart from those about faults: \(mixed.text)"]
+        }
         // The run is made once more, for the events of its faults.
-        let (first, events) = try await fails(stageCase, on: loops)
+        let (first, isByCount, events) = try await fails(stageCase, on: loops)
+        if isByCount { return ["It failed by its count of faults, or by its phases: there is nothing to shrink."] }
         guard first else { return ["It passed when it was repeated for --shrink: it doesn't always fail."] }
         let plans = zip(stageCase.profiles, events).map {
             ReplayPlan(profile: $0, seed: stageCase.seed, events: $1)
@@ -38,10 +44,16 @@ struct StageShrinking {
         guard !parts.isEmpty else { return ["No fault acted that could be left out."] }
         var minimizer = Minimizer(count: parts.count)
         let live = LiveLine()
-        var runs = 1
+        var (runs, isInterrupted) = (1, false)
         search: while case .test(let kept) = minimizer.next, runs < StageShrinking.runLimit {
             let profiles = profiles(keeping: kept.map { parts[$0] }, of: plans)
-            let isFailure = try await fails(stageCase.with(profiles), on: loops).fails
+            let isFailure: Bool
+            do {
+                isFailure = try await fails(stageCase.with(profiles), on: loops).fails
+            } catch is CancellationError {
+                isInterrupted = true
+                break search
+            }
             runs += 1
             minimizer.answer(fails: isFailure)
             live.print(
@@ -54,12 +66,15 @@ struct StageShrinking {
         case .done(.neverFails): return ["With the recorded faults alone it passes: --shrink can't say which it takes."]
         case .done(.failsWithout):
             return ["It fails without a recorded fault as well: --shrink can't say which it takes."]
+        case .test where isInterrupted && minimizer.current.count == parts.count:
+            return ["--shrink was interrupted before it could leave out a fault."]
         case .done(.smallest), .test: break
         }
         let kept = minimizer.current.map { parts[$0] }
         let files = try write(kept, of: plans)
         let isSmallest = if case .done = minimizer.next { true } else { false }
-        let limit = isSmallest ? "" : ", and fewer may do: \(StageShrinking.runLimit) runs were made"
+        let end = isInterrupted ? "it was interrupted" : "\(StageShrinking.runLimit) runs were made"
+        let limit = isSmallest ? "" : ", and fewer may do: \(end)"
         let result = Shrinking.result(kept: kept.count, of: parts.count, runs: runs)
         return ["\(result)\(limit): \(files.joined(separator: ", "))"] + kept.map { "  \(Shrinking.sentence($0.unit))" }
     }
@@ -74,21 +89,18 @@ struct StageShrinking {
         var files: [String] = []
         for (index, profile) in profiles(keeping: kept, of: plans, isNamedApart: true).enumerated() {
             guard kept.contains(where: { $0.proxy == index }) else { continue }
-            let name = scenario.proxies.count > 1 ? "-\(scenario.proxies[index].name.replacing("/", with: "_"))" : ""
-            let file = OutputFile(path: "\(path)\(name).json")
+            let file = OutputFile(path: paths[index])
             try file.write(ProfileWriter.text(of: profile))
             files.append(file.path)
         }
         return files
     }
 
+    /// Whether a run fails, or fails only by the number of its faults or by phases, and the events of its faults.
     private func fails(
         _ stageCase: StageCase,
         on loops: EventLoopGroup
-    ) async throws -> (fails: Bool, events: [[RecordedFaultEvent]]) {
-        var scenario = scenario
-        // Fewer faults than expected are no failure of the command.
-        scenario.expectations.removeAll(where: \.isAboutFaults)
+    ) async throws -> (fails: Bool, isByCount: Bool, events: [[RecordedFaultEvent]]) {
         let run = StageRun(
             scenario: scenario,
             stageCase: stageCase,
@@ -101,8 +113,14 @@ struct StageShrinking {
         let outcome = try await run.run(on: loops)
         var measurements = outcome.measurements
         measurements.reference = reference
-        let failures = scenario.failures(outcome.ending, measurements, digests: outcome.digests)
-        return (!failures.isEmpty, outcome.events)
+        func fails(_ scenario: Scenario, _ coverage: [Coverage]) -> Bool {
+            !scenario.failures(outcome.ending, measurements, coverage: coverage, digests: outcome.digests).isEmpty
+        }
+        // Fewer faults than expected are no failure of the command.
+        var uncounted = scenario
+        uncounted.expectations.removeAll(where: \.isAboutFaults)
+        let isFailure = fails(uncounted, [])
+        return (isFailure, !isFailure && fails(scenario, outcome.coverage), outcome.events)
     }
 }
 

@@ -3,6 +3,7 @@ import CommandParsing
 import EventLoop
 import FaultProfile
 import Journal
+import OperatingSystem
 import ProfileFiles
 import ProxyEngine
 import ProxyRunners
@@ -72,6 +73,9 @@ struct ShrinkCommand: AsyncParsableCommand {
     var output = "shrunk"
 
     func validate() throws {
+        guard ProgramStart.argumentsAreText else {
+            throw ValidationError("an argument isn't UTF-8, and the command would get another one: write it in a file")
+        }
         guard !command.isEmpty else { throw ValidationError("the command is missing: put it behind --") }
         guard (2...100_000).contains(runs) else { throw ValidationError("--runs is from 2 to 100000") }
         if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }

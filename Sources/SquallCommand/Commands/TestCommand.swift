@@ -3,6 +3,7 @@ import ChaosStage
 import CommandParsing
 import EventLoop
 import FaultProfile
+import OperatingSystem
 import ProfileFiles
 import ProxyEngine
 import ProxyRunners
@@ -76,7 +77,12 @@ struct TestCommand: AsyncParsableCommand {
 
     @OptionGroup var targets: TargetOptions
 
-    @Option(help: ArgumentHelp("The seeds to run with: 7, 1..5, or 1..3,9. (default: 1)", valueName: "seeds"))
+    @Option(
+        help: ArgumentHelp(
+            "The seeds to run with: 7, 1..5, or 1..3,9. (default: that of the only profile, else 1)",
+            valueName: "seeds"
+        )
+    )
     var seed: String?
 
     @Option(
@@ -117,6 +123,9 @@ struct TestCommand: AsyncParsableCommand {
     @OptionGroup var interception: InterceptOptions
 
     func validate() throws {
+        guard ProgramStart.argumentsAreText else {
+            throw ValidationError("an argument isn't UTF-8, and the command would get another one: write it in a file")
+        }
         if scenario == nil {
             if faults.printProfile {
                 guard profile.count <= 1 else { throw ValidationError("--print-profile takes one --profile at most") }
@@ -158,10 +167,8 @@ struct TestCommand: AsyncParsableCommand {
             return faults.write(try faults.chosen(profile.first).read(noting: inputs), seed: nil)
         }
         let setup = StageSetup(inputs: inputs)
-        let profiles = try named(setup)
-        var stage =
-            try scenario.map { path throws(CommandFailure) in try setup.scenario(path) } ?? given(setup, profiles)
-        if scenario != nil, !profiles.isEmpty { stage.profiles = try setup.replace(stage.profiles, by: profiles) }
+        var stage = try scenario.map { path throws(CommandFailure) in try setup.scenario(path) } ?? given(setup)
+        if scenario != nil, !profile.isEmpty { stage.profiles = try setup.profiles(profile, of: stage) }
         if let seed { stage.seeds = try StageSetup.seeds(seed) }
         if let timeLimit { stage.timeLimit = timeLimit }
         if let jobs { stage.jobs = jobs }
@@ -177,9 +184,10 @@ struct TestCommand: AsyncParsableCommand {
         var sides = try StageSetup.sides(of: stage)
         let trust = try tls.apply(to: &sides, intercepting: interception.intercept, reading: inputs)
         defer { trust?.remove() }
+        try await trust?.guardFolder()
         let (limits, secure) = (limits, sides.first?.tls ?? ProxyTLS())
         let repetition = StageRepetition(command: self, scenario: stage)
-        let report = try await Stage(
+        let runner = Stage(
             stage,
             artifacts: reports.artifacts,
             captures: reports.captures,
@@ -192,7 +200,9 @@ struct TestCommand: AsyncParsableCommand {
             targets: try await TargetSelection(targets),
             trust: try trust?.variables() ?? [:],
             repetition: repetition.line
-        ).run()
+        )
+        try runner.check(reading: inputs)
+        let report = try await runner.run()
         try reports.write(report)
         guard report.hasPassed else { throw CommandFailure.failed(report.verdict) }
     }
@@ -205,14 +215,15 @@ struct TestCommand: AsyncParsableCommand {
     }
 
     /// The stage of the options.
-    private func given(_ setup: StageSetup, _ profiles: [StageProfile]) throws(CommandFailure) -> Scenario {
+    private func given(_ setup: StageSetup) throws(CommandFailure) -> Scenario {
+        let profiles = try named(setup)
         let proxies = exec ? [Scenario.supervising] : try setup.proxies(upstream)
         return Scenario(
             name: command[0].split(separator: "/").last.map(String.init) ?? command[0],
             proxies: proxies,
             isSupervised: exec,
             profiles: profiles,
-            seeds: try StageSetup.seeds(seed ?? Scenario.defaultSeeds),
+            seeds: Scenario.defaultSeeds(of: profiles),
             command: command,
             expectations: try expect.map { text throws(CommandFailure) in
                 try StageSetup.expectation(text, proxies: proxies.map(\.name))

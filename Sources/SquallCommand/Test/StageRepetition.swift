@@ -26,19 +26,6 @@ struct StageRepetition {
     /// The line of a case.
     func line(of stageCase: StageCase) -> String {
         let profile = stageCase.reference.map { ["--profile", $0] } ?? []
-        return (front + profile + ["--seed", "\(stageCase.seed)"] + back).map(StageRepetition.quoted).joined(
-            separator: " "
-        )
-    }
-
-    /// A word as a shell reads it.
-    static func quoted(_ word: String) -> String {
-        let isPlain =
-            !word.isEmpty
-            && word.unicodeScalars.allSatisfy { scalar in
-                scalar.isASCII
-                    && (scalar.properties.isAlphabetic || "0123456789-_./:=@%+{}".unicodeScalars.contains(scalar))
-            }
-        return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
+        return ReportText.command(front + profile + ["--seed", "\(stageCase.seed)"] + back)
     }
 }

@@ -33,12 +33,17 @@ struct StageSetup {
         return StageProfile(reference: reference, profile: try chosen.read(noting: inputs))
     }
 
-    /// The profiles of a scenario that --profile names by their names or references, and others that it names.
-    func replace(_ profiles: [StageProfile], by named: [StageProfile]) throws(CommandFailure) -> [StageProfile] {
+    /// The profiles of a scenario that --profile names by their references or names, and others that it names.
+    func profiles(_ named: [String], of scenario: Scenario) throws(CommandFailure) -> [StageProfile] {
+        let profiles = scenario.profiles
         guard !profiles.isEmpty else {
             throw .wrongInput("every proxy of the scenario has a profile of its own: leave --profile out")
         }
-        return named
+        return try named.map { reference throws(CommandFailure) in
+            let own = profiles.first { $0.reference == reference } ?? profiles.first { $0.profile.name == reference }
+            if let own { return own }
+            return try profile(reference, EverydayFaults())
+        }
     }
 
     /// The seeds of --seed.

@@ -63,18 +63,19 @@ struct TestReportOptions: ParsableArguments {
 
     /// Checks that everything can be written, before the first run.
     func check(reading inputs: InputFiles) throws(CommandFailure) {
-        for (index, file) in files.enumerated() {
-            try ResultFiles.check(file.path, reading: inputs, file.option)
-            if files[..<index].contains(where: { FileProblem.isSamePlace($0.path, file.path) }) {
-                throw .wrongInput("“\(file.path)” is named twice (\(file.option)): name another file")
-            }
-        }
         for (option, folder) in [("--artifacts", artifacts), ("--pcap", pcap)] {
             guard let folder else { continue }
             do {
                 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             } catch {
                 throw .wrongInput("can't make the folder “\(folder)”: \(FileProblem.reason(error)) (\(option))")
+            }
+        }
+        // A report may be in one of the folders.
+        for (index, file) in files.enumerated() {
+            try ResultFiles.check(file.path, reading: inputs, file.option)
+            if files[..<index].contains(where: { FileProblem.isSamePlace($0.path, file.path) }) {
+                throw .wrongInput("“\(file.path)” is named twice (\(file.option)): name another file")
             }
         }
     }

@@ -77,7 +77,7 @@ enum SampleReports {
                 exit: Int64(exit),
                 time: .milliseconds(14_000),
                 proxies: [proxy],
-                reference: .init(time: .milliseconds(9_000), bytes: [33_200_000])
+                reference: [33_200_000]
             ),
             reasons: reasons,
             notes: reasons.isEmpty ? [] : ["1 fault still fails it: gone/outage, connection 1"],
