@@ -72,16 +72,22 @@ public struct ConstrainedCA: Sendable {
         (certificate, intermediate, key) = (read.root, read.certificate, read.key)
         (names, validity) = (read.names, read.validity)
         self.leafKey = leafKey
-        guard now < validity.upperBound else {
-            let end = validity.upperBound.formatted(.iso8601)
-            throw .refused("the authority expired at \(end); squall authority create makes another")
+        guard validity.contains(now) else {
+            let (start, end) = (validity.lowerBound.formatted(.iso8601), validity.upperBound.formatted(.iso8601))
+            throw .refused(
+                "the authority is valid from \(start) to \(end); correct the clock, or make another by squall authority create"
+            )
         }
     }
 
-    /// Whether it signs for a name.
-    public func permits(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return names.contains { name == $0 || name.hasSuffix(".\($0)") && !CertificateText.isAddress($0) }
+    /// Whether it signs for a name. The case of letters and a dot at the end don't matter.
+    public func permits(_ name: String) -> Bool { host(name) != nil }
+
+    /// The name as certificates have it; `nil` if it doesn't sign for it.
+    private func host(_ name: String) -> String? {
+        let name = (name.hasSuffix(".") ? String(name.dropLast()) : name).lowercased()
+        let isPermitted = names.contains { name == $0 || name.hasSuffix(".\($0)") && !CertificateText.isAddress($0) }
+        return isPermitted ? name : nil
     }
 
     /// The certificate for a name, with that of the intermediate, and its key. One that it doesn't sign for, or none, gets
@@ -109,7 +115,7 @@ public struct ConstrainedCA: Sendable {
     }
 
     private func leaf(for name: String?, with flaw: CertificateFlaw?) throws -> String {
-        var hosts = name.flatMap { permits($0) ? [$0.lowercased()] : nil } ?? names
+        var hosts = name.flatMap(host).map { [$0] } ?? names
         // One that the intermediate may sign for, so that nothing else is wrong.
         if flaw == .wrongHost { hosts = ["wrong.localhost"] }
         let day: TimeInterval = 86_400

@@ -174,8 +174,6 @@ struct MessageScanner {
         _ index: inout Int,
         _ marks: inout [Mark]
     ) {
-        state = .chunks(scanner)
-        let start = index
         switch scanner.next(bytes, &index) {
         case .content(let count):
             content(Int64(count), at: index - count, &marks)
@@ -185,8 +183,9 @@ struct MessageScanner {
         case .more:
             state = .chunks(scanner)
         case .unreadable:
-            index = start
-            giveUp(.brokenChunks, at: start, &marks)
+            // At the byte that can't be framing.
+            index -= 1
+            giveUp(.brokenChunks, at: index, &marks)
         }
     }
 
@@ -208,13 +207,14 @@ struct MessageScanner {
     /// The length of the head at the start of `bytes`; `nil` while it is incomplete.
     private mutating func head(_ bytes: Span<UInt8>, isExpected: () -> Bool) throws(UnreadReason) -> Int? {
         let length = headLength(bytes)
-        guard length ?? bytes.count <= MessageScanner.headLimit else { throw .longHead }
-        if let length {
+        let isLong = length ?? bytes.count > MessageScanner.headLimit
+        if let length, !isLong {
             (scanned, line) = (0, start)
             return length
         }
-        guard line.read(bytes) else { throw .notHTTP }
+        guard line.read(bytes.extracting(first: MessageScanner.headLimit)) else { throw .notHTTP }
         guard isExpected() else { throw .noRequest }
+        if isLong { throw .longHead }
         return nil
     }
 

@@ -40,7 +40,7 @@
                 let address = try? SocketAddress(ipAddress: String(host.prefix { $0 != "%" }), port: 0)
                 let handler = try NIOSSLClientHandler(
                     context: context(protocols),
-                    serverHostname: address == nil ? host : nil
+                    serverHostname: address == nil ? String(host[...].withoutFinalDot) : nil
                 )
                 return try NIOSSLSession(handler, on: SessionLoop.of(loop), peer: address)
             } catch {

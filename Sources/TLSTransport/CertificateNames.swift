@@ -34,6 +34,7 @@
     }
 
     extension Substring {
-        fileprivate var withoutFinalDot: Substring { hasSuffix(".") ? dropLast() : self }
+        /// A name of DNS as certificates and `server_name` have it (RFC 6066, section 3).
+        package var withoutFinalDot: Substring { hasSuffix(".") ? dropLast() : self }
     }
 #endif

@@ -83,28 +83,41 @@
         }
     }
 
-    /// Ends a stream with an empty status, for which the codec behind it would end the process.
+    /// Ends a stream that the codec after it doesn't: it reads other numbers as a status, ends the process for an empty one, and
+    /// takes an interim response for one that another follows (RFC 9113, sections 8.1 and 8.3.2).
     private final class StatusReader: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias InboundOut = HTTP2Frame.FramePayload
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            if case .headers(let headers) = unwrapInboundIn(data), headers.headers[":status"].contains("") {
-                context.fireErrorCaught(HTTP2Failure("the answer has an empty status", kind: .other))
-                return context.close(promise: nil)
+            guard case .headers(let headers) = unwrapInboundIn(data), let status = headers.headers[":status"].first,
+                let problem = StatusReader.problem(status, isLast: headers.endStream)
+            else { return context.fireChannelRead(data) }
+            context.fireErrorCaught(HTTP2Failure(problem, kind: .other))
+            context.close(promise: nil)
+        }
+
+        private static func problem(_ status: String, isLast: Bool) -> String? {
+            guard status.utf8.count == 3, Int(status) ?? 0 >= 100 else {
+                return "the status of the answer isn't a number from 100 to 999"
             }
-            context.fireChannelRead(data)
+            return isLast && status.hasPrefix("1") ? "the stream ends with an interim answer" : nil
         }
     }
 
     /// Forwards the error of a connection to its stream, which would otherwise only close.
     private final class ConnectionErrorForwarder: ChannelInboundHandler {
-        typealias InboundIn = Never
+        typealias InboundIn = HTTP2Frame
 
         var stream: (any Channel)?
 
+        /// Reads the frames of the connection. The HTTP/2 handler has handled them, but for the reason with which it then ends
+        /// the streams that the server hasn't processed (RFC 9113, section 6.8).
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            // Connection-level frames, already handled by the HTTP/2 handler.
+            guard case .goAway(let last, _, _) = unwrapInboundIn(data).payload, let stream,
+                let id = try? stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID), id > last
+            else { return }
+            stream.pipeline.fireErrorCaught(HTTP2Failure("the server refused the stream", kind: .streamRefused))
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {

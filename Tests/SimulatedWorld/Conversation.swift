@@ -1,3 +1,5 @@
+import EventLoop
+
 /// What the two ends of a connection say to each other.
 struct Conversation {
     var request: [UInt8]
@@ -27,6 +29,12 @@ struct Conversation {
             conversation.serverGates = [(conversation.request.count, conversation.response.count)]
         }
         return conversation
+    }
+
+    /// A question, and an answer whose records are a little more than what lies between the layers of a connection with TLS.
+    static func filling(_ dice: inout Dice) -> Conversation {
+        let count = MemoryPairEnd.capacity - dice.number(0...100)
+        return Conversation(request: bytes(100, &dice), response: bytes(count, &dice))
     }
 
     /// The status of a part of a file, and where it begins, which may be at the end of all numbers.

@@ -36,6 +36,12 @@ extension Weather {
         dice.pick(["", #", "when": { "connection": 1 }"#, #", "when": { "chance": "50 %" }"#])
     }
 
+    /// A wire that takes longer for half of what lies between the layers of a connection than a handshake may.
+    static func slowWire(_ dice: inout Dice) -> Weather {
+        let rate = #""rate": "\#(dice.number(4...12)) KB/s""#
+        return Weather(faults: [#"{ "kind": "bandwidth", \#(rate)\#(Weather.stream(&dice)) }"#])
+    }
+
     /// What is changed on the wire isn't content any more: TLS refuses it.
     private mutating func addWireFault(_ dice: inout Dice) {
         let kind: String

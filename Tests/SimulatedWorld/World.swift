@@ -84,8 +84,11 @@ public final class World {
         handshake = isIntercepted ? nil : drawn
         secure = isSecure || isIntercepted ? SecureChain(&secureDice, isIntercepted: isIntercepted) : nil
         if secure?.isFrontFaulty == false { weather.addTLS(&secureDice) }
+        var slowDice = Dice(seed: seed ^ 0x510)
+        let isSlow = secure?.isFrontFaulty == false && slowDice.once(in: 2)
+        if isSlow { weather = .slowWire(&slowDice) }
         // Only bytes in bulk go through pipes.
-        isBulk = dice.once(in: 4)
+        isBulk = dice.once(in: 4) || isSlow
         var disturbances = Disturbances.draw(&dice, isBulk: isBulk)
         // Three proxies share the descriptors: with fewer, one that holds connections keeps the next from accepting them.
         if secure != nil { disturbances.descriptorLimit = max(disturbances.descriptorLimit, SecureChain.descriptors) }
@@ -96,7 +99,8 @@ public final class World {
         log.trace = trace
         loops = try (0..<loopCount).map { [network] in try EventLoop(index: $0, on: network) }
         let most = isBulk ? 900_000 : 40_000
-        conversation = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
+        let usual = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
+        conversation = isSlow ? Conversation.filling(&slowDice) : usual
         trace?(weather.profile)
         trace?("\(disturbances)")
         let profile = try weather.read()

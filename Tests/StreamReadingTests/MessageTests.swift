@@ -132,13 +132,21 @@ struct MessageTests {
         #expect(conversation.toClient.events.isEmpty)
     }
 
-    @Test
-    func `whose heads never end are passed on from the limit on`() {
-        var conversation = Conversation(.http(Self.everything), readSize: 4_096)
-        let head = "GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 70_000)
-        conversation.request(head)
-        #expect(conversation.toServer.text == head)
-        #expect(conversation.toServer.events.map(\.effect) == [.isNoHTTP(.longHead)])
+    @Test(
+        arguments: [
+            ("GET / HTTP/1.1\r\nX: ", .longHead), ("GET / HTTP/2\r\nX: ", .notHTTP), ("GET /", .longHead),
+        ] as [(String, UnreadReason)],
+        [4_096, 1 << 16, .max]
+    )
+    func `whose heads never end are passed on from the limit on`(
+        head: (start: String, why: UnreadReason),
+        readSize: Int
+    ) {
+        var conversation = Conversation(.http(Self.everything), readSize: readSize)
+        let text = head.start + String(repeating: "x", count: 70_000) + "\0\r\n\r\n"
+        conversation.request(text)
+        #expect(conversation.toServer.text == text)
+        #expect(conversation.toServer.events.map(\.effect) == [.isNoHTTP(head.why)])
     }
 
     @Test
@@ -173,14 +181,26 @@ struct MessageTests {
         #expect(conversation.toClient.text.hasPrefix(responses))
     }
 
-    @Test(arguments: ["g\r\n", "ffffffffffffffff\r\n", "5\r\nhelloX"])
-    func `with broken chunks pass untouched`(framing: String) {
-        var conversation = Conversation(.cut(.at(ByteCount(100)), of: .body))
-        conversation.request(Sent.get)
-        let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + framing + "rest"
-        conversation.respond(response)
-        #expect(conversation.toClient.text == response)
-        #expect(conversation.toClient.events.map(\.effect) == [.isNoHTTP(.brokenChunks)])
+    @Test(
+        arguments: [
+            ("g\r\n", 0), ("ffffffffffffffff\r\n", 15), ("5\r\nhelloX", 8), ("5\r\nhello\r\n3\r\nabc\r\nZZ", 18),
+        ]
+    )
+    func `with broken chunks pass untouched from the first wrong byte on, wherever reads end`(
+        framing: String,
+        count: Int
+    ) {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for split in 0..<framing.utf8.count {
+            var conversation = Conversation(.cut(.at(ByteCount(100)), of: .body))
+            conversation.request(Sent.get)
+            conversation.respond(head + framing.prefix(split))
+            conversation.respond(framing.dropFirst(split) + "rest")
+            #expect(conversation.toClient.text == head + framing + "rest")
+            let events = conversation.toClient.events
+            #expect(events.map(\.effect) == [.isNoHTTP(.brokenChunks)])
+            #expect(events.map(\.offset) == [Int64(head.utf8.count + count)], "cut after \(split)")
+        }
     }
 
     @Test

@@ -186,6 +186,22 @@ import Units
         }
     }
 
+    @Test(
+        arguments: [
+            ("unknown_ca", ["doesn't trust", "SSL_CERT_FILE"]),
+            ("bad_certificate", ["doesn't trust", "SSL_CERT_FILE", "isn't for the name", "create FILE --for"]),
+            ("certificate_unknown", ["doesn't trust", "isn't for the name"]),
+            ("certificate_expired", ["its clock", "start Squall again"]),
+        ]
+    )
+    func `the alert of a client has its causes and remedies`(alert: String, parts: [String]) {
+        let failure = TLSSessionFailure(alert: alert, description: "")
+        let sentence = TLSEvent.clientFailed(.session(failure)).sentence
+        for part in [alert, "doesn't trust", "isn't for the name"] + parts {
+            #expect(sentence.contains(part) == (part == alert || parts.contains(part)), "\(sentence)")
+        }
+    }
+
     @Test func `a port with TLS says so to a client without, and sends garbage away`() async throws {
         let server = Server.echo()
         defer { server.stop() }

@@ -3,6 +3,7 @@ import EventLoop
 import FoundationEssentials
 import HTTPTransport
 import ProxyEngine
+import StreamReading
 import TLSTransport
 import Testing
 import Units
@@ -91,6 +92,21 @@ import Units
         }
     }
 
+    @Test func `a dot at the end of a name is neither sent nor in the certificate`() async throws {
+        try await onLoop { loop in
+            var reader = GreetingReader()
+            let client = try TestAuthority.connector().connect(to: "upstream.test.", offering: [], on: loop)
+            let greeted = GreetingReader.Outcome.greeting(name: "upstream.test", protocols: [])
+            client.start { #expect(reader.read(Pair.array($0).span) == greeted) }
+            client.cancel()
+            let greeting = TLSGreeting(name: "a.upstream.test.")
+            let other = try TestAuthority.connector().connect(to: "a.upstream.test", offering: [], on: loop)
+            let pair = Pair(other, try TestAuthority.acceptor().accept(greeting, on: TLSTerms(), of: loop))
+            #expect(pair.client.state == .open(protocol: nil))
+            pair.cancel()
+        }
+    }
+
     @Test func `protocols that the library would end the process for aren't offered`() async throws {
         try await onLoop { loop in
             let offered = ["é", "", String(repeating: "x", count: 256), "h2"]
@@ -173,7 +189,7 @@ import Units
 
     @Test func `an authority signs for its names and what is below them alone`() throws {
         let authority = try ConstrainedCA(for: ["Example.com", "10.0.0.1"])
-        for name in ["localhost", "127.0.0.1", "::1", "example.com", "api.EXAMPLE.com", "10.0.0.1"] {
+        for name in ["localhost", "127.0.0.1", "::1", "example.com", "api.EXAMPLE.com", "example.com.", "10.0.0.1"] {
             #expect(authority.permits(name))
         }
         for name in ["example.org", "notexample.com", "10.0.0.2", "1.10.0.0.1", "com"] {
@@ -190,7 +206,9 @@ import Units
         #expect(read.names == authority.names)
         #expect(read.certificate == authority.certificate)
         #expect(read.text == authority.text)
-        #expect(throws: TLSSettingsProblem.self) { try ConstrainedCA(text: authority.text, now: now + 60) }
+        for time in [now + 60, now - 3_601] {
+            #expect(throws: TLSSettingsProblem.self) { try ConstrainedCA(text: authority.text, now: time) }
+        }
     }
 
     @Test func `no certificate is made for a name that would end its line or its text`() throws {

@@ -80,6 +80,11 @@ final class AcceptingSocket: SecureSocket {
         connection.abandon(reset: error != nil)
     }
 
+    /// The connection of the wire, which takes the records, has limits of its own. A fault that holds them back has none.
+    override func limitRest() {
+        if isHeld { super.limitRest() } else { cancelTimer() }
+    }
+
     override func fail(_ error: SystemError) {
         super.fail(error)
         // Nothing reads it before it has begun.

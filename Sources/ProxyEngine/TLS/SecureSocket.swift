@@ -7,7 +7,7 @@ import Units
 /// Records are decrypted when they are whole, and only when no content waits; so at most a batch of them is in memory.
 /// Content is encrypted in pieces, and no piece is taken while records wait for room in the socket below.
 class SecureSocket: SocketLayer, LoopShutdownHandler {
-    /// The time limit of a handshake, and of the last records after a close: 10 s.
+    /// The time limit of a handshake, and after a close of the wait for room for the last records: 10 s.
     static let handshakeLimit = Duration.seconds(10)
     /// The most content that is encrypted at once, unless a fault wants less: 64 KiB.
     private static let pieceLimit = 64 << 10
@@ -67,6 +67,9 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
     }
 
     func setTimer() { timer.set(to: loop.now + SecureSocket.handshakeLimit, for: self, tag: Tag.timer, on: loop) }
+
+    /// Limits the wait for room for the last records, anew whenever some have been sent.
+    func limitRest() { setTimer() }
 
     /// Ends the time limit of the handshake for now.
     func cancelTimer() { timer.cancel() }
@@ -361,7 +364,7 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
         // As the system does with what it was given before a close.
         loop.add(self)
         ending = .close
-        setTimer()
+        limitRest()
         flushRest()
     }
 
@@ -380,8 +383,10 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
 
     private func flushRest() {
         guard ending == .close else { return }
+        let waiting = unsent.count
         flush()
-        if unsent.isEmpty || error != nil { letGo(reset: error ?? sendError != nil) }
+        if unsent.isEmpty || error != nil { return letGo(reset: error ?? sendError != nil) }
+        if unsent.count < waiting { limitRest() }
     }
 
     private func letGo(reset: Bool) {

@@ -290,9 +290,16 @@ public enum TLSEvent: Hashable, Sendable {
                 + (failure.alert.map { "the client ends it with the alert \($0)" } ?? failure.description)
         case .clientFailed(.session(let failure)):
             switch failure.alert {
-            case "unknown_ca", "certificate_unknown", "bad_certificate":
-                "the client rejects the certificate (alert \(failure.alert ?? "")): it doesn't trust Squall's authority; "
-                    + "give it the file that the line “trust:” names, in commands of exec and test the variable SSL_CERT_FILE"
+            case "unknown_ca":
+                "the client rejects the certificate (alert unknown_ca): it doesn't trust Squall's authority; "
+                    + TLSEvent.trusting
+            case let alert? where ["certificate_unknown", "bad_certificate"].contains(alert):
+                "the client rejects the certificate (alert \(alert)): it doesn't trust Squall's authority, or the certificate "
+                    + "isn't for the name that it asks for; \(TLSEvent.trusting), or give Squall an --authority for the name, "
+                    + "from squall authority create FILE --for NAME"
+            case "certificate_expired":
+                "the client finds the certificate expired (alert certificate_expired): its clock is wrong, or Squall has run for "
+                    + "longer than its authority is valid; start Squall again, with another file if it has --authority"
             case let alert?: "the client ends TLS with the alert \(alert)"
             case nil: "TLS with the client has failed: \(failure)"
             }
@@ -305,4 +312,8 @@ public enum TLSEvent: Hashable, Sendable {
             }
         }
     }
+
+    /// How a client comes to trust the authority.
+    private static let trusting =
+        "give it the file that the line “trust:” names, in commands of exec and test the variable SSL_CERT_FILE"
 }

@@ -13,24 +13,28 @@ struct ClosingResponse {
 
     /// The bytes for the client, after the server's next `bytes`; none while a head is unfinished.
     mutating func read(_ bytes: Span<UInt8>) -> [UInt8] {
-        for index in bytes.indices { held.append(bytes[index]) }
+        var all = takeHeld()
+        for index in bytes.indices { all.append(bytes[index]) }
         var passed: [UInt8] = []
+        var start = 0
         while !isOver {
-            let bytes = held
-            switch head.read(bytes.span) {
-            case .incomplete where held.count <= ClosingResponse.headLimit:
+            let rest = all.span.extracting(start...)
+            switch head.read(rest) {
+            case .incomplete where rest.count <= ClosingResponse.headLimit:
+                held = start == 0 ? all : Array(all[start...])
                 return passed
             case .incomplete, .invalid:
                 isOver = true
             case .complete(let end):
-                let isFinal = held[head.start + head.line.status.lowerBound] != UInt8(ascii: "1")
-                passed += isFinal ? ClosingResponse.closing(held.span.extracting(..<end), head) : Array(held[..<end])
-                held.removeFirst(end)
+                let isFinal = rest[head.start + head.line.status.lowerBound] != UInt8(ascii: "1")
+                let next = rest.extracting(..<end)
+                passed += isFinal ? ClosingResponse.closing(next, head)[...] : all[start..<start + end]
+                start += end
                 head = HandshakeHead(.response)
                 isOver = isFinal
             }
         }
-        return passed + takeHeld()
+        return passed + all.dropFirst(start)
     }
 
     /// Takes the unfinished head, after which nothing comes.

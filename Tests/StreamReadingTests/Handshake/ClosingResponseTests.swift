@@ -53,6 +53,12 @@ import Testing
         #expect(passed(response, readSize: readSize) == (response, true))
     }
 
+    // With work beyond a constant for each byte this takes minutes.
+    @Test(.timeLimit(.minutes(1))) func `may follow a million interim ones in one read`() {
+        let interim = String(repeating: "HTTP/1.1 103\r\n\r\n", count: 1 << 20)
+        #expect(passed(interim, readSize: .max) == (interim, false))
+    }
+
     @Test func `is held until its head is complete, up to 64 KiB`() {
         var closing = ClosingResponse()
         let start = Array("HTTP/1.1 200 OK\r\nX: ".utf8)
