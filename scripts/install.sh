@@ -8,8 +8,8 @@
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
 
-# First, because no package brings it: who lacks it hears so before anything is installed.
-if ! command -v swift >/dev/null; then
+# First, because no package brings it. To install needs none, and sudo's PATH often lacks it.
+if [[ "$*" != install ]] && ! command -v swift >/dev/null; then
     echo "$0: the Swift toolchain (6.2 or newer) is missing: see https://www.swift.org/install/linux/" >&2
     exit 1
 fi

@@ -16,7 +16,7 @@ package enum ProfileCompletion {
 
     /// The names that begin with `prefix`, then the folders and the JSON files in its folder that do.
     static func candidates(for prefix: String) -> [String] {
-        let names = prefix.contains("/") ? [] : ProfileLibrary.scenarios + ProfileLibrary.presets
+        let names = prefix.contains("/") ? [] : ProfileLibrary.ownProfiles + ProfileLibrary.presets
         return names.filter { $0.hasPrefix(prefix) } + files(for: prefix)
     }
 

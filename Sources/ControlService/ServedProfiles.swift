@@ -17,7 +17,7 @@ package enum ServedProfiles {
     /// Every shipped profile and preset. Each file is read once.
     private static func shipped() -> [ProfileStore.Listed] {
         guard let folder = ProfileLibrary.folder else { return [] }
-        var list = ProfileLibrary.scenarios.map { name in
+        var list = ProfileLibrary.ownProfiles.map { name in
             listed(name) { () throws(ProfileProblems) in
                 guard case .success(let source) = ProfileLibrary.resolve(.shipped(name)) else { return nil }
                 return try ProfileReader.profile(from: source, resolving: ProfileLibrary.resolve)

@@ -20,7 +20,7 @@ package enum ProfileLibrary {
     }
 
     /// The sorted names of the shipped profiles, without the presets.
-    package static var scenarios: [String] { folder.map(names(in:)) ?? [] }
+    package static var ownProfiles: [String] { folder.map(names(in:)) ?? [] }
 
     /// The files of presets, by their titles, with what each has. A file that is a single profile counts as one preset of
     /// its name, without a source.
@@ -97,14 +97,14 @@ package enum ProfileLibrary {
                 let what = "the folder of the shipped profiles isn't there, so \(name.quoted) can't be found"
                 return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
             }
-            if scenarios.contains(name) { return read("\(folder)/\(name).json") }
+            if ownProfiles.contains(name) { return read("\(folder)/\(name).json") }
             if let preset = preset(name, in: "\(folder)/presets") { return .success(preset) }
-            let (scenarios, presets) = (scenarios, presets)
-            guard !scenarios.isEmpty else {
+            let (ownProfiles, presets) = (ownProfiles, presets)
+            guard !ownProfiles.isEmpty else {
                 let what = "there is no profile in the folder of the shipped ones, so \(name.quoted) can't be found"
                 return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
             }
-            return .failure(ProfileNames.unknown(name, among: scenarios + presets))
+            return .failure(ProfileNames.unknown(name, among: ownProfiles + presets))
         }
     }
 

@@ -7,14 +7,14 @@ package enum ShippedProfiles {
     /// The folder of the files, as their paths begin. No path of the file system does.
     package static let folder = "squall:/"
 
-    /// The names of the scenarios, sorted.
-    package static let scenarios = files.filter { !$0.contains("/") && $0.hasSuffix(".json") }
+    /// The names of the profiles that aren't presets, sorted.
+    package static let ownProfiles = files.filter { !$0.contains("/") && $0.hasSuffix(".json") }
         .map { String($0.dropLast(".json".count)) }.sorted()
 
     /// The names of the presets, in the order of their files.
     package static let presets = presetFiles.flatMap(\.names)
 
-    /// The source of the scenario or preset called `name`.
+    /// The source of the profile or preset called `name`.
     package static func source(named name: String) -> Result<ProfileSource, ResolutionError> {
         if let bytes = bytes(of: "\(name).json") {
             return .success(ProfileSource(file: "\(folder)\(name).json", bytes: bytes))
@@ -22,7 +22,7 @@ package enum ShippedProfiles {
         if let file = presetFiles.first(where: { $0.names.contains(name) }) {
             return .success(ProfileSource(file: folder + file.path, bytes: bytes(of: file.path) ?? [], preset: name))
         }
-        return .failure(ProfileNames.unknown(name, among: scenarios + presets))
+        return .failure(ProfileNames.unknown(name, among: ownProfiles + presets))
     }
 
     /// The source of a path that begins with `folder`; `nil` for any other path.

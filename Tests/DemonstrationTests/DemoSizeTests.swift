@@ -14,7 +14,7 @@ import Units
 struct DemoSizeTests {
     private static func profile(_ name: String) throws -> Profile { try ProfileLibrary.profile(name) }
 
-    @Test(arguments: ProfileLibrary.scenarios, [DemoTransfer.download, .upload])
+    @Test(arguments: ProfileLibrary.ownProfiles, [DemoTransfer.download, .upload])
     func `each shipped profile is seen to its last phase, in half a minute`(name: String, transfer: DemoTransfer) throws
     {
         let profile = try Self.profile(name)

@@ -50,7 +50,7 @@ import Testing
     @Test func `a reader that has seen enough is no failure`() async throws {
         let outcome = try await run("sh", ["-c", "\"$0\" profiles | head -1", Programs.squall.path])
         #expect(outcome.status == 0)
-        #expect(outcome.output == "Scenarios\n")
+        #expect(outcome.output == "Profiles\n")
         #expect(outcome.complaints.isEmpty)
     }
 

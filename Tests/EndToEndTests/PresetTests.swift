@@ -15,7 +15,7 @@ import Testing
         #expect(Set(names) == Set(Repository.profiles + Repository.presets))
         #expect(names.count == Set(names).count)
         let titles = list.lines.filter { !$0.hasPrefix(" ") }
-        #expect(titles.first == "Scenarios")
+        #expect(titles.first == "Profiles")
         for title in [
             "Apple Network Link Conditioner", "WebPageTest", "comcast", "Wi-Fi, as measured",
             "Wi-Fi, engineering defaults",

@@ -21,11 +21,11 @@ import Testing
         }
     }
 
-    @Test func `every scenario and every preset is found by its name, and read`() throws {
-        #expect(ShippedProfiles.scenarios.contains("wifi-roam"))
-        #expect(ShippedProfiles.scenarios.contains("cell-edge"), "it has a trace")
+    @Test func `every profile and every preset is found by its name, and read`() throws {
+        #expect(ShippedProfiles.ownProfiles.contains("wifi-roam"))
+        #expect(ShippedProfiles.ownProfiles.contains("cell-edge"), "it has a trace")
         #expect(ShippedProfiles.presets.count > 80)
-        for name in ShippedProfiles.scenarios + ShippedProfiles.presets {
+        for name in ShippedProfiles.ownProfiles + ShippedProfiles.presets {
             try NetworkProfile.profile(name).check()
         }
     }

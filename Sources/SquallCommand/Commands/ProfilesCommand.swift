@@ -11,7 +11,7 @@ struct ProfilesCommand: ParsableCommand {
         commandName: "profiles",
         abstract: "List the shipped profiles, all or those that match a word, or print one of them.",
         discussion: """
-            Scenarios come first, then the presets of other tools, each found by its name, such as nlc-3g. What the \
+            Those of Squall come first, then the presets of other tools, each found by its name, such as nlc-3g. What the \
             figures of a preset are taken from is in it, as its source.
 
             Example: squall profiles 3g
@@ -61,7 +61,7 @@ struct ProfilesCommand: ParsableCommand {
 
     /// The profiles whose name or summary contains `filter`, in any letter case, below the headings that have any.
     private static func sections(matching filter: String) -> [Section] {
-        var sections: [Section] = [("Scenarios", entries(of: ProfileLibrary.scenarios))]
+        var sections: [Section] = [("Profiles", entries(of: ProfileLibrary.ownProfiles))]
         var others: [(name: String, summary: String)] = []
         for file in ProfileLibrary.presetFiles {
             // A file is read once for all of its presets, unless one has problems.

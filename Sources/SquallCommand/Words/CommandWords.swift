@@ -33,7 +33,7 @@ enum CommandWords {
         if case .path = ProfileReference(word, in: "") {
             return "“squall check \(word.shortened(to: 200))” checks a profile, and \(run) runs it."
         }
-        if (ProfileLibrary.scenarios + ProfileLibrary.presets).contains(word) {
+        if (ProfileLibrary.ownProfiles + ProfileLibrary.presets).contains(word) {
             return "It is a profile: “squall demo \(word)” shows it, and \(run) runs it."
         }
         if FaultKind.Name(rawValue: word) != nil || ForeignWords.remedy(forKind: word) != nil {

@@ -27,9 +27,9 @@ set -euo pipefail
 echo "$*" >> "$SWIFT_CALLS"
 case "$*" in
 --version) echo "Swift version ${SWIFT_VERSION:-6.2}" ;;
-"build -c release --product squall --disable-default-traits")
+"build -c release --product squall --traits TLS")
     mkdir -p .build/release && ln -sf "$SQUALL" .build/release/squall ;;
-"build -c release --show-bin-path --disable-default-traits") echo "$PWD/.build/release" ;;
+"build -c release --show-bin-path --traits TLS") echo "$PWD/.build/release" ;;
 *) echo "swift: unexpected arguments: $*" >&2; exit 64 ;;
 esac
 """
@@ -225,16 +225,20 @@ def check_injection(job, upstream):
 
 
 def check_hash(job, upstream):
-    """The key of the cache follows the sources, the profiles, the manifest and the compiler."""
+    """The key of the cache follows the sources, the profiles, the manifest, the compiler and where that is."""
     inputs = {"profile": "first-two-fail", "upstream": upstream, "run": "false"}
     keys = [job.run(inputs, cached=True)[2]["hash"]]
     assert job.run(inputs, cached=True)[2]["hash"] == keys[0]
     keys.append(job.run(inputs, cached=True, SWIFT_VERSION="6.3")[2]["hash"])
+    elsewhere = job.folder / "another place"
+    elsewhere.mkdir()
+    shutil.copy(job.swift, elsewhere)
+    keys.append(job.run(inputs, cached=True, PATH=f"{elsewhere}:{os.environ['PATH']}")[2]["hash"])
     for path in ("Sources/a file.swift", "Profiles/wifi-roam.json", "Package.swift"):
         with open(job.checkout / path, "a") as file:
             file.write("// more\n")
         keys.append(job.run(inputs, cached=True)[2]["hash"])
-    assert len(set(keys)) == 5 and all(re.fullmatch("[0-9a-f]{64}", key) for key in keys), keys
+    assert len(set(keys)) == 6 and all(re.fullmatch("[0-9a-f]{64}", key) for key in keys), keys
 
 
 def main():
