@@ -9,7 +9,7 @@ docs/command.md. The date is SOURCE_DATE_EPOCH, or today.
 import datetime, json, os, re, subprocess, sys, textwrap
 
 EXIT_CODES = [
-    ("0", "Done, and proved where a transfer is made."),
+    ("0", "Done; for get: proved, or complete as far as HTTP can tell, with a warning."),
     ("1", "Failed."),
     ("2", "The input was wrong: usage, profile or address."),
     ("75", "Failed for now; the same command goes on where it has stopped."),
@@ -32,8 +32,8 @@ def guarded(line):
 
 
 def sentences(text):
-    """The lines of a paragraph: each sentence begins a new one."""
-    words = " ".join(text.split())
+    """The lines of a paragraph: each sentence begins a new one. The pages of docs/ aren't installed, so none is named."""
+    words = re.sub(r"[,;] see (docs/)?[a-z-]+\.md", "", " ".join(text.split()))
     lines = re.sub(r"(?<=[A-Za-z0-9)”][.:?!]) (?=[A-Z“])", "\n", words).split("\n")
     # mandoc(1) counts a character beyond ASCII as eight, such as \[u201C].
     wide = [re.sub("[^ -~]", lambda other: other[0].ljust(8, "\0"), escaped(line)) for line in lines]
@@ -45,8 +45,9 @@ def paragraphs(text):
     """Paragraphs, and the examples that some are: lines that begin with `Example: `."""
     texts, examples = [], []
     for paragraph in re.split(r"\n\s*\n", text or ""):
-        if match := re.match(r"Examples?: (.*)", paragraph.strip(), re.S):
-            examples += [line.strip() for line in match[1].splitlines() if line.strip()]
+        if re.match("Examples?: ", paragraph.strip()):
+            lines = [re.sub("^Examples?: ", "", line.strip()) for line in paragraph.splitlines()]
+            examples += [line for line in lines if line]
         elif paragraph.strip():
             texts.append(sentences(paragraph))
     return texts, examples
@@ -72,8 +73,13 @@ def shown(arguments):
 
 
 def synopsis(arguments):
-    lines = []
+    """The arguments; a command of the user's, which stands behind `--`, is the last."""
+    lines, command = [], []
     for argument in shown(arguments):
+        if argument.get("parsingStrategy") == "postTerminator":
+            text = f"\\-\\- Ar {quoted(argument['valueName'])} Op Ar argument ..."
+            command = [f".Op {text}" if argument["isOptional"] else f".{text}"]
+            continue
         value = f"Ar {quoted(argument['valueName'])}"
         if argument["kind"] == "positional":
             text = value
@@ -84,7 +90,7 @@ def synopsis(arguments):
         if argument["isRepeating"]:
             text += " ..."
         lines.append(f".Op {text}" if argument["isOptional"] else f".{text}")
-    return lines
+    return lines + command
 
 
 def described(argument):
@@ -184,7 +190,9 @@ def page(command, *edition):
         lines += [".Pp", "The options are:", *listed]
     for sub in subs:
         lines += subcommand([command["commandName"]], sub)
-    lines += exit_status() + examples(shown_examples)
+    if not any(line.startswith("Exit codes: ") for text in texts for line in text):
+        lines += exit_status()
+    lines += examples(shown_examples)
     return lines + see_also(["squall"])
 
 
