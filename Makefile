@@ -92,7 +92,7 @@ example: #: build and test the package of docs/examples that uses the libraries,
 	@scripts/install.sh build
 	@scripts/tagged.sh .build-tagged/squall
 	@rm -f docs/examples/clients/Package.resolved
-	# Without the update the build of the last run would take its version again.
+# Without the update the build of the last run would take its version again.
 	@SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
 		swift package --package-path docs/examples/clients --scratch-path .build-example update squall
 	@$(call timed,example,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
