@@ -124,7 +124,7 @@ struct ScenarioTests {
             "the command opened no TCP connection that --only and --except choose"
         ),
     ])
-    func `a run without a connection says what the command has to do for one`(text: String, hint: String) throws {
+    func `the verdict of a run without a connection names the likely cause`(text: String, hint: String) throws {
         let scenario = try scenario(text)
         let figures = Measurements(exit: 0, time: .seconds(1), proxies: scenario.proxies.map { .init(name: $0.name) })
         let reason = scenario.emptiness(figures, of: scenario.cases[0], time: .seconds(1))?.reason

@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: [
         ("Referer", "http://evil.example/"), ("DNT", "1"), ("Sec-GPC", "1"), ("Accept-Language", "en-US,en;q=0.5"),
     ])
-    func `a page that sets its User-Agent is told by the other fields of browsers`(name: String, value: String) {
+    func `a page that sets its User-Agent is recognized by other fields`(name: String, value: String) {
         #expect(isRefused(["User-Agent": "x", name: value], host: "evil.example"))
         #expect(!isRefused(["User-Agent": "x", name: value]))
     }

@@ -12,7 +12,9 @@ import TransferQueue
         var environment: [String: String] { ["XDG_STATE_HOME": folder.path] }
         var queue: URL { folder.appendingPathComponent("squall/queues/default") }
 
-        func run(_ arguments: String...) async throws -> Outcome {
+        func run(_ arguments: String...) async throws -> Outcome { try await run(arguments) }
+
+        func run(_ arguments: [String]) async throws -> Outcome {
             try await withChild(Programs.squall, ["queue"] + arguments, environment: environment, folder: folder) {
                 await $0.finish()
             }
@@ -134,14 +136,7 @@ import TransferQueue
             try await withHome { home in
                 try #require(mkfifo(home.file("release").path, 0o600) == 0)
                 let url = "http://\(origin)/file.bin"
-                let command = ["--on-event", "cat release"]
-                let arguments = ["submit", url, "--output", "a", "--wait"] + command
-                let first = try await withChild(
-                    Programs.squall,
-                    ["queue"] + arguments,
-                    environment: home.environment,
-                    folder: home.folder
-                ) { await $0.finish() }
+                let first = try await home.run("submit", url, "--output", "a", "--wait", "--on-event", "cat release")
                 #expect(first.status == 0, "\(first)")
                 kill(try #require(try await home.daemon()), SIGTERM)
                 async let second = home.run("submit", url, "--output", "b", "--wait")
@@ -274,16 +269,9 @@ import TransferQueue
             try await withDaemon { home, _ in
                 let (source, url) = (served.appendingPathComponent("file.bin"), "http://\(origin)/new.bin")
                 let told = home.file("told").path
-                let arguments = [
-                    "submit", url, "--upload", source.path, "--on-event", "pwd > told; echo $SQUALL_PHASE >> told",
-                    "--wait",
-                ]
-                let outcome = try await withChild(
-                    Programs.squall,
-                    ["queue"] + arguments,
-                    environment: home.environment,
-                    folder: home.folder
-                ) { await $0.finish() }
+                let command = "pwd > told; echo $SQUALL_PHASE >> told"
+                let submit = ["submit", url, "--upload", source.path]
+                let outcome = try await home.run(submit + ["--on-event", command, "--wait"])
                 #expect(outcome.status == 0, "\(outcome)")
                 #expect(outcome.errors.contains("1\trunning\t"), "in a pipe it says what the job does: \(outcome)")
                 while try await !home.run("logs").output.contains("its command exited with 0") {}

@@ -106,21 +106,18 @@ import Testing
             let place = folder.appendingPathComponent("shrunk.json")
             let profile = #"{ "name": "cut", "faults": [ { "kind": "cut", "at": "1 KB" } ] }"#
             try Data(profile.utf8).write(to: place)
-            let words = ["--upstream", "127.0.0.1:9", "--shrink", "--", "true"]
-            let over = try await withChild(
-                Programs.squall,
-                ["test", "--profile", "shrunk.json"] + words,
-                folder: folder
-            ) { await $0.finish() }
+            func shrink(_ profile: String) async throws -> Outcome {
+                try await squall(
+                    words: "test --profile \(profile) --upstream 127.0.0.1:9 --shrink -- true",
+                    folder: folder
+                )
+            }
+            let over = try await shrink("shrunk.json")
             #expect(over.status == 2 && over.output.isEmpty, "\(over)")
             #expect(over.errors.contains("the profile of --shrink would be written over “shrunk.json”"))
             try FileManager.default.removeItem(at: place)
             try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
-            let blocked = try await withChild(
-                Programs.squall,
-                ["test", "--profile", "slow-3g"] + words,
-                folder: folder
-            ) { await $0.finish() }
+            let blocked = try await shrink("slow-3g")
             #expect(blocked.status == 2 && blocked.output.isEmpty, "\(blocked)")
             #expect(blocked.errors.contains("can't write “shrunk.json”"))
         }

@@ -95,8 +95,8 @@ struct QueueTransfers: Sendable {
     /// The time to ask a server to remove the part of an upload: 10 s.
     private static let discardLimit = Duration.seconds(10)
 
-    /// Removes what a transfer has left that has run: the partial file of a download, or the journal of an upload and, by one
-    /// request, its part on the server.
+    /// Removes what the runs of a transfer have left: the partial file of a download, or the journal of an upload and its part
+    /// on the server, which gets one request.
     func discard(_ transfer: QueuedTransfer) async {
         let file = FilePath(transfer.file)
         switch transfer.direction {
