@@ -200,9 +200,12 @@ final class Shard: LoopShutdownHandler {
 
     func loopWillEnd() { close() }
 
+    /// The number of open connections.
+    var open: Int { connections.count - contents }
+
     var statistics: Statistics {
         var total = past
-        total.open = connections.count - contents
+        total.open = open
         for connection in connections {
             if connection.layer != .wire { connection.addBytes(to: &total) }
             total.heldBytes += connection.heldBytes

@@ -38,7 +38,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     private var waiting: [LocalClient] = []
     /// The time until which connections beyond the limit are reset without a search, because the last one found none.
     var exhaustedUntil = Moment.zero
-    private var nextIndex = 0
+    private var turns: LoopTurns
     /// The counters of clients and events that no connection has.
     private(set) var statistics = Statistics()
     /// The calls to accept in the next turn.
@@ -48,6 +48,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         self.loop = loop
         self.context = context
         self.shards = shards
+        turns = LoopTurns(shards.count, own: shards.firstIndex { $0.loop === loop } ?? 0)
         admitter = Admitter(plan)
     }
 
@@ -224,15 +225,12 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         }
     }
 
-    /// The loops take turns. The only connection of a client of this process stays here: another loop would have to be woken.
     private func nextShard(for client: LocalClient?) -> LoopBound<Shard> {
-        if client != nil, context.openConnections.load(ordering: .relaxed) == 1,
-            let own = shards.first(where: { $0.loop === loop })
-        {
-            return own
-        }
-        defer { nextIndex = (nextIndex + 1) % shards.count }
-        return shards[nextIndex]
+        guard client != nil else { return shards[turns.next()] }
+        let here = shards[turns.own].value.open
+        // This one is counted.
+        let elsewhere = context.openConnections.load(ordering: .relaxed) - 1 - here
+        return shards[turns.next(here: here, elsewhere: elsewhere)]
     }
 
     private func refuse(_ detached: DetachedSocket, _ client: LocalClient? = nil) {

@@ -141,9 +141,14 @@ package struct ExecRunner {
         }
         output?.release()
         capture?.capture.begin()
-        let rules = SupervisionRules(targets, allowsUnproxied: allowsUnproxied, pagePort: pagePort) {
-            journal?.note($0)
-        }
+        var noteConnect: (@Sendable (ConnectRecord) -> Void)?
+        if let journal { noteConnect = { journal.note($0) } }
+        let rules = SupervisionRules(
+            targets,
+            allowsUnproxied: allowsUnproxied,
+            pagePort: pagePort,
+            record: noteConnect
+        )
         let result = await withStatus(of: proxy) {
             await supervise(supervised, command, environment, descriptors, proxy, rules)
         }

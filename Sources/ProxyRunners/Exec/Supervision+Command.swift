@@ -40,7 +40,7 @@ extension SupervisionRules {
         _ targets: TargetSelection,
         allowsUnproxied: Bool,
         pagePort: UInt16? = nil,
-        record: @escaping @Sendable (ConnectRecord) -> Void
+        record: (@Sendable (ConnectRecord) -> Void)?
     ) {
         self.init(
             allowsUnproxied: allowsUnproxied,
