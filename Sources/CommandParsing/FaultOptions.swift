@@ -29,7 +29,8 @@ package struct FaultOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The share of lost packets, 1%, on a path whose round trip is twice --latency, or 50 ms.",
+            "Lose this share of packets: 1%. What it costs is computed for a round trip of twice --latency, or of 50 ms "
+                + "without it.",
             valueName: "chance"
         ),
         transform: ArgumentReading.chance
@@ -38,8 +39,8 @@ package struct FaultOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Reset each connection after this many bytes of a direction: 1MiB. Given several times, each connection "
-                + "takes the next offset, and later ones none.",
+            "Reset each connection once either direction has carried this many bytes: 1MiB. Given several times, each "
+                + "connection takes the next offset, and later ones none.",
             valueName: "offset"
         ),
         transform: ArgumentReading.size
@@ -48,7 +49,7 @@ package struct FaultOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take the network away for a time since the start: 10s..15s. With =refuse or =reset behind it, in place of "
+            "Take the network away from 10 s to 15 s after the start: 10s..15s; 10s alone is from then on. With =refuse or =reset behind it, in place of "
                 + "=silence, connections are refused or reset. Can be given several times.",
             valueName: "times"
         ),

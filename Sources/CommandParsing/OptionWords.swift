@@ -39,10 +39,15 @@ enum OptionWords {
         if line.hasSuffix(" is invalid for '--seed <seed>'") {
             return "\(line.dropFirst("Error: ".count)): write a whole number from 0 to \(UInt64.max)"
         }
+        if line.hasPrefix("Error: Missing expected argument '<priority>'"), let last = arguments.last, Int(last) != nil
+        {
+            let rest = arguments.dropLast().joined(separator: " ")
+            return "a negative priority stands behind --: squall \(rest) -- \(last)"
+        }
         guard line.hasPrefix("Error: Missing value for '") else { return nil }
         for (option, value) in zip(arguments, arguments.dropFirst())
         where line.contains("'\(option) ") && value.hasPrefix("-") && value.dropFirst().first?.isNumber == true {
-            return "\(value.quoted) is negative, and \(option) takes 0 or more"
+            return "\(value.quoted) is negative, which \(option) doesn't take"
         }
         return nil
     }
@@ -58,8 +63,11 @@ enum OptionWords {
         let options = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
             .map { String($0.prefix { $0 != "=" }) }
         guard let option = options.first(where: { !known.contains($0) }) else { return nil }
-        let near = Spelling.nearest(to: option, among: known).first.map { ". Did you mean '\($0)'?" }
-        return "Unknown option '\(option)'\(near ?? "")"
+        // Without the dashes, which make short words alike.
+        let words = known.map { String($0.dropFirst(2)) }
+        let near = Spelling.nearest(to: String(option.dropFirst(2)), among: words).first
+
+        return "Unknown option '\(option)'" + (near.map { ". Did you mean '--\($0)'?" } ?? "")
     }
 
     /// Options that some commands don't have, and what to write in place of them.
@@ -98,7 +106,7 @@ enum OptionWords {
             "delete it: each run has a free port, which {proxy} names"
         ),
         Entry(
-            "run plan demo",
+            "run plan demo exec",
             "--profile --config --file -f -c",
             "write the profile as an argument, without an option"
         ),

@@ -34,11 +34,12 @@ package let controlConnectionLimit = 1_024
 /// Why the server of the control API ended, or didn't start.
 package struct ControlServerFailure: Error, Sendable {
     package let description: String
-    /// Whether the port is taken.
-    package let isAddressInUse: Bool
+    /// The error number of the system, if it is the system's.
+    package let errno: Int32?
+    /// Whether the name of the address isn't known.
+    package let isNameUnknown: Bool
 
-    package init(description: String, isAddressInUse: Bool) {
-        self.description = description
-        self.isAddressInUse = isAddressInUse
+    package init(description: String, errno: Int32?, isNameUnknown: Bool = false) {
+        (self.description, self.errno, self.isNameUnknown) = (description, errno, isNameUnknown)
     }
 }

@@ -19,7 +19,8 @@ struct ControlOptions: ParsableArguments {
         help: ArgumentHelp(
             "Send the bearer token in this file. (default: that in SQUALL_TOKEN, if set)",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var tokenFile: String?
 
@@ -27,7 +28,8 @@ struct ControlOptions: ParsableArguments {
         help: ArgumentHelp(
             "Trust the certificate authorities of this PEM file in place of the system's, for a server of https.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var caFile: String?
 

@@ -60,7 +60,7 @@ struct RestoreControl: AsyncParsableCommand {
 
     func run() async throws {
         let client = try control.client()
-        let body = try ControlFile.read(file, "snapshot")
+        let body = try ControlFile.read(file, "snapshot", isList: false)
         let response = try await client.failing("Failed to restore \(file)")
             .send("PUT", ["v1", "snapshot"], body: body)
         control.tell(response, "Restored \(file)")
@@ -107,7 +107,7 @@ struct PopulateControl: AsyncParsableCommand {
 
     func run() async throws {
         let client = try control.client()
-        let body = try ControlFile.read(file, "list of proxies")
+        let body = try ControlFile.read(file, "list of proxies", isList: true)
         let (response, node) = try await client.failing("Failed to populate: Populate") {
             client throws(ControlClient.Failure) in
             let response = try await PopulateControl.send(body, by: client)
@@ -144,8 +144,8 @@ enum ControlFile {
     private static let maximumSize = 8 << 20
 
     /// The bytes of a file that has `what`.
-    static func read(_ path: String, _ what: String) throws(CommandFailure) -> [UInt8] {
-        switch ProfileLibrary.read(path, what, limit: maximumSize) {
+    static func read(_ path: String, _ what: String, isList: Bool) throws(CommandFailure) -> [UInt8] {
+        switch ProfileLibrary.readDocument(path, what, limit: maximumSize, isList: isList) {
         case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
         case .success(let source):
             guard source.bytes.count <= maximumSize else {

@@ -87,8 +87,11 @@
             } catch {
                 // A response that outlives its time is cut off.
                 if stopper.isCancelled || error is ServiceGroupError { return }
-                let number = (error as? IOError)?.errnoCode
-                throw ControlServerFailure(description: "\(error)", isAddressInUse: number == 98)
+                throw ControlServerFailure(
+                    description: "\(error)",
+                    errno: (error as? IOError)?.errnoCode,
+                    isNameUnknown: error is SocketAddressError.UnknownHost
+                )
             }
         }
     }

@@ -64,7 +64,8 @@ package struct DemoCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Keep the sent and the received files in this folder: a new one, an empty one, or that of an earlier demo.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var keep: String?
 

@@ -2,8 +2,13 @@
 extension ProfileReader {
     /// The value of a JSON document.
     ///
-    /// Throws every syntax error, each with its place.
-    package static func document(_ source: ProfileSource, limit: Int) throws(ProfileProblems) -> JSONNode {
+    /// Throws every syntax error, each with its place. A text with errors that doesn't begin with a key of `shape`, if one is
+    /// given, isn't quoted: it may be any readable file.
+    package static func document(
+        _ source: ProfileSource,
+        limit: Int,
+        shape: ObjectShape? = nil
+    ) throws(ProfileProblems) -> JSONNode {
         var problems = ProblemList()
         let file = problems.addFile(source.file)
         let node = JSONReader.read(source.bytes, file: file, limit: limit, problems: &problems)
@@ -13,9 +18,30 @@ extension ProfileReader {
             let yaml = Problem(file: source.file, line: 1, column: 1, what: what, remedy: remedy, code: .syntax)
             throw ProfileProblems(problems: [yaml])
         }
+        if !problems.isEmpty, let shape, !isQuotable(source.bytes, shape) {
+            let what = "this is no \(shape.title.dropFirst(2)): it is not JSON, and doesn't begin with one of its keys"
+            let foreign = Problem(
+                file: source.file,
+                line: 1,
+                column: 1,
+                what: what,
+                remedy: "check the path",
+                code: .syntax
+            )
+            throw ProfileProblems(problems: [foreign])
+        }
         if let problems = problems.result() { throw problems }
         guard let node else { preconditionFailure("a text that can't be read has been reported") }
         return node
+    }
+
+    /// Whether a text is empty, or begins with an object whose first key is one of `shapes`, or nearly.
+    static func isQuotable(_ bytes: [UInt8], _ shapes: ObjectShape...) -> Bool {
+        switch JSONReader.beginning(of: bytes) {
+        case .nothing, .object(nil): true
+        case .object(.some(let key)): shapes.contains { $0.hasKey(near: key) }
+        case .other: false
+        }
     }
 
     /// The profile at `node` of the document `file`, merged with the profiles that it extends; see

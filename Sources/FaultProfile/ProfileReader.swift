@@ -121,12 +121,7 @@ public enum ProfileReader {
     /// “extends” may name any readable file.
     static func root(of source: ProfileSource, file: Int, _ problems: inout ProblemList) -> JSONNode? {
         let isQuotable =
-            switch JSONReader.beginning(of: source.bytes) {
-            case .nothing, .object(nil): true
-            case .object(.some(let key)):
-                ObjectShape.profile.hasKey(near: key) || ObjectShape.presetFile.hasKey(near: key)
-            case .other: source.bytes.count > ProfileLimits.fileBytes
-            }
+            isQuotable(source.bytes, .profile, .presetFile) || source.bytes.count > ProfileLimits.fileBytes
         guard !isQuotable else { return JSONReader.read(source.bytes, file: file, problems: &problems) }
         var found = problems
         if let node = JSONReader.read(source.bytes, file: file, problems: &found), found.count == problems.count {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import OperatingSystem
 import SystemPackage
+import TerminalDisplay
 
 /// File errors in the system's words.
 package enum FileProblem {
@@ -47,6 +48,22 @@ package enum FileProblem {
         case .fileWriteVolumeReadOnly: return .readOnlyFileSystem
         case .fileWriteFileExists: return .fileExists
         default: return nil
+        }
+    }
+}
+
+extension CommandFailure {
+    /// What `body` returns. Its error becomes a failure with the message `what`, such as “can't start”, and the error.
+    package static func attempting<Value>(
+        _ what: String,
+        code: ExitStatus = .failed,
+        _ body: () throws -> Value
+    ) throws(CommandFailure) -> Value {
+        do {
+            return try body()
+        } catch {
+            let reason = error is CocoaError ? FileProblem.reason(error) : "\(error)"
+            throw CommandFailure(code: code, message: "\(what): \(reason)")
         }
     }
 }

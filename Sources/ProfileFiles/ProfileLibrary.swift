@@ -139,6 +139,24 @@ package enum ProfileLibrary {
         }
     }
 
+    /// A file that is to be a list of objects in JSON, or an object. No other file is read by anybody, or quoted.
+    package static func readDocument(
+        _ path: String,
+        _ what: String,
+        limit: Int = ProfileLimits.fileBytes,
+        isList: Bool
+    ) -> Result<ProfileSource, ResolutionError> {
+        read(path, what, limit: limit).flatMap { source in
+            let marks = source.bytes.lazy.filter { !" \t\r\n".utf8.contains($0) }.prefix(2)
+            let begin = String(decoding: Array(marks), as: UTF8.self)
+            guard isList ? ["[{", "[]"].contains(begin) : begin.hasPrefix("{") else {
+                let what = "“\(shown(path))” is no \(what): it doesn't begin with \(isList ? "[ and {" : "{")"
+                return .failure(ResolutionError(what: what, remedy: "check the path"))
+            }
+            return .success(source)
+        }
+    }
+
     /// A path in a message, on one line.
     private static func shown(_ path: String) -> String { path.shortened(to: ProfileLimits.pathLength) }
 

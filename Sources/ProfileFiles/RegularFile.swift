@@ -81,6 +81,8 @@ package enum RegularFileProblem: Error {
     /// The remedy as an instruction.
     package var remedy: String {
         switch self {
+        case .system(let reason) where reason.contains("errno \(Errno.permissionDenied.rawValue)"):
+            "check the permissions of it and of its folders"
         case .system: "check the path"
         case .notRegular(.directory): "name a file in it"
         case .notRegular(.fifo): "write what it gives to a file, and name that"

@@ -38,7 +38,7 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
         case .cannotListen(let endpoint, let error) where error.isDenied && endpoint.unix == nil:
             "can't listen on \(endpoint): \(error); ports below 1024 may need root, take another"
         case .cannotListen(let endpoint, let error) where error.isAddressElsewhere:
-            "can't listen on \(endpoint): \(error); this machine hasn't the address, 0.0.0.0 is all that it has"
+            "can't listen on \(endpoint): \(error); this machine has no such address, and 0.0.0.0 listens on all of its own"
         case .cannotListen(let endpoint, let error):
             "can't listen on \(endpoint): \(error)"
         case .forwardsToItself(let names) where names.count < 2:

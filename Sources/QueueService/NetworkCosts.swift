@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ProfileFiles
 import TerminalDisplay
 
 /// The user's folder of settings.

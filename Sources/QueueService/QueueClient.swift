@@ -1,5 +1,6 @@
 import FoundationEssentials
 import OperatingSystem
+import ProfileFiles
 import TerminalDisplay
 import TransferQueue
 
@@ -78,7 +79,7 @@ struct QueueClient {
         case .ready, .ended(.exit(ExitStatus.resumable.rawValue)): return start
         case .ended:
             let said = (try? String(contentsOfFile: place.output, encoding: .utf8)) ?? ""
-            let why = said.split(separator: "\n").last ?? "without a word, try “squall queue serve”"
+            let why = said.split(separator: "\n").last ?? "it said nothing; run “squall queue serve” to see why"
             throw .failed("the queue's daemon ended at its start: \(why)")
         }
     }

@@ -85,7 +85,10 @@ struct QueueHeaderOptions: ParsableArguments {
     )
     var headerEnv: [String] = []
 
-    @Option(help: ArgumentHelp("Look names and passwords up in this file, by host, at each start.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Look names and passwords up in this file, by host, at each start.", valueName: "file"),
+        completion: .file()
+    )
     var netrcFile: String?
 
     /// The headers, and the values of those in memory.

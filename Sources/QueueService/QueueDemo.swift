@@ -53,7 +53,11 @@ package struct QueueDemo: Sendable {
         let demo = try QueueDemo(profile, seed: seed, format)
         defer { demo.remove() }
         let items = try demo.write(largest ?? Self.largest)
-        try await interrupt.cancelling { try await demo.run(items, loops) }
+        do {
+            try await interrupt.cancelling { try await demo.run(items, loops) }
+        } catch is CancellationError {
+            throw CommandFailure.failed("the demo was interrupted, and another one starts from the beginning")
+        }
     }
 
     private init(_ profile: Profile, seed: UInt64, _ format: EventFormat) throws(CommandFailure) {

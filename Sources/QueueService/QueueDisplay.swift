@@ -37,9 +37,10 @@ struct QueueDisplay {
             case .json: Console.print(status.json.compact)
             case .text:
                 let earlier = shown[status.id]
-                if !status.phase.isFinal, earlier?.phase != status.phase || earlier?.reason != status.reason {
+                let hasChanged = earlier?.phase != status.phase || earlier?.reason != status.reason
+                // Of jobs that were over at the beginning the list at the end tells. In a pipe it has all ends, for programs.
+                if hasChanged, !status.phase.isFinal || live.isOn && earlier != nil {
                     let cells = Self.cells(status)
-                    // In a pipe, the lines of the end are for programs.
                     if live.isOn {
                         live.print(wrapping: cells.joined(separator: "  "))
                     } else {

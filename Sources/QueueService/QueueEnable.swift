@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import OperatingSystem
+import ProfileFiles
 import TerminalDisplay
 
 /// `squall queue enable`: a unit of systemd for this user.

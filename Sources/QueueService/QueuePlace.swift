@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ProfileFiles
 import SystemPackage
 import TerminalDisplay
 import TransferQueue

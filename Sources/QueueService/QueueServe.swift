@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandParsing
 import FoundationEssentials
 import OperatingSystem
+import ProfileFiles
 import ProxyRuntime
 import TerminalDisplay
 import TransferProtocol

@@ -28,11 +28,15 @@ struct QueueSubmit: AsyncParsableCommand {
 
     @Option(
         name: [.short, .long],
-        help: ArgumentHelp("The file to write; without it the last part of the URL's path, decoded.", valueName: "file")
+        help: ArgumentHelp(
+            "The file to write; without it the last part of the URL's path, decoded.",
+            valueName: "file"
+        ),
+        completion: .file()
     )
     var output: String?
 
-    @Option(help: ArgumentHelp("Upload this file to the URL.", valueName: "file"))
+    @Option(help: ArgumentHelp("Upload this file to the URL.", valueName: "file"), completion: .file())
     var upload: String?
 
     @Option(help: ArgumentHelp("The method of an upload: PUT or POST.", valueName: "method"))
@@ -52,7 +56,10 @@ struct QueueSubmit: AsyncParsableCommand {
 
     @OptionGroup var headers: QueueHeaderOptions
 
-    @Option(help: ArgumentHelp("From -100 to 100; higher ones start first.", valueName: "number"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("From -100 to 100; higher ones start first.", valueName: "number")
+    )
     var priority = 0
 
     @Flag(help: "Wait for a good time: alone, and on mains power.")

@@ -3,6 +3,7 @@ import ControlCommands
 import ControlService
 import Demonstration
 import HTTPTransport
+import ProfileFiles
 import ProxyEngine
 import QueueService
 import SquallTransfer

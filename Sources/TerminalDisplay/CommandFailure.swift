@@ -76,17 +76,4 @@ package struct CommandFailure: Error, CustomStringConvertible {
         CommandFailure(code: .wrongInput, message: message)
     }
     package static func failed(_ message: String) -> CommandFailure { CommandFailure(code: .failed, message: message) }
-
-    /// What `body` returns. Its error becomes a failure with the message `what`, such as “can't start”, and the error.
-    package static func attempting<Value>(
-        _ what: String,
-        code: ExitStatus = .failed,
-        _ body: () throws -> Value
-    ) throws(CommandFailure) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw CommandFailure(code: code, message: "\(what): \(error)")
-        }
-    }
 }

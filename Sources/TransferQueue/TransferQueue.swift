@@ -113,7 +113,8 @@ public final class TransferQueue: Sendable {
         if let home = environment["HOME"], home.hasPrefix("/") {
             return "\(home)/.local/state/squall/queues/\(identifier)"
         }
-        throw TransferQueueError(.invalid, "there is no home for the queue: name a folder")
+        let problem = "there is no home for the queue: name a folder, or set HOME or XDG_STATE_HOME"
+        throw TransferQueueError(.invalid, problem)
     }
 
     // MARK: Jobs

@@ -10,6 +10,8 @@ extension TransferError {
     private var advice: String? {
         switch self {
         case .invalidURL(_, .userInformation): "give it with --user where the command has that"
+        case .fileSystem("mkdir", _, _):
+            "unfinished uploads are kept there: name another folder with --state or SQUALL_STATE"
         case .locked: "wait for it, or choose another destination"
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
             "make room and run it again to continue"

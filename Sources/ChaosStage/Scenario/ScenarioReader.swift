@@ -28,7 +28,7 @@ package enum ScenarioReader {
         from source: ProfileSource,
         resolving files: @escaping ProfileReader.Resolver
     ) throws(ProfileProblems) -> Scenario {
-        let root = try ProfileReader.document(source, limit: ProfileLimits.fileBytes)
+        let root = try ProfileReader.document(source, limit: ProfileLimits.fileBytes, shape: shape)
         var decoder = ProfileDecoder(file: source.file, resolve: files)
         let scenario = decoder.scenario(root)
         if let problems = decoder.problems.result() { throw problems }

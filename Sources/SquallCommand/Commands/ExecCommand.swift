@@ -74,7 +74,7 @@ struct ExecCommand: AsyncParsableCommand {
     @Option(help: "The seed of every draw; without it the profile's, or a new one.")
     var seed: UInt64?
 
-    @Option(help: ArgumentHelp("Write a line for each fault that acts.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a line for each fault that acts.", valueName: "file"), completion: .file())
     var journal: String?
 
     @OptionGroup var captures: CaptureOptions

@@ -36,7 +36,11 @@ struct GetCommand: AsyncParsableCommand {
 
     @Option(
         name: [.short, .long],
-        help: ArgumentHelp("The file to write; without it the last part of the URL's path, decoded.", valueName: "file")
+        help: ArgumentHelp(
+            "The file to write; without it the last part of the URL's path, decoded.",
+            valueName: "file"
+        ),
+        completion: .file()
     )
     var output: String?
 

@@ -35,7 +35,8 @@ struct OriginCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Take uploads by PUT and POST, resumable ones too, and put complete files in this folder.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var uploads: String?
 
@@ -49,11 +50,15 @@ struct OriginCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Speak TLS with the certificate of this PEM file, followed by those of its issuers, if any.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var tlsCert: String?
 
-    @Option(help: ArgumentHelp("A PEM file with the private key of --tls-cert.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A PEM file with the private key of --tls-cert.", valueName: "file"),
+        completion: .file()
+    )
     var tlsKey: String?
 
     @Flag(help: "Speak TLS with a certificate for this machine that is made anew.")

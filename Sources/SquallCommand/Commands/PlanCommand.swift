@@ -43,11 +43,15 @@ struct PlanCommand: AsyncParsableCommand {
     @OptionGroup var faults: FaultOptions
 
     @Option(
-        help: ArgumentHelp("Draw the run that wrote this journal instead of a prediction.", valueName: "file")
+        help: ArgumentHelp("Draw the run that wrote this journal instead of a prediction.", valueName: "file"),
+        completion: .file()
     )
     var journal: String?
 
-    @Option(help: ArgumentHelp("Draw this capture of squall run --pcap over the profile.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Draw this capture of squall run --pcap over the profile.", valueName: "file"),
+        completion: .file()
+    )
     var pcap: String?
 
     @Option(
@@ -63,7 +67,7 @@ struct PlanCommand: AsyncParsableCommand {
     var seed: UInt64?
 
     @Option(
-        help: "The proxy's name, part of every draw; that of `squall run` is proxy. (default: demo)",
+        help: "The proxy's name, on which every draw depends; that of `squall run` is proxy. (default: demo)",
         transform: ArgumentReading.proxyName
     )
     var name: String?
@@ -89,14 +93,15 @@ struct PlanCommand: AsyncParsableCommand {
     )
     var until = Duration.seconds(86_400)
 
-    @Option(help: ArgumentHelp("Draw it into this file as well, as SVG.", valueName: "file"))
+    @Option(help: ArgumentHelp("Draw it into this file as well, as SVG.", valueName: "file"), completion: .file())
     var svg: String?
 
     @Option(
         help: ArgumentHelp(
             "Draw it into this file as well, as PNG of 1920 pixels in width, by rsvg-convert.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var png: String?
 

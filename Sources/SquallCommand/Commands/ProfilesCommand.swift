@@ -94,9 +94,13 @@ struct ProfilesCommand: ParsableCommand {
         for (index, section) in sections.enumerated() {
             Console.print(lines: (index > 0 ? "\n" : "") + section.title)
             let width = section.entries.map(\.name.count).max() ?? 0
+            // In a pipe a profile has one line.
+            let room = Console.isOutputTerminal ? max(20, TerminalAbilities.columns - width - 4) : Int.max
             for entry in section.entries {
                 let space = String(repeating: " ", count: width - entry.name.count)
-                Console.print("  \(entry.name)\(space)  \(entry.summary)")
+                let lines = TerminalText.wrapped(entry.summary.visibleLine, to: room)
+                let indent = "\n" + String(repeating: " ", count: width + 4)
+                Console.print(lines: "  \(entry.name)\(space)  \(lines.joined(separator: indent))")
             }
         }
     }

@@ -32,7 +32,8 @@ struct PutCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The draft of resumable uploads: auto, an interop version (3, 5, 6, 8, 9 or 10), or none.",
             valueName: "dialect"
-        )
+        ),
+        completion: .list(TransferRequest.dialectNames)
     )
     var dialect = PutDialect.automatic
 
@@ -61,7 +62,8 @@ struct PutCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The folder for the memory of unfinished uploads; without it one in your home.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var state: String?
 
@@ -127,7 +129,7 @@ struct PutDialect: ExpressibleByArgument {
 }
 
 /// The value of `--method`.
-enum PutMethod: String, ExpressibleByArgument {
+enum PutMethod: String, CaseIterable, ExpressibleByArgument {
     case put = "PUT"
     case post = "POST"
 

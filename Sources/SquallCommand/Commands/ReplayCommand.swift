@@ -68,7 +68,10 @@ struct ReplayCommand: AsyncParsableCommand {
     )
     var profile: String?
 
-    @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"),
+        completion: .file()
+    )
     var journal: String?
 
     @OptionGroup var forward: ForwardOptions

@@ -71,7 +71,10 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var background: DetachOptions
 
-    @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"),
+        completion: .file()
+    )
     var journal: String?
 
     @OptionGroup var captures: CaptureOptions

@@ -34,7 +34,8 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Make the proxies of a JSON file at the start: a list as for POST /populate, in which toxics and profiles count.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var config: String?
 
@@ -48,9 +49,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep proxies and stored profiles in this file, and start with those in it; --config counts without it.",
+            "Keep proxies and stored profiles in this file, and start with them; --config is read as long as it isn't there.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var state: String?
 
@@ -58,7 +60,8 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Offer the profiles of this folder by name, and apply changes of their files to the proxies that run them.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var profiles: String?
 
@@ -92,7 +95,8 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Ask every request for the bearer token in this file. (default: that in SQUALL_TOKEN, if set)",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var tokenFile: String?
 
@@ -100,11 +104,15 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Serve the API and the page by https, with the certificate of this PEM file, and its chain.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var apiCert: String?
 
-    @Option(help: ArgumentHelp("A PEM file with the private key of --api-cert.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A PEM file with the private key of --api-cert.", valueName: "file"),
+        completion: .file()
+    )
     var apiKey: String?
 
     @Option(help: "Event loops of the proxies, a thread each; 0 is one for each processor.")

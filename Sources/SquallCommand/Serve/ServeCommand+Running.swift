@@ -161,7 +161,7 @@ extension ServeCommand {
 
     private func populate(_ toxiproxy: ToxiproxyAPI, _ api: V1API, from path: String) async throws(CommandFailure) {
         let source: ProfileSource
-        switch ProfileLibrary.read(path, "list of proxies") {
+        switch ProfileLibrary.readDocument(path, "list of proxies", isList: true) {
         case .success(let found): source = found
         case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
         }

@@ -14,7 +14,8 @@ struct CaptureOptions: ParsableArguments {
             "Write every packet, with a comment where a fault acts, as pcapng for Wireshark; - is standard output, but "
                 + "not where a command has it.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var pcap: String?
 

@@ -19,7 +19,10 @@ struct CredentialOptions: ParsableArguments {
     )
     var user: String?
 
-    @Option(help: ArgumentHelp("The file whose first line is the password of --user.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The file whose first line is the password of --user.", valueName: "file"),
+        completion: .file()
+    )
     var passwordFile: String?
 
     @Option(
@@ -35,7 +38,10 @@ struct CredentialOptions: ParsableArguments {
     @Flag(name: [.customShort("n"), .long], help: "Look names and passwords up in ~/.netrc, by host.")
     var netrc = false
 
-    @Option(help: ArgumentHelp("Look names and passwords up in this file, by host.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Look names and passwords up in this file, by host.", valueName: "file"),
+        completion: .file()
+    )
     var netrcFile: String?
 
     func validate() throws {

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import OperatingSystem
+import ProfileFiles
 import TerminalDisplay
 
 /// The option of the commands that can go on in the background.

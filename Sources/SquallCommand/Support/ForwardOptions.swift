@@ -13,8 +13,8 @@ struct ForwardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Be an HTTP and SOCKS5 proxy here, to any host, in place of --listen and --upstream where the command has \
-            them. Without a host it listens on 127.0.0.1.
+            Listen here as an HTTP and SOCKS5 proxy whose clients name the host, in place of --listen and --upstream \
+            where the command has them. Without a host it listens on 127.0.0.1.
             """,
             valueName: "[host:]port"
         ),
@@ -38,7 +38,8 @@ struct ForwardOptions: ParsableArguments {
             it is set.
             """,
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var proxyPasswordFile: String?
 

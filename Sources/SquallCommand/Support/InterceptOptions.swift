@@ -6,8 +6,8 @@ struct InterceptOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Speak TLS with the clients of this host, and with the host, where clients name it to a forward proxy or a \
-            command connects to it: api.example.com or *.example.com. Can be given again.
+            Decrypt TLS to this host, so that faults reach its requests and responses: api.example.com or \
+            *.example.com. Its clients have to trust Squall's authority. Can be given again.
             """,
             valueName: "host"
         ),

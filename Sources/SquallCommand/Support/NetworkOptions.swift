@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandParsing
+import ProfileFiles
 import SquallTransfer
 import TerminalDisplay
 import Units

@@ -24,26 +24,32 @@ struct ProxyTLSOptions: ParsableArguments {
         help: ArgumentHelp(
             "A PEM file with the certificate, and its chain, for clients; without it Squall makes an authority.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var tlsCert: String?
 
-    @Option(help: ArgumentHelp("A PEM file with the private key of --tls-cert.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A PEM file with the private key of --tls-cert.", valueName: "file"),
+        completion: .file()
+    )
     var tlsKey: String?
 
     @Option(
         help: ArgumentHelp(
             "The authority for clients, from squall authority create, in place of one for this run.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var authority: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write the secrets of TLS to this file, with which others can read the traffic; Wireshark does.",
+            "Write the secrets of TLS to this file, so that Wireshark can decrypt it; so can whoever has the file.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var keyLog: String?
 

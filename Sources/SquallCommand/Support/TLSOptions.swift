@@ -10,7 +10,8 @@ struct TLSOptions: ParsableArguments {
         help: ArgumentHelp(
             "Trust the certificate authorities of this PEM file in place of the system's.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var caFile: String?
 
@@ -18,11 +19,15 @@ struct TLSOptions: ParsableArguments {
         help: ArgumentHelp(
             "A PEM file with the certificate, and its chain, for servers that ask for one.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var clientCert: String?
 
-    @Option(help: ArgumentHelp("A PEM file with the private key of --client-cert.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A PEM file with the private key of --client-cert.", valueName: "file"),
+        completion: .file()
+    )
     var clientKey: String?
 
     func validate() throws {

@@ -10,19 +10,21 @@ import Units
 
 /// The reports of `squall test`.
 struct TestReportOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Write a JUnit XML report, for CI servers.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a JUnit XML report, for CI servers.", valueName: "file"), completion: .file())
     var junit: String?
 
-    @Option(help: ArgumentHelp("Write a TAP report (version 14).", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a TAP report (version 14).", valueName: "file"), completion: .file())
     var tap: String?
 
     @Option(
-        help: ArgumentHelp("Write a page with the timeline of each run; it needs no other file.", valueName: "file")
+        help: ArgumentHelp("Write a page with the timeline of each run; it needs no other file.", valueName: "file"),
+        completion: .file()
     )
     var html: String?
 
     @Option(
-        help: ArgumentHelp("Write the timeline of the first failed run, or of the first, as SVG.", valueName: "file")
+        help: ArgumentHelp("Write the timeline of the first failed run, or of the first, as SVG.", valueName: "file"),
+        completion: .file()
     )
     var svg: String?
 
@@ -30,7 +32,8 @@ struct TestReportOptions: ParsableArguments {
         help: ArgumentHelp(
             "Write each run's journal (.jsonl) and the command's output (.log) there.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var artifacts: String?
 
@@ -38,7 +41,8 @@ struct TestReportOptions: ParsableArguments {
         help: ArgumentHelp(
             "Write a capture of each run there for Wireshark (.pcapng); the page of --html links it.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var pcap: String?
 
