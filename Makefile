@@ -26,6 +26,7 @@ example photos: export SQUALL_OPTIMIZED :=
 TESTS := --skip-build $(CHECKED) --experimental-maximum-parallelization-width $(shell nproc)
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.
 timed = scripts/timed.sh '$(1)' env $(2)
+BUILD_TESTS = $(call timed,test build,$(BUILD) --build-tests $(CHECKED))
 
 help: ## list the targets that people type
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -55,7 +56,7 @@ built-tests: $(if $(SQUALL_BUILT),,test-build)
 
 test-build:
 	@scripts/install.sh build test
-	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@$(BUILD_TESTS)
 
 simulate: ## run the proxy in 100,000 simulated worlds
 	@scripts/install.sh build
@@ -85,7 +86,7 @@ mutations: #: put a million changed hellos, flights, records and alerts to sessi
 
 kills: #: kill squall serve --state after 200 answers at random: is every answered change kept? (about 5 minutes)
 	@scripts/install.sh build test
-	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@$(BUILD_TESTS)
 	@SQUALL_KILLS=$(or $(KILLS),200) swift test --skip-build $(CHECKED) --filter 'StateFileTests.*killed after any answer'
 
 example: #: build and test the package of docs/examples that uses the libraries, as a package of somebody else without TLS (3 minutes at first)
@@ -163,7 +164,7 @@ stage: build #: run `squall test` on PostgreSQL, Redis and gRPC, and kill it 50 
 
 page: #: visit the page of `squall serve` and the reports of a stage with a headless Chromium (two minutes)
 	@scripts/install.sh build page
-	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@$(BUILD_TESTS)
 	@SQUALL=.build/debug/squall python3 Tests/System/page/run.py
 	@SQUALL=.build/debug/squall python3 Tests/System/page/demo.py
 	@samples=$$(mktemp -d); trap 'rm -rf "$$samples"' EXIT; \
@@ -213,17 +214,17 @@ origins: build #: download from Express and nginx through a proxy that cuts at 2
 
 pictures: #: compare the pictures of `squall plan` with runs of the same seed, and open them in a Chromium (4 minutes)
 	@scripts/install.sh build page
-	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@$(BUILD_TESTS)
 	@SQUALL=.build/debug/squall python3 Tests/System/page/pictures.py
 
 drawn: #: draw every SVG by rsvg-convert, as slides and documents do: is it in color? (a minute)
 	@scripts/install.sh build drawn
-	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@$(BUILD_TESTS)
 	@SQUALL=.build/debug/squall python3 Tests/System/page/drawn.py
 
 terminal: #: run the demo and the proxy in tmux at 60 to 200 columns: no wrapped line, no broken word (four minutes)
 	@scripts/install.sh build terminal
-	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@$(BUILD_TESTS)
 	@SQUALL=.build/debug/squall python3 Tests/System/terminal/terminal.py
 
 images: build #: draw the pictures of the README and of docs/images from runs, without those of make loss-lab (3 minutes)
@@ -236,7 +237,7 @@ images: build #: draw the pictures of the README and of docs/images from runs, w
 
 action-check: #: run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action
-	@$(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+	@$(BUILD_TESTS)
 	@SQUALL=.build/debug/squall python3 Tests/System/action/action.py
 
 acceptance: build #: measure what is promised, between stock programs (a few minutes)

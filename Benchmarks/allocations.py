@@ -14,11 +14,12 @@ malloc, calloc and realloc, of free, of swift_allocObject, and of all that count
 It holds if a chunk costs less than 0.01 allocations and less than 0.05 retains and releases. Exits 1 if it doesn't, and
 tells where the calls came from. The instructions are those of the process, the kernel's left out.
 """
-import argparse, collections, json, os, re, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+import argparse, collections, json, os, re, shutil, signal, socket, subprocess, sys, tempfile, time
 
 from measuring import programs
 from measuring.tables import number, padded
 from kit import machine
+from kit.server import served
 
 WARM_UP, CHUNKS = 2_000, 10_000
 MOST_ALLOCATIONS, MOST_COUNTS = 0.01, 0.05
@@ -66,32 +67,6 @@ COUNT = re.compile(r"^swift_(nonatomic_)?(unknownObject|bridgeObject|unowned|wea
                    r"(_n|_x\d+|Strong)?$"
                    r"|^swift_(tryRetain|(unowned|weak)(Load|Copy|Take)Strong|retain_preservemost|release_dealloc)$")
 GROUPS = {"allocations": ALLOCATION, "frees": FREE, "objects": OBJECT, "retains and releases": COUNT}
-
-
-class Server:
-    """The server behind the proxy: answers the opening, then each chunk of a size with one of another size."""
-
-    def __init__(self, size, answer):
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        self.size, self.answer = size, answer
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self):
-        try:
-            connection, _ = self.socket.accept()
-            with connection:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                receive(connection, len(OPENING))
-                connection.sendall(ANSWER)
-                while True:
-                    receive(connection, self.size)
-                    connection.sendall(bytes(self.answer))
-        except OSError:
-            pass  # The other end has gone, or nobody came.
-
-    def close(self):
-        self.socket.close()
 
 
 def receive(connection, count):
@@ -215,6 +190,15 @@ class Calls:
         return found
 
 
+def serve(peer, size, answer):
+    """The server behind the proxy: answers the opening, then each chunk of a size with one of another size."""
+    receive(peer, len(OPENING))
+    peer.sendall(ANSWER)
+    while True:
+        receive(peer, size)
+        peer.sendall(bytes(answer))
+
+
 def exchange(connection, size, answer, times):
     block = bytes(size)
     for _ in range(times):
@@ -224,23 +208,19 @@ def exchange(connection, size, answer, times):
 
 def measure(faults, size, answer, options):
     """The calls while so many chunks pass, and their number."""
-    server = Server(size, answer)
-    try:
-        with Watched(faults, server.port) as squall, \
-                socket.create_connection(("127.0.0.1", squall.port), timeout=60) as connection:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.sendall(OPENING)
-            receive(connection, len(ANSWER))
-            exchange(connection, size, answer, options.warm_up // 2)
-            squall.zero()
-            exchange(connection, size, answer, options.chunks // 2)
-            path = squall.dump()
-            if options.keep:
-                os.makedirs(options.keep, exist_ok=True)
-                shutil.copy(path, options.keep)
-            return Calls(path)
-    finally:
-        server.close()
+    with served(lambda peer: serve(peer, size, answer)) as port, Watched(faults, port) as squall, \
+            socket.create_connection(("127.0.0.1", squall.port), timeout=60) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(OPENING)
+        receive(connection, len(ANSWER))
+        exchange(connection, size, answer, options.warm_up // 2)
+        squall.zero()
+        exchange(connection, size, answer, options.chunks // 2)
+        path = squall.dump()
+        if options.keep:
+            os.makedirs(options.keep, exist_ok=True)
+            shutil.copy(path, options.keep)
+        return Calls(path)
 
 
 def demangled(names):

@@ -12,7 +12,7 @@
 Prints a table for each case and the verdict on each promise. What is measured and how, and how to add a peer, is in
 Benchmarks/README.md. A run that leaves something out, or is quick, writes its page to .build/bench/RESULTS.md.
 """
-import argparse, datetime, json, os, signal, statistics, subprocess, sys, time
+import argparse, datetime, json, os, statistics, subprocess, sys, time
 
 from measuring import accuracy, cases, heads, peers, programs, promises, report, typical
 from kit import machine, network
@@ -250,10 +250,7 @@ def parse():
 
 def main():
     options = parse()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that what was started is ended.
-    programs.need_squall()
-    machine.raise_descriptor_limit()
-    programs.compile_generators()
+    programs.prepare()
     try:
         surroundings = network.enter(options.congestion)
     except OSError as error:

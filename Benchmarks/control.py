@@ -17,13 +17,15 @@ speed    Bulk, round trips and new connections of a proxy whose server has its p
 
 Exits 1 if a limit is missed: 1 s to populate, 50 ms to list and for the p99 of each call, no byte lost, 97 % of the speed.
 """
-import argparse, contextlib, http.client, json, math, random, signal, socket, statistics, subprocess, sys, threading, time
+import argparse, contextlib, http.client, json, math, random, socket, statistics, threading, time
 from types import SimpleNamespace
 
 from measuring import busy, cases, programs
 from measuring.peers import Peer
+import kit.server
 from kit import machine
 from kit.browser import Browser
+from kit.verdicts import finish, verdict
 
 TOXICS = [
     {"type": "latency", "attributes": {"latency": 5, "jitter": 4}},
@@ -49,48 +51,27 @@ FAULTS = [
     {"kind": "latency", "delay": "1 h", "when": {"http": {"method": "GET"}}},
 ]
 SPEED = SimpleNamespace(bulk_seconds=0.2, connections=1_500, round_seconds=0.3)
-failures = []
 
 
-def check(text, holds):
-    print(f"{'ok ' if holds else 'BAD'} {text}", flush=True)
-    if not holds:
-        failures.append(text)
-
-
-class Server:
+class Server(kit.server.Server):
     """`squall serve` on a free port, and one connection to it."""
 
     def __init__(self):
-        self.process = subprocess.Popen(
-            [programs.SQUALL, "serve", "--port", "0", "--seed", "1"], stdout=subprocess.PIPE, text=True
-        )
-        self.port = programs.ready_port(self.process)
+        super().__init__("--seed", "1", stderr=None)
         self.http = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
-
-    def call(self, method, path, body=None):
-        self.http.request(method, path, None if body is None else json.dumps(body))
+    def exchange(self, method, path, body=None, fields=None):
+        self.http.request(method, path, None if body is None else json.dumps(body), fields or {})
         response = self.http.getresponse()
-        content = response.read()
-        if response.status >= 300:
-            raise RuntimeError(f"{method} {path}: {response.status} {content}")
-        return json.loads(content) if content else None
+        return response, response.read()
 
     def timed(self, method, path, body=None):
         start = time.perf_counter()
-        self.call(method, path, body)
+        self.value(method, path, body)
         return (time.perf_counter() - start) * 1e3
 
     def proxy(self, name, upstream):
-        made = self.call("POST", "/proxies", {"name": name, "listen": "127.0.0.1:0", "upstream": upstream})
-        return int(made["listen"].rsplit(":", 1)[1])
+        return int(super().proxy(name, upstream).rsplit(":", 1)[1])
 
 
 def proxies():
@@ -98,8 +79,8 @@ def proxies():
         wanted = [{"name": f"p{i}", "listen": "127.0.0.1:0", "upstream": "127.0.0.1:9"} for i in range(2_000)]
         populate = server.timed("POST", "/populate", wanted)
         lists = [server.timed("GET", "/proxies") for _ in range(20)]
-        check(f"2,000 proxies populated in {populate:.0f} ms", populate < 1_000)
-        check(f"and listed in {statistics.median(lists):.1f} ms (median of 20)", statistics.median(lists) < 50)
+        verdict("proxies", populate < 1_000, f"2,000 proxies populated in {populate:.0f} ms")
+        verdict("proxies", statistics.median(lists) < 50, f"and listed in {statistics.median(lists):.1f} ms (median of 20)")
 
 
 def p99(values):
@@ -147,7 +128,7 @@ def stuck():
         filling, moved, since = {}, -1, time.monotonic()
         while time.monotonic() < since + 1:
             calls(filling)
-            now = server.call("GET", "/v1/proxies/stuck")["bytes"]["downstream"]
+            now = server.value("GET", "/v1/proxies/stuck")["bytes"]["downstream"]
             if now != moved:
                 moved, since = now, time.monotonic()
         first = p99(filling["add"] + filling["delete"])
@@ -158,9 +139,9 @@ def stuck():
         ends.set()
         client.join()
         for name, values in times.items():
-            check(f"{name}: median {statistics.median(values):.1f} ms, p99 {p99(values):.1f} ms", p99(values) < 50)
+            verdict("stuck", p99(values) < 50, f"{name}: median {statistics.median(values):.1f} ms, p99 {p99(values):.1f} ms")
         failed = sum(run["failed"] for run in served)
-        check(f"{sum(run['done'] for run in served)} clients of another proxy were served meanwhile", served and not failed)
+        verdict("stuck", served and not failed, f"{sum(run['done'] for run in served)} clients of another proxy were served meanwhile")
 
 
 def toxic_changes(server, draw, count):
@@ -169,38 +150,38 @@ def toxic_changes(server, draw, count):
     for number in range(count):
         if len(present) < 4 and draw.random() < 0.5:
             toxic = {**draw.choice(TOXICS), "name": f"t{number}", "stream": draw.choice(["upstream", "downstream"])}
-            server.call("POST", path, toxic)
+            server.value("POST", path, toxic)
             present.append(toxic["name"])
         elif present and draw.random() < 0.5:
-            server.call("DELETE", f"{path}/{present.pop(draw.randrange(len(present)))}")
+            server.value("DELETE", f"{path}/{present.pop(draw.randrange(len(present)))}")
         elif present:
-            server.call("PATCH", f"{path}/{draw.choice(present)}", {"toxicity": draw.choice([0, 0.1, 1])})
+            server.value("PATCH", f"{path}/{draw.choice(present)}", {"toxicity": draw.choice([0, 0.1, 1])})
         else:
-            server.call("POST", "/reset")
-    server.call("POST", "/reset")
+            server.value("POST", "/reset")
+    server.value("POST", "/reset")
 
 
 def fault_changes(server, draw, count):
     """Adds, replaces and removes faults and profiles of the proxy, and moves its clock."""
     path, present = "/v1/proxies/busy", []
-    server.call("DELETE", f"{path}/profile")
+    server.value("DELETE", f"{path}/profile")
     for _ in range(count):
         choice = draw.random()
         if len(present) < 4 and choice < 0.4 or not present:
             present.append(f"f{draw.randrange(1 << 30)}")
-            server.call("PUT", f"{path}/faults/{present[-1]}", draw.choice(FAULTS))
+            server.value("PUT", f"{path}/faults/{present[-1]}", draw.choice(FAULTS))
         elif choice < 0.6:
-            server.call("DELETE", f"{path}/faults/{present.pop(draw.randrange(len(present)))}")
+            server.value("DELETE", f"{path}/faults/{present.pop(draw.randrange(len(present)))}")
         elif choice < 0.8:
-            server.call("PUT", f"{path}/faults/{draw.choice(present)}", draw.choice(FAULTS))
+            server.value("PUT", f"{path}/faults/{draw.choice(present)}", draw.choice(FAULTS))
         elif choice < 0.9:
             phases = [{"name": f"p{place}", "for": "200 ms", "faults": [draw.choice(FAULTS)]} for place in range(2)]
-            server.call("PUT", f"{path}/profile", {"name": "phases", "phases": phases, "repeat": True})
+            server.value("PUT", f"{path}/profile", {"name": "phases", "phases": phases, "repeat": True})
         else:
-            server.call("POST", f"{path}/clock", {"action": draw.choice(["pause", "resume", "restart"])})
-    server.call("DELETE", f"{path}/profile")
+            server.value("POST", f"{path}/clock", {"action": draw.choice(["pause", "resume", "restart"])})
+    server.value("DELETE", f"{path}/profile")
     for name in present:
-        server.call("DELETE", f"{path}/faults/{name}")
+        server.value("DELETE", f"{path}/faults/{name}")
 
 
 def changes(change, options):
@@ -211,11 +192,9 @@ def changes(change, options):
         change(server, random.Random(7), options.changes)
         seconds = time.perf_counter() - start
         problems, count = traffic.end()
-    check(
-        f"{options.changes} changes in {seconds:.0f} s on {options.connections} connections with {count / 1e6:.0f} MB: "
-        f"{len(problems)} lost a byte or were dropped {problems[:3] if problems else ''}",
-        not problems,
-    )
+    verdict("changes", not problems,
+            f"{options.changes} changes in {seconds:.0f} s on {options.connections} connections with {count / 1e6:.0f} MB: "
+            f"{len(problems)} lost a byte or were dropped {problems[:3] if problems else ''}")
 
 
 def ratio(pairs):
@@ -248,11 +227,11 @@ def speed(options):
                     pairs.append((found[served], found[alone]))
                 browser.until("cards.get('one').sample.down > 0", "the page has seen the traffic")
                 if browser.errors:
-                    check(f"the page reports {browser.errors[0]}", False)
+                    verdict("speed", False, f"the page reports {browser.errors[0]}")
         part, error = ratio(pairs)
         beside, without = (statistics.fmean(side) for side in zip(*pairs))
-        check(f"{case}: {beside:,.0f} {figure} of {without:,.0f} by `squall run`: {part:.1%} ± {error:.1%}, means of "
-              f"{len(pairs)} pairs in {starts} starts", part >= 0.97)
+        verdict("speed", part >= 0.97, f"{case}: {beside:,.0f} {figure} of {without:,.0f} by `squall run`: {part:.1%} ± {error:.1%}, "
+                f"means of {len(pairs)} pairs in {starts} starts")
 
 
 def main():
@@ -270,14 +249,12 @@ def main():
     parser.add_argument("--starts", type=int, default=12, help="how often the programs are started for each speed, at most")
     parser.add_argument("--turns", type=int, default=40, help="the samples of each speed in each start")
     options = parser.parse_args()
-    programs.need_squall()
-    programs.compile_generators()
-    machine.raise_descriptor_limit()
+    programs.prepare()
     for part in options.part or parts:
         print(f"== {part}")
         parts[part](options)
-    return 1 if failures else 0
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -105,7 +105,7 @@ def run(arguments, parser):
         plan = Plan(cells, amounts, budget)
         print(f"{side}: {len(cells)} cells, {amounts}: about {plan.seconds / 60:.1f} minutes, {path}", flush=True)
         if side == "kernel":
-            log = [arguments.log, str(cells[0]["port"])] if arguments.log else None
+            log = [arguments.log, str(cells[0]["port"])] if arguments.log else ()
             measure_kernel(cells, plan, path, arguments.seed, log)
             if not arguments.only:
                 fine = check_link(path)

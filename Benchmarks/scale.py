@@ -9,7 +9,7 @@
 A number that the limit of descriptors or Squall itself doesn't permit is left out, and the tables say so. All of it is
 one loop, unless --threads says otherwise.
 """
-import argparse, datetime, json, os, re, shutil, signal, subprocess, sys, tempfile, threading, time
+import argparse, datetime, json, os, re, shutil, subprocess, sys, tempfile, threading, time
 
 from measuring import programs
 from measuring.cases import wait_until
@@ -284,10 +284,7 @@ def parse():
 
 def main():
     options = parse()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that what was started is ended.
-    programs.need_squall()
-    machine.raise_descriptor_limit()
-    programs.compile_generators()
+    programs.prepare()
     told = {"date": datetime.date.today().isoformat(), **machine.description(), "loops": str(options.threads)}
     texts = [", ".join(f"{name} {value}" for name, value in told.items()) + "."]
     print(texts[0], flush=True)

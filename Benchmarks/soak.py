@@ -15,7 +15,7 @@ It is flat if the median of the last quarter of the rows exceeds that of the sec
 memory 5 % and 1 MiB, descriptors 2, p50 20 % and 50 µs, p99 40 % and 500 µs. The first quarter is for warming up.
 Exits 1 if something isn't flat, or if descriptors are left at the end.
 """
-import argparse, dataclasses, json, os, shlex, signal, statistics, sys, time
+import argparse, dataclasses, json, os, shlex, statistics, sys, time
 
 from measuring import peers, programs
 from measuring.cases import wait_until
@@ -125,10 +125,7 @@ def parse():
 
 def main():
     options = parse()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that what was started is ended.
-    programs.need_squall()
-    machine.raise_descriptor_limit()
-    programs.compile_generators()
+    programs.prepare()
     peer = peers.squall("soak", options=f"--threads {options.threads}")
     if options.profile:
         path = shlex.quote(os.path.abspath(options.profile))

@@ -1,16 +1,16 @@
 """Outages: how long a receiver waits behind a link that fails, beside kernel senders and through Squall's `tcp-backoff`."""
-import json, math, os, statistics, subprocess, tempfile
+import math, statistics
 
 from .cells import LINK
-from .namespaces import Namespace, Programs, Unfit, need_root
-from .sides import LOSS_LINK, SQUALL, fetch, give, need_built, start_server, wait_for_listener
+from .namespaces import Unfit
+from .sides import LOSS_LINK, SQUALL, fetch_through_link, fetch_through_squall, need_built
 
 ROUND_TRIPS = [20, 50, 100]  # ms
 LENGTHS = [1, 2, 5, 10]  # s
 QUEUE = 20  # packets, so that it adds 2.4 ms at most
 BEGIN = 3.0  # s after the connect, and so much later for each further flow of a cell: all begin alike
 LATER = 0.17
-FIRST_PORT, FIRST_PROXY_PORT = 22_000, 23_000
+FIRST_PORT = 22_000
 START_GAP = 1.2  # s between two flows, which need the whole link until their outage begins
 WITHIN = 0.1  # of the kernel's median
 
@@ -45,33 +45,10 @@ class Flows:
 
 def kernel(flows, seed):
     """[(time of the retransmission that got through, its number, stall, log)] of each cell; the time is since the outage began."""
-    need_root()
-    programs, namespaces = Programs(), []
-    with tempfile.TemporaryDirectory(prefix="loss-lab-") as folder:
-        try:
-            clients = Namespace("10.77.0.1", "10.77.0.2")
-            namespaces.append(clients)
-            servers = Namespace("10.77.0.2", "10.77.0.1")
-            namespaces.append(servers)
-            with open(os.path.join(folder, "flows"), "w+") as output:
-                relay = programs.start(None, [LOSS_LINK, "relay", str(clients.tun), str(servers.tun), str(seed)],
-                                       stdin=subprocess.PIPE, stdout=output, text=True,
-                                       pass_fds=[clients.tun, servers.tun], priority=2)
-                give(relay, "".join(
-                    f"{flow['port']} {LINK:.0f} {flow['roundTrip'] * 1000} {QUEUE} 0 1 0"
-                    f" {flow['begin'] * 1000:.0f} {flow['length'] * 1000}\n" for flow in flows.flows) + "\n")
-                start_server(programs, servers, "10.77.0.2", flows.flows, lambda flow: flow["sender"])
-                results = fetch(programs, clients, "10.77.0.2", flows,
-                                {flow["port"]: flow["port"] for flow in flows.flows}, folder)
-                relay.stdin.close()
-                if relay.wait(30):
-                    raise Unfit(f"loss-link relay ended with {relay.returncode}")
-                output.seek(0)
-                logs = dict(transmissions(output))
-        finally:
-            programs.end()
-            for namespace in namespaces:
-                namespace.close()
+    def line(flow):
+        return (f"{flow['port']} {LINK:.0f} {flow['roundTrip'] * 1000} {QUEUE} 0 1 0"
+                f" {flow['begin'] * 1000:.0f} {flow['length'] * 1000}")
+    results, logs, _ = fetch_through_link(flows.flows, flows, line, seed, lambda output: dict(transmissions(output)))
     found = [[] for _ in flows.cells]
     for cell, port, stall in flows.stalls(results):
         log = logs[port]
@@ -100,28 +77,8 @@ def profile(flow):
 
 def proxy(flows, seed):
     """The stalls of each cell through Squall."""
-    programs, namespace = Programs(), None
-    with tempfile.TemporaryDirectory(prefix="loss-lab-") as folder:
-        try:
-            if os.geteuid() == 0:
-                namespace = Namespace()
-            start_server(programs, namespace, "127.0.0.1", flows.flows, lambda flow: "cubic")
-            ports = {flow["port"]: flow["port"] - FIRST_PORT + FIRST_PROXY_PORT for flow in flows.flows}
-            config, errors = os.path.join(folder, "proxies.json"), os.path.join(folder, "errors")
-            with open(config, "w") as file:
-                json.dump([{"name": f"flow-{flow['port']}", "listen": f"127.0.0.1:{ports[flow['port']]}",
-                            "upstream": f"127.0.0.1:{flow['port']}", "profile": profile(flow)} for flow in flows.flows], file)
-            with open(errors, "w") as messages:
-                server = programs.start(namespace, [SQUALL, "serve", "--config", config, "--seed", str(seed)],
-                                        stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)
-                wait_for_listener(namespace, max(ports.values()), server, errors)
-                results = fetch(programs, namespace, "127.0.0.1", flows, ports, folder)
-        finally:
-            programs.end()
-            if namespace:
-                namespace.close()
     found = [[] for _ in flows.cells]
-    for cell, _, stall in flows.stalls(results):
+    for cell, _, stall in flows.stalls(fetch_through_squall(flows.flows, flows, profile, seed)):
         found[cell].append(stall)
     return found
 

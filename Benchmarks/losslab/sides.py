@@ -84,7 +84,9 @@ def settings():
     return found
 
 
-def measure_kernel(cells, plan, path, seed, log=None):
+def fetch_through_link(cells, plan, line, seed, read, log=()):
+    """Runs the jobs of a plan through `loss-link relay`, which takes a line of numbers for each cell. The results by number of
+    job, what `read` makes of the relay's output, and the settings of the sender's side."""
     need_root()
     need_built(LOSS_LINK, "swift build -c release --product loss-link")
     programs, namespaces = Programs(), []
@@ -99,23 +101,28 @@ def measure_kernel(cells, plan, path, seed, log=None):
             print("; ".join(f"{name} {value}" for name, value in about.items()), flush=True)
             with open(os.path.join(folder, "flows"), "w+") as flows:
                 relay = programs.start(
-                    None, [LOSS_LINK, "relay", str(clients.tun), str(servers.tun), str(seed), *(log or [])],
+                    None, [LOSS_LINK, "relay", str(clients.tun), str(servers.tun), str(seed), *log],
                     stdin=subprocess.PIPE, stdout=flows, text=True, pass_fds=[clients.tun, servers.tun], priority=2)
-                give(relay, "".join(
-                    f"{cell['port']} {LINK:.0f} {cell['roundTrip'] * 1000} {QUEUE} {cell['loss'] / 100:g} {cell['burst']}"
-                    f" {cell['handshake'] / 100:g} 0 0\n" for cell in cells) + "\n")
+                give(relay, "".join(line(cell) + "\n" for cell in cells) + "\n")
                 start_server(programs, servers, "10.77.0.2", cells, lambda cell: cell["sender"])
                 results = fetch(programs, clients, "10.77.0.2", plan, {cell["port"]: cell["port"] for cell in cells}, folder)
                 relay.stdin.close()
                 if relay.wait(30):
                     raise Unfit(f"loss-link relay ended with {relay.returncode}")
                 flows.seek(0)
-                lateness = read_lateness(flows)
+                return results, read(flows), about
         finally:
             programs.end()
             for namespace in namespaces:
                 namespace.close()
-        save(path, about, plan, results, lateness)
+
+
+def measure_kernel(cells, plan, path, seed, log=()):
+    def line(cell):
+        return (f"{cell['port']} {LINK:.0f} {cell['roundTrip'] * 1000} {QUEUE} {cell['loss'] / 100:g} {cell['burst']}"
+                f" {cell['handshake'] / 100:g} 0 0")
+    results, lateness, about = fetch_through_link(cells, plan, line, seed, read_lateness, log)
+    save(path, about, plan, results, lateness)
 
 
 def read_lateness(flows):
@@ -146,7 +153,8 @@ def profile(cell):
     return {"name": f"cell-{cell['port']}", "faults": faults}
 
 
-def measure_proxy(cells, plan, path, seed):
+def fetch_through_squall(cells, plan, profile, seed):
+    """Runs the jobs of a plan through a proxy with its own profile for each cell; the results by number of job."""
     need_built(LOSS_LINK, "swift build -c release --product loss-link")
     need_built(SQUALL, "make build")
     programs, namespace = Programs(), None
@@ -156,21 +164,23 @@ def measure_proxy(cells, plan, path, seed):
                 namespace = Namespace()
             start_server(programs, namespace, "127.0.0.1", cells, lambda cell: "cubic")
             ports = {cell["port"]: cell["port"] - FIRST_PORT + FIRST_PROXY_PORT for cell in cells}
-            config = os.path.join(folder, "proxies.json")
+            config, errors = os.path.join(folder, "proxies.json"), os.path.join(folder, "errors")
             with open(config, "w") as file:
                 json.dump([{"name": f"cell-{cell['port']}", "listen": f"127.0.0.1:{ports[cell['port']]}",
                             "upstream": f"127.0.0.1:{cell['port']}", "profile": profile(cell)} for cell in cells], file)
-            errors = os.path.join(folder, "errors")
             with open(errors, "w") as messages:
                 proxy = programs.start(namespace, [SQUALL, "serve", "--config", config, "--seed", str(seed)],
                                        stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)
                 wait_for_listener(namespace, max(ports.values()), proxy, errors)
-                results = fetch(programs, namespace, "127.0.0.1", plan, ports, folder)
+                return fetch(programs, namespace, "127.0.0.1", plan, ports, folder)
         finally:
             programs.end()
             if namespace:
                 namespace.close()
-        save(path, {"squall": SQUALL}, plan, results, {})
+
+
+def measure_proxy(cells, plan, path, seed):
+    save(path, {"squall": SQUALL}, plan, fetch_through_squall(cells, plan, profile, seed), {})
 
 
 def wait_for_listener(namespace, port, process, errors):

@@ -1,8 +1,8 @@
 """The programs of a measurement: the load generators, the backend, and proxies."""
-import json, os, random, shlex, shutil, socket, subprocess, tempfile, threading, time
+import json, os, random, shlex, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
 from kit import machine
-from kit.programs import ROOT, SQUALL, Failure, end, free_port, need_squall, ready_port, start  # noqa: F401: for those that import this module
+from kit.programs import ROOT, SQUALL, Failure, end, free_port, need_squall, start  # noqa: F401: for those that import this module
 
 SOURCES = os.path.join(ROOT, "Benchmarks", "load")
 BUILT = os.path.join(ROOT, ".build", "bench")
@@ -20,6 +20,14 @@ def compile_generators():
         if not os.path.exists(built) or os.path.getmtime(built) < newest:
             sources = [os.path.join(SOURCES, name + ".c") for name in names]
             subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-o", built, *sources], check=True)
+
+
+def prepare():
+    """Looks for squall, raises the limit of descriptors and compiles the load generators."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that what was started is ended.
+    need_squall()
+    machine.raise_descriptor_limit()
+    compile_generators()
 
 
 class Backend:

@@ -20,10 +20,11 @@ What has to hold:
 
 Everything is in a network of its own, with loopback alone, so that no proxy reaches outside. Exits 1 if something doesn't hold.
 """
-import argparse, asyncio, collections, contextlib, http.client, json, os, random, re, shutil, signal, socket, subprocess, sys
+import argparse, asyncio, collections, contextlib, json, os, random, re, shutil, signal, socket, subprocess, sys
 import tempfile, time
 from urllib.parse import quote
 
+import kit.server
 from kit import garbage, machine, network, programs
 
 CLIENTS = os.path.join(programs.ROOT, ".build", "schemathesis")
@@ -55,7 +56,7 @@ class Findings:
             self.problem(f"a response {status} without a reason", request, body)
 
 
-class Server:
+class Server(kit.server.Server):
     """`squall serve` in a folder of its own."""
 
     def __init__(self, seed, findings):
@@ -64,28 +65,21 @@ class Server:
         self.errors = open(os.path.join(self.folder, "errors"), "w+b")
         # One arena that is trimmed: what glibc keeps of freed bodies of megabytes would hide what the server keeps.
         allocator = {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "131072"}
-        self.process = programs.start([programs.SQUALL, "serve", "--port", "0", "--seed", str(seed)], cwd=self.folder,
-                                      env={**os.environ, **allocator}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors)
-        self.port = programs.ready_port(self.process)
-
-    def __enter__(self):
-        return self
+        super().__init__("--seed", str(seed), cwd=self.folder, env={**os.environ, **allocator}, stderr=self.errors)
 
     def __exit__(self, *_):
-        programs.end(self.process)
+        super().__exit__()
         self.errors.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def call(self, method, path, body=None):
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        with contextlib.closing(link):
-            link.request(method, path, None if body is None else json.dumps(body))
-            response = link.getresponse()
-            return response.status, response.read()
+        """The status, and the content as it came."""
+        response, content = self.exchange(method, path, body)
+        return response.status, content
 
     def reset(self, proxies=()):
         """Gives it these proxies, and no other one and no stored profile."""
-        status, body = self.call("PUT", "/v1/snapshot", {"proxies": list(proxies)})
+        status, body = self.call("PUT", "/v1/snapshot", {"proxies": list(proxies), "profiles": {}})
         if status != 200:
             self.findings.problem("the state can't be replaced: " + re.sub("[“:].*", "", json.loads(body)["detail"]),
                                   self.call("GET", "/v1/snapshot")[1], body)
@@ -336,10 +330,8 @@ class Described:
 
 def run(options, findings):
     draw = random.Random(options.seed)
-    backend = garbage.fuzz.Backend()
-    backend.start()
-    with Server(options.seed, findings) as server:
-        ports = {"api": server.port, "echo": backend.port, "shared": [programs.free_port() for _ in range(3)]}
+    with kit.server.served(garbage.fuzz.serve) as echo, Server(options.seed, findings) as server:
+        ports = {"api": server.port, "echo": echo, "shared": [programs.free_port() for _ in range(3)]}
         made = garbage.Garbage(options.seed, ports)
         described = Described(server, made, findings) if options.part != "raw" else None
         server.reset()

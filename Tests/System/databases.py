@@ -26,6 +26,7 @@ Exits 1 if something doesn't hold.
 import argparse, collections, contextlib, datetime, http.client, json, os, re, shutil, signal, socket, subprocess
 import threading, time
 
+import kit.server
 from kit import postgres, programs, redis as cache
 from kit.verdicts import finish, verdict
 
@@ -50,36 +51,17 @@ def sockets_of(pid):
     return found
 
 
-class Server:
+class Server(kit.server.Server):
     """`squall serve` with a proxy for each database, and a reader of its events."""
 
     def __init__(self, databases):
-        self.process = programs.start([programs.SQUALL, "serve", "--port", "0", "--seed", "1"], stdout=subprocess.PIPE,
-                                      stdin=subprocess.DEVNULL)
-        self.port = programs.ready_port(self.process)
+        super().__init__("--seed", "1", stderr=None)
         self.ports, self.last, self.streamed, self.journal = {}, 0, [], []
         for name, port in databases.items():
-            proxy = self.call("POST", "/proxies", {"name": name, "listen": "127.0.0.1:0", "upstream": f"127.0.0.1:{port}"})
-            self.ports[name] = int(proxy["listen"].rsplit(":", 1)[1])
+            self.ports[name] = int(self.proxy(name, f"127.0.0.1:{port}").rsplit(":", 1)[1])
         self.stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         self.stream.request("GET", "/v1/events")
         threading.Thread(target=self.follow, args=(self.stream.getresponse(),), daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        programs.end(self.process)
-
-    def call(self, method, path, body=None):
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        with contextlib.closing(link):
-            link.request(method, path, None if body is None else json.dumps(body))
-            response = link.getresponse()
-            content = response.read()
-            if response.status >= 300:
-                raise RuntimeError(f"{method} {path}: {response.status} {content}")
-            return json.loads(content) if content else None
 
     def follow(self, response):
         kind = ""
@@ -93,7 +75,7 @@ class Server:
         """The events since the last time."""
         found = []
         while True:
-            part = self.call("GET", f"/v1/journal?after={self.last}")
+            part = self.value("GET", f"/v1/journal?after={self.last}")
             if part["lost"]:
                 raise RuntimeError(f"the journal has lost {part['lost']} events")
             found += part["events"]
@@ -106,7 +88,7 @@ class Server:
         """The connections that a client's process has through a proxy, by their numbers."""
         end = time.monotonic() + 10
         while time.monotonic() < end:
-            listed = self.call("GET", f"/v1/connections?proxy={proxy}")["connections"]
+            listed = self.value("GET", f"/v1/connections?proxy={proxy}")["connections"]
             own = sockets_of(client.process.pid)
             numbers = {one["number"] for one in listed if one["client"] in own and one["state"] == "open"}
             if len(numbers) >= CLIENTS:
@@ -218,11 +200,11 @@ class Suite:
     def set(self, method, path, body=None):
         """A request that sets a fault; none if its step is to be skipped."""
         if self.skipped != self.step:
-            self.server.call(method, path, body)
+            self.server.value(method, path, body)
 
     def take(self, path):
         if self.skipped != self.step:
-            self.server.call("DELETE", path)
+            self.server.value("DELETE", path)
 
     def expect(self, client, fault, kind, what, begin, end, direction=None, numbers=None, needed=None, offset=None,
                waiting=0):
@@ -339,7 +321,7 @@ class Suite:
                 self.expect(client, "narrow", "bandwidth", "limits", begin, on + SLACK, "downstream")
 
     def passed(self):
-        return {name: self.server.call("GET", f"/v1/proxies/{name}")["bytes"]["downstream"] for name in self.server.ports}
+        return {name: self.server.value("GET", f"/v1/proxies/{name}")["bytes"]["downstream"] for name in self.server.ports}
 
     def reset(self):
         with self.clients() as (pgbench, redis):
@@ -419,13 +401,13 @@ class Suite:
                         offset=range(least, least + 100_000_000))
             self.take("/proxies/redis/toxics/short")
             self.take("/v1/proxies/postgres/faults/short")
-            found = [event for event in self.server.call("GET", f"/v1/journal?after={self.server.last}")["events"]
+            found = [event for event in self.server.value("GET", f"/v1/journal?after={self.server.last}")["events"]
                      if event["proxy"] == "redis" and event["fault"] == "short"]
             verdict(self.step, bool(found), f"redis: {len(found)} of its connections cut by bytes, "
                     f"at {', '.join(str(event['offset'] - passed[redis].get(event['connection'], 0)) for event in found)} after the count")
 
     def streams(self, client):
-        listed = self.server.call("GET", f"/v1/connections?proxy={client.NAME}")["connections"]
+        listed = self.server.value("GET", f"/v1/connections?proxy={client.NAME}")["connections"]
         return {one["number"]: one["downstreamBytes"] for one in listed if one["number"] in client.numbers}
 
     def run(self, step):
@@ -468,7 +450,7 @@ def main():
                     f"/v1/events and /v1/journal have the same {len(server.journal)} events"
                     if server.streamed == server.journal
                     else f"/v1/events has {len(server.streamed)} events, /v1/journal {len(server.journal)}")
-            listed = server.call("GET", "/v1/proxies")["proxies"]
+            listed = server.value("GET", "/v1/proxies")["proxies"]
             verdict("state", not any(proxy["faults"] or proxy["toxics"] for proxy in listed), "no fault is left")
         suite.consistent()
     finish()

@@ -23,6 +23,8 @@ A figure that doesn't hold is taken again, once, since others use the machine. E
 import argparse, json, os, queue, random, select, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
 from kit import programs
+from kit.machine import processor_seconds
+from kit.server import served
 
 PLAN_SECONDS, IDLE_PART, JOURNAL_RATE, END_SECONDS, CHECK_SECONDS = 2.0, 0.05, 1e6, 5.0, 2.0
 PLAN_PATIENCE, IDLE_TIME, TRAFFIC_TIME, STILL_CLIENTS = 60, 0.5, 0.6, 8
@@ -255,36 +257,18 @@ def nanoseconds(duration):
     return float(number) * UNITS[unit]
 
 
-class Backend(threading.Thread):
-    """The server: answers HTTP, sends for ever to who says S, and echoes everything else."""
-
-    BODY = b"b" * (64 << 10)
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=1_024)
-        self.port = self.listener.getsockname()[1]
-
-    def run(self):
-        while True:
-            connection, _ = self.listener.accept()
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
-
-    def serve(self, connection):
-        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(self.BODY)
-        try:
-            with connection:
-                connection.settimeout(20)
-                while piece := connection.recv(1 << 16):
-                    if piece.startswith(b"S"):
-                        while True:
-                            connection.sendall(self.BODY)
-                    if piece.startswith(b"GET "):
-                        connection.sendall(head + self.BODY)
-                    else:
-                        connection.sendall(piece)
-        except OSError:
-            pass
+def serve(peer):
+    """Answers HTTP, sends for ever to who says S, and echoes everything else."""
+    body = b"b" * (64 << 10)
+    peer.settimeout(20)
+    while piece := peer.recv(1 << 16):
+        if piece.startswith(b"S"):
+            while True:
+                peer.sendall(body)
+        if piece.startswith(b"GET "):
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        else:
+            peer.sendall(piece)
 
 
 def measured(command, patience):
@@ -299,18 +283,6 @@ def measured(command, patience):
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stderr.close()
     return process.returncode, usage.ru_utime + usage.ru_stime, errors.decode(errors="replace").strip()
-
-
-def processor_seconds(pid):
-    """The processor time of a process so far, to the nanosecond; the threads that have gone aren't in it."""
-    total = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{task}/schedstat") as file:
-                total += int(file.read().split()[0])
-        except OSError:
-            pass
-    return total / 1e9
 
 
 class Proxy:
@@ -489,8 +461,6 @@ def main():
         print(json.dumps(Maker(options.seed, options.show).profile(), indent=1))
         return 0
     programs.need_squall()
-    backend = Backend()
-    backend.start()
     numbers, lock, begin = queue.Queue(), threading.Lock(), time.monotonic()
     found = {"valid": 0, "refused": 0, "failed": {}, "worst": {}}
     for number in [options.only] if options.only is not None else range(100 * options.profiles):
@@ -502,7 +472,7 @@ def main():
                 if found["valid"] >= options.profiles or numbers.empty():
                     return
                 number = numbers.get()
-            refused, failures, figures = trial(options, number, backend.port)
+            refused, failures, figures = trial(options, number, upstream)
             with lock:
                 found["refused" if refused else "valid"] += 1
                 if options.refusals and refused:
@@ -517,10 +487,11 @@ def main():
                     print(figures)
 
     workers = [threading.Thread(target=work) for _ in range(options.workers)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with served(serve) as upstream:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
     print(f"{found['valid']} valid profiles in {time.monotonic() - begin:.0f} s, seed {options.seed}; "
           f"{found['refused']} more were refused by squall check")
     scales = {"idle": (100, "% of a processor"), "still": (100, "% of a processor"), "journal": (1e-6, "MB/s"),

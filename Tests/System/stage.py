@@ -115,11 +115,7 @@ def of_grpc():
     port = programs.free_port()
     server = programs.start([sys.executable, BLOCKS, "serve", str(port)], stdin=subprocess.DEVNULL, env=environment())
     try:
-        end = time.monotonic() + 10
-        while not programs.machine.is_listening(port):
-            if time.monotonic() > end or server.poll() is not None:
-                raise programs.Failure("the gRPC service does not start")
-            time.sleep(0.05)
+        programs.wait_until_listening(server, port)
         call = [sys.executable, BLOCKS, "call", "{proxy}"]
         yield [Case("grpc", port, profile, repeats == "again", f"calls made {repeats}", [*call, repeats, amount])
                for profile, amount in (("first-two-fail", "30"), ("wifi-roam", "10s")) for repeats in ("once", "again")]

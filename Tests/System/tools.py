@@ -8,10 +8,11 @@
 A file of 3 MB is served by raw sockets on the loopback; in most rows the first connection ends after 1 MB. Prints a table,
 and a line for each row of `squall get`, which has to be right: the exact file, or an error and no file. Exits 1 if one is not.
 """
-import argparse, collections, os, random, re, shutil, socket, struct, subprocess, tempfile, threading, time
+import argparse, collections, contextlib, os, random, re, shutil, socket, struct, subprocess, tempfile, threading, time
 from concurrent.futures import ThreadPoolExecutor
 
 from kit import programs
+from kit.server import served
 from kit.verdicts import finish, verdict
 
 SIZE, CUT = 3_000_000, 1_000_000
@@ -31,35 +32,18 @@ class Visit:
         self.lock = threading.Lock()
 
 
-class Server:
+class Server(contextlib.ExitStack):
     """Serves `/TOOL/ROW/file.bin`, each as its row wants it."""
 
     def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
+        super().__init__()
         self.visits = collections.defaultdict(Visit)
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def close(self):
-        # A thread in accept() would keep the port open.
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+        self.port = self.enter_context(served(self.serve))
 
     def serve(self, connection):
-        with connection:
-            connection.settimeout(PATIENCE)
-            try:
-                while self.answer(connection):
-                    pass
-            except (OSError, ValueError):
+        connection.settimeout(PATIENCE)
+        with contextlib.suppress(ValueError):
+            while self.answer(connection):
                 pass
 
     def answer(self, connection):

@@ -2,12 +2,12 @@
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
-from acceptance.harness import Server, Squall, echo, is_quiet, verdict
+from acceptance.harness import Squall, is_silent, send_back, served, verdict
 
 
 def measure():
     limit = {"kind": "connection-limit", "limit": 3, "how": "hang"}
-    with Server(echo) as server, Squall({"faults": [limit]}, server.port) as squall:
+    with served(send_back) as upstream, Squall({"faults": [limit]}, upstream) as squall:
         def client():
             connection = socket.create_connection(("127.0.0.1", squall.port))
             connection.sendall(b"hello")
@@ -16,10 +16,10 @@ def measure():
         answered = sum(connection.recv(16) == b"hello" for connection in kept)
         waiting = [client() for _ in range(5)]
         with ThreadPoolExecutor(5) as pool:
-            quiet = sum(pool.map(lambda connection: is_quiet(connection, 1), waiting))
-        served = 0
+            quiet = sum(pool.map(lambda connection: is_silent(connection, 1), waiting))
+        admitted = 0
         for number, connection in enumerate(waiting):
             (kept + waiting)[number].close()
-            served += connection.recv(16) == b"hello"
-    verdict("full", answered == 3 and quiet == 5 and served == 5,
-            f"{answered} of 3 answered at once, {quiet} of 5 waited, {served} of 5 answered when another had ended")
+            admitted += connection.recv(16) == b"hello"
+    verdict("full", answered == 3 and quiet == 5 and admitted == 5,
+            f"{answered} of 3 answered at once, {quiet} of 5 waited, {admitted} of 5 answered when another had ended")

@@ -1,7 +1,7 @@
 """A client that ends writing hears the whole response."""
 import os, socket
 
-from acceptance.harness import Server, Squall, verdict
+from acceptance.harness import Squall, served, verdict
 
 
 def measure():
@@ -11,7 +11,7 @@ def measure():
             data += part
         connection.sendall(data)
 
-    with Server(serve) as server, Squall({}, server.port) as squall:
+    with served(serve) as upstream, Squall({}, upstream) as squall:
         exact = 0
         for _ in range(50):
             data = os.urandom(100_000)

@@ -2,7 +2,7 @@
 import socket, time
 from concurrent.futures import ThreadPoolExecutor
 
-from acceptance.harness import Server, Squall, echo, verdict
+from acceptance.harness import Squall, send_back, served, verdict
 
 
 def connecting(port, seconds):
@@ -18,7 +18,7 @@ def connecting(port, seconds):
 def measure():
     fault = {"kind": "connect", "how": "hang"}
     phases = [{"name": "before", "for": "1 s"}, {"name": "away", "for": "3 s", "faults": [fault]}, {"name": "after"}]
-    with Server(echo) as server, Squall({"phases": phases}, server.port) as squall:
+    with served(send_back) as upstream, Squall({"phases": phases}, upstream) as squall:
         live = socket.create_connection(("127.0.0.1", squall.port))
         time.sleep(max(0, 1.1 - (time.monotonic() - squall.ready)))
         with ThreadPoolExecutor(64) as pool:

@@ -1,7 +1,9 @@
 """What the promises share: programs and servers between which Squall is measured, and the verdicts."""
-import json, os, re, shutil, socket, subprocess, tempfile, threading, time
+import json, os, re, shutil, socket, subprocess, tempfile, time
 
+from kit import programs
 from kit.programs import ROOT, SQUALL, free_port
+from kit.server import is_silent, send_back, served  # noqa: F401: for the promises
 from kit.verdicts import verdict  # noqa: F401: for the promises
 
 FOLDER = tempfile.mkdtemp(prefix="squall-acceptance-")
@@ -48,38 +50,6 @@ class Squall:
         return [{k: v for k, v in line.items() if k != "time"} for line in lines[1:]]
 
 
-class Server:
-    """A server of ours: `serve(connection)` runs in a thread for each connection."""
-
-    def __init__(self, serve):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.port = self.listener.getsockname()[1]
-        self.serve = serve
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.run, args=(connection,), daemon=True).start()
-
-    def run(self, connection):
-        try:
-            with connection:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self.serve(connection)
-        except OSError:
-            pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.listener.close()
-
-
 class Nginx:
     def __enter__(self):
         need("nginx")
@@ -94,14 +64,9 @@ class Nginx:
                        f"http {{ access_log off; {paths} "
                        f"server {{ listen 127.0.0.1:{self.port}; root {self.folder}/www; }} }}")
         os.mkdir(f"{self.folder}/www")
-        self.process = subprocess.Popen(["nginx", "-c", f"{self.folder}/nginx.conf"], stderr=subprocess.DEVNULL)
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return self
-            except OSError:
-                time.sleep(0.01)
-        raise RuntimeError("nginx does not start")
+        self.process = programs.start(["nginx", "-c", f"{self.folder}/nginx.conf"], stderr=subprocess.DEVNULL)
+        programs.wait_until_listening(self.process, self.port)
+        return self
 
     def file(self, name, size):
         data = os.urandom(size)
@@ -110,8 +75,7 @@ class Nginx:
         return data
 
     def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
+        programs.end(self.process)
 
 
 class Haproxy:
@@ -126,26 +90,14 @@ class Haproxy:
                        "defaults\n mode tcp\n timeout connect 5s\n timeout client 1h\n timeout server 1h\n"
                        " option splice-request\n option splice-response\n"
                        f"listen p\n bind 127.0.0.1:{self.port}\n server s 127.0.0.1:{upstream}\n")
-        self.process = subprocess.Popen(["haproxy", "-db", "-f", path], stderr=subprocess.DEVNULL)
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except OSError:
-                time.sleep(0.01)
-        raise RuntimeError("haproxy does not start")
+        self.process = programs.start(["haproxy", "-db", "-f", path], stderr=subprocess.DEVNULL)
+        programs.wait_until_listening(self.process, self.port)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-
-def echo(connection):
-    while data := connection.recv(1 << 16):
-        connection.sendall(data)
+        programs.end(self.process)
 
 
 def source(connection):
@@ -174,20 +126,6 @@ def drain(port, seconds, counts=None, host="127.0.0.1"):
 
 
 NEVER = {"kind": "http", "answer": {"status": 503}, "when": {"http": {"path": "/never/matches"}}}
-
-
-def is_quiet(connection, seconds):
-    """Whether nothing comes for so long: no byte, no end and no reset."""
-    connection.settimeout(seconds)
-    try:
-        connection.recv(1, socket.MSG_PEEK)
-        return False
-    except TimeoutError:
-        return True
-    except OSError:
-        return False
-    finally:
-        connection.settimeout(None)
 
 
 def get(arguments, **options):

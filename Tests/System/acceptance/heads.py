@@ -1,13 +1,8 @@
 """What a head costs, and what chunks of a byte take of memory while nobody reads them."""
-import os, re, socket, time
+import socket, time
 
-from acceptance.harness import NEVER, Server, Squall, verdict
-
-
-def processor_seconds(process):
-    with open(f"/proc/{process.pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+from acceptance.harness import NEVER, Squall, served, verdict
+from kit.machine import processor_seconds, resident_bytes
 
 
 def measure():
@@ -19,15 +14,15 @@ def measure():
         for _ in range(rounds):
             connection.sendall(interim)
 
-    with Server(hint) as server:
+    with served(hint) as upstream:
         costs = {}
         for name, faults in (("none", []), ("http", [NEVER])):
-            with Squall({"faults": faults}, server.port) as squall:
+            with Squall({"faults": faults}, upstream) as squall:
                 with socket.create_connection(("127.0.0.1", squall.port)) as connection:
                     connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
                     while connection.recv(1 << 20):
                         pass
-                costs[name] = processor_seconds(squall.process) / (rounds * 20_000) * 1e6
+                costs[name] = processor_seconds(squall.process.pid) / (rounds * 20_000) * 1e6
     cost = costs["http"] - costs["none"]
     verdict("heads", cost < 1, f"an interim response costs {cost:.2f} µs more where a fault reads HTTP")
 
@@ -40,13 +35,9 @@ def measure():
         while True:
             connection.sendall(chunks)
 
-    def resident(process):
-        with open(f"/proc/{process.pid}/status") as file:
-            return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
-
     cut = {"kind": "cut", "stream": "downstream", "at": "1048576 MiB", "of": "body", "how": "reset"}
-    with Server(endless) as server, Squall({"faults": [cut]}, server.port) as squall:
-        before = resident(squall.process)
+    with served(endless) as upstream, Squall({"faults": [cut]}, upstream) as squall:
+        before = resident_bytes(squall.process.pid)
         connections = []
         for _ in range(clients):
             connection = socket.socket()
@@ -55,7 +46,7 @@ def measure():
             connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             connections.append(connection)
         time.sleep(5)
-        each = (resident(squall.process) - before) / clients
+        each = (resident_bytes(squall.process.pid) - before) / clients / 2**20
         verdict("heads", each < 2, f"chunks of a byte that nobody reads take {each:.2f} MiB a connection")
         for connection in connections:
             connection.close()

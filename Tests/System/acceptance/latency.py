@@ -1,7 +1,7 @@
 """A delay is added to each way, and nothing else."""
 import socket, statistics, time
 
-from acceptance.harness import Server, Squall, echo, verdict
+from acceptance.harness import Squall, send_back, served, verdict
 
 
 def measure():
@@ -18,9 +18,9 @@ def measure():
                 times.append(time.perf_counter() - start)
         return statistics.median(times) * 1000
 
-    with Server(echo) as server, Squall({}, server.port) as plain:
+    with served(send_back) as upstream, Squall({}, upstream) as plain:
         fault = {"kind": "latency", "delay": "10 ms"}
-        with Squall({"faults": [fault]}, server.port) as slow:
+        with Squall({"faults": [fault]}, upstream) as slow:
             base, delayed = medians(plain.port, 200), medians(slow.port, 200)
     added = delayed - base
     verdict("latency", abs(added - 20) <= 0.3, f"10 ms each way: a 64-byte echo takes {added:.3f} ms more at the median")

@@ -1,13 +1,13 @@
 """A refusing outage resets live connections, refuses others, and heals."""
 import socket, time
 
-from acceptance.harness import Server, Squall, echo, verdict
+from acceptance.harness import Squall, send_back, served, verdict
 
 
 def measure():
     outage = {"kind": "outage", "how": "refuse"}
     phases = [{"name": "before", "for": "1 s"}, {"name": "away", "for": "2 s", "faults": [outage]}, {"name": "after"}]
-    with Server(echo) as server, Squall({"phases": phases}, server.port) as squall:
+    with served(send_back) as upstream, Squall({"phases": phases}, upstream) as squall:
         live = socket.create_connection(("127.0.0.1", squall.port))
         live.sendall(b"hello")
         before = live.recv(16) == b"hello"

@@ -1,7 +1,7 @@
 """A reset of the server, and an upstream that refuses, arrive as resets."""
 import socket, struct
 
-from acceptance.harness import Server, Squall, verdict
+from acceptance.harness import Squall, served, verdict
 
 
 def measure():
@@ -10,7 +10,7 @@ def measure():
         connection.sendall(b"x" * 1000)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
-    with Server(serve) as server, Squall({}, server.port) as squall:
+    with served(serve) as upstream, Squall({}, upstream) as squall:
         resets = 0
         for _ in range(50):
             with socket.create_connection(("127.0.0.1", squall.port)) as connection:

@@ -1,13 +1,13 @@
 """A shared rate holds for all connections together."""
 from concurrent.futures import ThreadPoolExecutor
 
-from acceptance.harness import Server, Squall, drain, source, verdict
+from acceptance.harness import Squall, drain, served, source, verdict
 
 
 def measure():
     seconds, rate = 5, 1_000_000
     fault = {"kind": "bandwidth", "stream": "downstream", "rate": "1 MB/s", "shared": True}
-    with Server(source) as server, Squall({"faults": [fault]}, server.port) as squall:
+    with served(source) as upstream, Squall({"faults": [fault]}, upstream) as squall:
         with ThreadPoolExecutor(4) as pool:
             parts = list(pool.map(lambda _: drain(squall.port, seconds), range(4)))
     ratio = sum(parts) / (rate * seconds)

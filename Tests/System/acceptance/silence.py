@@ -1,7 +1,7 @@
 """A silent outage passes nothing, and everything afterwards."""
 import hashlib, os, socket, time
 
-from acceptance.harness import Server, Squall, verdict
+from acceptance.harness import Squall, served, verdict
 
 
 def measure():
@@ -10,8 +10,8 @@ def measure():
     phases = [{"name": "before", "for": "1 s"}, {"name": "away", "for": "3 s", "faults": [outage]}, {"name": "after"}]
     size = 60_000_000
     data = os.urandom(1 << 20) * (size >> 20)
-    with Server(lambda connection: connection.sendall(data)) as server:
-        with Squall({"faults": [pace], "phases": phases}, server.port) as squall:
+    with served(lambda connection: connection.sendall(data)) as upstream:
+        with Squall({"faults": [pace], "phases": phases}, upstream) as squall:
             digest, times, total = hashlib.sha256(), [], 0
             with socket.create_connection(("127.0.0.1", squall.port)) as connection:
                 while part := connection.recv(1 << 20):

@@ -1,13 +1,13 @@
 """Slices have the sizes that the profile says."""
 import socket
 
-from acceptance.harness import Server, Squall, source, verdict
+from acceptance.harness import Squall, served, source, verdict
 
 
 def measure():
     sizes = []
     fault = {"kind": "slice", "stream": "downstream", "size": "400 B", "spread": "300 B", "pause": "5 ms"}
-    with Server(source) as server, Squall({"faults": [fault], "seed": 7}, server.port) as squall:
+    with served(source) as upstream, Squall({"faults": [fault], "seed": 7}, upstream) as squall:
         with socket.create_connection(("127.0.0.1", squall.port)) as connection:
             while len(sizes) < 300:
                 sizes.append(len(connection.recv(1 << 16)))

@@ -5,18 +5,19 @@
 `uses` steps are left out, and `swift` is a stand-in that hands out the built command.
 """
 
-import http.server
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import xml.etree.ElementTree
 from pathlib import Path
 
 import yaml
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from kit import web
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SQUALL = Path(os.environ.get("SQUALL", REPOSITORY / ".build/debug/squall")).resolve()
@@ -108,24 +109,9 @@ def filled(text, values):
     return re.sub(r"\$\{\{ *(\S+) *\}\}", lambda match: values.get(match[1], ""), str(text))
 
 
-def serve():
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(BODY)))
-            self.end_headers()
-            self.wfile.write(BODY)
-
-        def log_message(self, *_):
-            pass
-
-    class Server(http.server.ThreadingHTTPServer):
-        def handle_error(self, *_):
-            pass  # a reset is what the stage is for
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"127.0.0.1:{server.server_port}"
+class Handler(web.Handler):
+    def do_GET(self):
+        self.answer(BODY)
 
 
 def check_form():
@@ -245,11 +231,10 @@ def main():
     if not os.access(SQUALL, os.X_OK):
         sys.exit(f"{SQUALL}: no such command; build it, or name it with SQUALL")
     check_form()
-    upstream = serve()
-    with tempfile.TemporaryDirectory(prefix="squall-action-") as folder:
+    with tempfile.TemporaryDirectory(prefix="squall-action-") as folder, web.served(Handler) as port:
         job = Job(folder)
         for check in (check_survivor, check_failure, check_artifacts, check_success, check_scenario, check_injection, check_hash):
-            check(job, upstream)
+            check(job, f"127.0.0.1:{port}")
             print(f"{check.__name__.removeprefix('check_')}: as it should be")
 
 

@@ -1,10 +1,11 @@
 """Every command with few descriptors: a sentence or service, never a signal, and no spinning."""
-import http.server, os, resource, signal, socket, subprocess, sys, tempfile, threading, time, unittest, urllib.request
+import os, resource, signal, socket, subprocess, sys, tempfile, time, unittest, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from kit import web
+from kit.machine import processor_seconds
 from kit.programs import SQUALL
 from kit.server import Server
-from control_limits import processor
 
 LIMITS = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 256, 512, 1024]
 PROFILE = '{ "name": "p", "faults": [ { "kind": "latency", "delay": "1 ms" } ] }'
@@ -18,25 +19,17 @@ def start(limit, *arguments):
                             stdin=subprocess.DEVNULL, preexec_fn=lower)
 
 
-class Files(http.server.BaseHTTPRequestHandler):
+class Files(web.Handler):
     """A server of one file, which takes any upload."""
 
     CONTENT = bytes(range(256)) * 512
 
     def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(self.CONTENT)))
-        self.end_headers()
-        self.wfile.write(self.CONTENT)
+        self.answer(self.CONTENT)
 
     def do_PUT(self):
         self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(201)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
+        self.answer(b"", 201)
 
 
 def journal(folder):
@@ -88,9 +81,8 @@ class Descriptors(unittest.TestCase):
                 self.assertEqual(served, [limit for limit in LIMITS if served and limit >= served[0]], command)
 
     def test_transfers(self):
-        with tempfile.TemporaryDirectory() as folder, http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            url = "http://127.0.0.1:%d/file.bin" % server.server_port
+        with tempfile.TemporaryDirectory() as folder, web.served(Files) as port:
+            url = f"http://127.0.0.1:{port}/file.bin"
             (source, state) = (os.path.join(folder, "source.bin"), os.path.join(folder, "state"))
             with open(source, "wb") as file:
                 file.write(Files.CONTENT)
@@ -99,7 +91,6 @@ class Descriptors(unittest.TestCase):
                 print(f"{command[0]}: works with {served[:1] or 'none'} and more")
                 self.assertIn(48, served, command)
                 self.assertEqual(served, [limit for limit in LIMITS if limit >= served[0]], command)
-            server.shutdown()
 
     def check_server(self, limit, *arguments, path=None):
         """A server that is ready, and idle, also when its clients have taken all descriptors; or a sentence. It responds
@@ -119,9 +110,9 @@ class Descriptors(unittest.TestCase):
                 clients.append(client)
             # It may still connect clients on a busy machine; one that spins is never idle.
             for _ in range(10):
-                before = processor(process)
+                before = processor_seconds(process.pid)
                 time.sleep(1)
-                used = processor(process) - before
+                used = processor_seconds(process.pid) - before
                 if used < 0.05:
                     break
             self.assertLess(used, 0.05, f"{limit} {arguments}: {used:.0%} while its clients wait")

@@ -3,7 +3,7 @@
 import datetime, json, os, sys, tempfile, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from kit.programs import ROOT
+from kit.programs import ROOT, Failure
 from kit.server import Server, connected, echo, received
 
 KUBERNETES = os.path.join(ROOT, "docker/kubernetes")
@@ -120,7 +120,7 @@ class ServedProfiles(unittest.TestCase):
         for value, word in (("bad-wfi", "bad-wfi"), ({"name": "x", "faults": [{"kind": "latncy"}]}, "latncy"), (1, "profile")):
             with open(path, "w", encoding="utf-8") as file:
                 json.dump([{"name": "a", "upstream": "127.0.0.1:1", "profile": value}], file)
-            with self.assertRaisesRegex(RuntimeError, word):
+            with self.assertRaisesRegex(Failure, word):
                 Server(f"--config={path}")
 
 

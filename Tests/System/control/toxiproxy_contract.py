@@ -6,6 +6,7 @@
 import contextlib, json, os, socket, sys, tempfile, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from kit.programs import Failure
 from kit.server import OWN_ADDRESS, Server, connected, echo, ending, is_silent, received
 
 ATTRIBUTES = {
@@ -345,8 +346,8 @@ class Process(unittest.TestCase):
 
     def test_a_busy_port_ends_it(self):
         with Server() as server:
-            with self.assertRaisesRegex(RuntimeError, "the port is taken"):
-                Server(arguments=("serve", "--port", str(server.port)))
+            with self.assertRaisesRegex(Failure, "the port is taken"):
+                Server(port=server.port)
 
     def test_strict_compatibility(self):
         with Server("--strict-compat") as server:

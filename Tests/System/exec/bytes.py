@@ -11,6 +11,7 @@ import os, socket, statistics, subprocess, sys, threading, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from kit import programs
+from kit.machine import processor_seconds
 from kit.verdicts import finish, verdict
 
 ROUNDS, GIGABYTES, MORE = 7, 2, 1.1
@@ -39,12 +40,6 @@ def receive(port):
     sys.stdin.readline()
 
 
-def processor_time(squall):
-    with open(f"/proc/{squall}/stat", encoding="utf-8") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def client(front, port):
     words = [*front, sys.executable, os.path.abspath(__file__), "receive", str(port)]
     return programs.start(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -53,7 +48,7 @@ def client(front, port):
 def by_exec(port):
     process = client([programs.SQUALL, "exec", "--latency", "0ms", "--"], port)
     seconds = float(process.stdout.readline())
-    used = processor_time(process.pid)
+    used = processor_seconds(process.pid)
     programs.end(process)
     return used, seconds
 
@@ -63,7 +58,7 @@ def by_run(port):
     proxy = programs.start(words, stdout=subprocess.PIPE)
     process = client([], programs.ready_port(proxy))
     seconds = float(process.stdout.readline())
-    used = processor_time(proxy.pid)
+    used = processor_seconds(proxy.pid)
     programs.end(process)
     programs.end(proxy)
     return used, seconds

@@ -1,5 +1,5 @@
 """Servers of their own, each on a free port of 127.0.0.1, for programs that speak something else than HTTP."""
-import contextlib, os, pwd, shutil, subprocess, sys, time
+import contextlib, os, pwd, shutil, subprocess, sys
 
 from kit import programs
 
@@ -26,11 +26,7 @@ def running(command, port, **more):
     """A server from when it listens to the end of the block."""
     process = programs.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
     try:
-        end = time.monotonic() + 30
-        while not programs.machine.is_listening(port):
-            if time.monotonic() > end or process.poll() is not None:
-                raise programs.Failure(f"{command[0]} doesn't listen")
-            time.sleep(0.05)
+        programs.wait_until_listening(process, port)
         yield port
     finally:
         programs.end(process)

@@ -18,6 +18,7 @@ import sys, tempfile, threading, time, zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit.browser import Browser
+from kit.machine import descriptors, resident_bytes
 from kit.programs import ROOT as TOP, SQUALL
 from kit.verdicts import finish, verdict
 from kit.web import served
@@ -197,15 +198,6 @@ def check_host(folder, certificate):
                         f"{scheme} to an address: localhost is cut at {len(data):,} bytes, other.example has all {len(whole):,}")
 
 
-def memory(process):
-    with open(f"/proc/{process.pid}/status") as file:
-        return int(re.search(r"VmRSS:\s+(\d+) kB", file.read())[1]) << 10
-
-
-def descriptors(process):
-    return len(os.listdir(f"/proc/{process.pid}/fd"))
-
-
 def nonsense(draws):
     """A handshake that is none: noise, a beginning of something, or something real with wrong bytes in it."""
     real = draws.choice([
@@ -232,7 +224,7 @@ def check_garbage(folder, _):
         proxy = ["--proxy", f"http://127.0.0.1:{port}"]
         for _ in range(3):
             curl(*proxy, f"http://localhost:{plain}/page.html")
-        before = memory(process), descriptors(process)
+        before = resident_bytes(process.pid), descriptors(process.pid)
         began = time.monotonic()
         for _ in range(HANDSHAKES // ABREAST):
             clients = []
@@ -252,9 +244,9 @@ def check_garbage(folder, _):
         verdict("garbage", code == 0 and b"through the proxy" in data and process.poll() is None,
                 f"{HANDSHAKES:,} handshakes in {took:.0f} s; the next request is answered {problem.strip()}".rstrip())
         deadline = time.monotonic() + 15
-        while descriptors(process) > before[1] and time.monotonic() < deadline:
+        while descriptors(process.pid) > before[1] and time.monotonic() < deadline:
             time.sleep(0.1)
-        grown, left = memory(process) - before[0], descriptors(process) - before[1]
+        grown, left = resident_bytes(process.pid) - before[0], descriptors(process.pid) - before[1]
         verdict("garbage", grown < GROWTH and left <= 0, f"{grown / (1 << 20):.1f} MiB more, {left} descriptors more")
 
 

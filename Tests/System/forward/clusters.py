@@ -12,11 +12,12 @@ kafka-socks     a scripted broker that names itself, and a client that connects 
 
 Everything listens on free ports of 127.0.0.1. Exits 1 if something doesn't hold.
 """
-import argparse, contextlib, json, os, shutil, socket, struct, subprocess, sys, tempfile, threading, time
+import argparse, contextlib, json, os, shutil, socket, struct, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from clients import forwarding, running
 from kit.programs import free_port
+from kit.server import served
 from kit.verdicts import finish, verdict
 
 NODES, SLOTS, KEYS = 3, 16_384, 60
@@ -192,26 +193,19 @@ def check_redis_socks(folder):
 # MARK: Kafka
 
 
-class Broker:
+class Broker(contextlib.ExitStack):
     """Answers ApiVersions, Metadata and Produce of Kafka's protocol, and says that it is at `advertised`."""
 
     TOPIC = "orders"
 
     def __init__(self):
+        super().__init__()
         self.advertised, self.produced, self.connections = None, 0, 0
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                stream, _ = self.socket.accept()
-                self.connections += 1
-                threading.Thread(target=self.serve, args=[stream], daemon=True).start()
+        self.port = self.enter_context(served(self.serve))
 
     def serve(self, stream):
-        with contextlib.suppress(OSError, struct.error), stream, stream.makefile("rb") as reader:
+        self.connections += 1
+        with contextlib.suppress(struct.error), stream.makefile("rb") as reader:
             while size := reader.read(4):
                 request = reader.read(struct.unpack(">i", size)[0])
                 key, version, correlation = struct.unpack_from(">hhi", request)
@@ -284,7 +278,7 @@ def check_kafka_announce(folder):
         else:
             verdict("kafka", delivered and passed == 1 < broker.connections,
                     f"without that only the first of {broker.connections} connections does {done.stdout}".rstrip())
-        broker.socket.close()
+        broker.close()
 
 
 def check_kafka_socks(folder):
@@ -303,7 +297,7 @@ def check_kafka_socks(folder):
     passed = len({line["connection"] for line in events(journal)})
     verdict("kafka", place == again == broker.advertised and passed == 2 == broker.connections,
             f"by SOCKS5 the connection to the broker's own address passes the proxy too: {passed} of {broker.connections}")
-    broker.socket.close()
+    broker.close()
 
 
 CHECKS = {

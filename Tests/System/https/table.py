@@ -7,12 +7,12 @@
 A cell is a part of what the client says; "whole" is that it has all bytes. `--show` prints what they say. Exits 1 if an answer is another one, if two
 rounds differ, or if a client is missing.
 """
-import argparse, concurrent.futures, contextlib, http.server, json, os, re, shutil, socketserver, subprocess, sys, tempfile, threading
+import argparse, concurrent.futures, contextlib, json, os, re, shutil, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import clients
-from kit import programs
+from kit import programs, web
 
 SIZE = 100_000
 TIMED_OUT = ["exit 28", "timed out", "timeout", "timed out", "Timeout|deadline"]
@@ -120,9 +120,8 @@ TABLE = {
 }
 
 
-class Answers(http.server.BaseHTTPRequestHandler):
+class Answers(web.Handler):
     """Bytes with a length at `/sized`, and without elsewhere."""
-    protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         with contextlib.suppress(OSError):
@@ -132,17 +131,6 @@ class Answers(http.server.BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(b"x" * SIZE)
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def handle_error(self, *_):
-        """Clients leave in the middle: that is what they are to do."""
 
 
 def said(client, url, authority, work):
@@ -190,16 +178,14 @@ def main():
         if not shutil.which(tool):
             raise SystemExit(f"{tool} is missing (scripts/install.sh trust)")
     failures = []
-    with tempfile.TemporaryDirectory() as work, Server(("127.0.0.1", 0), Answers) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as work, web.served(Answers) as port:
         clients.compiled(work)
         made(work)
-        upstream = f"127.0.0.1:{server.server_address[1]}"
+        upstream = f"127.0.0.1:{port}"
         rounds = []
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for _ in range(1 if options.once else 2):
                 rounds.append(dict(zip(names, pool.map(lambda name: row(name, upstream, work), names))))
-        server.shutdown()
     for name in names:
         problems = []
         for index, client in enumerate(clients.NAMES):

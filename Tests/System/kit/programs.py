@@ -1,5 +1,5 @@
 """Programs that are started and ended by their numbers, and the ports that they get."""
-import os, random, re, signal, socket, subprocess
+import os, random, re, signal, socket, subprocess, time
 
 from . import machine
 
@@ -63,9 +63,22 @@ def start(command, **options):
 
 def ready_port(process):
     """The port that a command of Squall names in its line `ready:`."""
-    line = process.stdout.readline()
-    line = line.decode() if isinstance(line, bytes) else line
+    def text(data):
+        return data if isinstance(data, str) else data.decode()
+    line = text(process.stdout.readline())
     if found := re.match(r"ready: \S*?:(\d+)(?:\s|$)", line):
         return int(found[1])
+    process.terminate()
+    line += text(process.stderr.read()) if process.stderr else ""
     end(process)
     raise Failure(f"{' '.join(map(str, process.args))} isn't ready: {line.strip()}")
+
+
+def wait_until_listening(process, port):
+    """Waits until a program that was started listens at a port."""
+    deadline = time.monotonic() + 30
+    while not machine.is_listening(port):
+        if time.monotonic() > deadline or process.poll() is not None:
+            end(process)
+            raise Failure(f"{process.args[0]} doesn't listen")
+        time.sleep(0.02)

@@ -1,5 +1,5 @@
 """A Redis of its own on a free port, for measurements that need a real server."""
-import shutil, socket, subprocess, tempfile, time
+import shutil, socket, subprocess, tempfile
 
 from . import programs
 
@@ -11,9 +11,7 @@ class Redis:
         self.folder, self.port = tempfile.mkdtemp(prefix="squall-redis-"), programs.free_port()
         self.process = programs.start(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
                                        "no", "--dir", self.folder], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        end = time.monotonic() + 10
-        while not programs.machine.is_listening(self.port) and time.monotonic() < end:
-            time.sleep(0.05)
+        programs.wait_until_listening(self.process, self.port)
         value = b"v" * 1_000
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as link:
             # The key that `redis-benchmark -t get` asks for.

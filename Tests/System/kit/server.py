@@ -1,38 +1,31 @@
-"""A running `squall serve`, an echo server, and requests to both."""
+"""A running `squall serve`, servers of threads, and what their clients do."""
 import contextlib, http.client, json, signal, socket, subprocess, threading
 
-from .programs import SQUALL
+from .programs import SQUALL, end, ready_port, start
 
 # A proxy that is off for a while gets its port back here: all other programs of the tests take theirs on 127.0.0.1.
 OWN_ADDRESS = "127.0.4.4:0"
 
 
 class Server:
-    """`squall serve` on a free port; `call` sends it one request."""
+    """`squall serve`, on a free port if none is given; `call` sends it one request."""
 
-    def __init__(self, *options, program=SQUALL, arguments=("serve", "--port", "0")):
-        self.process = subprocess.Popen(
-            [program, *arguments, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        line = self.process.stdout.readline()
-        if not line.startswith("ready: http://"):
-            _, problem = self.process.communicate()
-            raise RuntimeError(f"no ready line: {line!r} {problem}")
-        self.port = int(line.split()[1].rsplit(":", 1)[1])
+    def __init__(self, *options, port=0, **more):
+        self.process = start([SQUALL, "serve", "--port", str(port), *options], **{
+            "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more})
+        self.port = ready_port(self.process)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.stop()
+        end(self.process)
 
     def stop(self):
-        """Stops it; returns its exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+        """Ends it by SIGINT; returns its exit code."""
+        self.process.send_signal(signal.SIGINT)
         code = self.process.wait(timeout=30)
-        self.process.stdout.close()
-        self.process.stderr.close()
+        end(self.process)
         return code
 
     def exchange(self, method, path, body=None, fields=None):
@@ -56,12 +49,16 @@ class Server:
         response, content = self.exchange(method, path, body, fields)
         return response.status, json.loads(content) if content[:1] in (b"{", b"[", b"n") else content
 
+    def value(self, method, path, body=None):
+        """The value of a response that tells of no error."""
+        status, value = self.call(method, path, body)
+        if status >= 300:
+            raise RuntimeError(f"{method} {path}: {status} {value}")
+        return value
+
     def proxy(self, name, upstream, **more):
         """Makes a proxy on a free port, and returns the address at which it listens."""
-        status, made = self.call("POST", "/proxies", {"name": name, "listen": "127.0.0.1:0", "upstream": upstream, **more})
-        if status != 201:
-            raise RuntimeError(f"{status} {made}")
-        return made["listen"]
+        return self.value("POST", "/proxies", {"name": name, "listen": "127.0.0.1:0", "upstream": upstream, **more})["listen"]
 
     def toxic(self, proxy, **toxic):
         """Adds a toxic."""
@@ -69,29 +66,41 @@ class Server:
 
 
 @contextlib.contextmanager
-def echo():
-    """The address of a server that sends back what it receives, until the client ends its stream."""
+def served(serve):
+    """The port of a server: `serve(peer)` runs in a thread for each connection, which is closed after it."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
 
-    def serve(peer):
+    def run(peer):
         with peer, contextlib.suppress(OSError):
-            while data := peer.recv(1 << 16):
-                peer.sendall(data)
-            peer.shutdown(socket.SHUT_WR)
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            serve(peer)
 
     def accept():
         with contextlib.suppress(OSError):
             while True:
                 peer, _ = listener.accept()
-                threading.Thread(target=serve, args=(peer,), daemon=True).start()
+                threading.Thread(target=run, args=(peer,), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     try:
-        yield "127.0.0.1:%d" % listener.getsockname()[1]
+        yield listener.getsockname()[1]
     finally:
         # Wakes the thread that accepts.
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
+
+
+def send_back(peer):
+    """Sends back what comes, until the client ends its stream."""
+    while data := peer.recv(1 << 16):
+        peer.sendall(data)
+
+
+@contextlib.contextmanager
+def echo():
+    """The address of a server that sends back what comes."""
+    with served(send_back) as port:
+        yield f"127.0.0.1:{port}"
 
 
 def connected(address):
@@ -119,12 +128,13 @@ def ending(client):
 
 
 def is_silent(client, seconds=0.3):
-    """Whether nothing comes for a time."""
+    """Whether nothing comes for a time: no byte, no end and no reset."""
+    before = client.gettimeout()
     client.settimeout(seconds)
     try:
-        client.recv(1)
+        client.recv(1, socket.MSG_PEEK)
         return False
-    except TimeoutError:
-        return True
+    except OSError as error:
+        return isinstance(error, TimeoutError)
     finally:
-        client.settimeout(20)
+        client.settimeout(before)

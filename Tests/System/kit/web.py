@@ -2,11 +2,22 @@
 import contextlib, functools, http.server, ssl, threading
 
 
-class FolderHandler(http.server.SimpleHTTPRequestHandler):
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Keeps connections open, and logs nothing."""
     protocol_version = "HTTP/1.1"
+
+    def answer(self, content, status=200):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
 
     def log_message(self, *_):
         pass
+
+
+class FolderHandler(Handler, http.server.SimpleHTTPRequestHandler):
+    pass
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -17,11 +28,11 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def served(handler, certificate=None):
+def served(handler, certificate=None, host="127.0.0.1"):
     """The port of a server whose requests a handler answers, or that serves a folder, over TLS with a certificate."""
     if isinstance(handler, str):
         handler = functools.partial(FolderHandler, directory=handler)
-    server = _Server(("127.0.0.1", 0), handler)
+    server = _Server((host, 0), handler)
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)

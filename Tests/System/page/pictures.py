@@ -28,13 +28,14 @@ On a machine that is busy with something else a run may miss. A profile holds if
 Runs of which the proxy says that the machine was too busy don't count, unless they hold.
 Exit code 1, with the reasons, if a claim doesn't hold.
 """
-import argparse, bisect, fcntl, json, os, pathlib, re, select, socket, statistics, struct, subprocess, sys, tempfile
+import argparse, bisect, contextlib, fcntl, json, os, pathlib, re, select, socket, statistics, struct, subprocess, sys, tempfile
 import threading, time, xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit import programs
 from kit.browser import Browser, Failed
 from kit.programs import SQUALL
+from kit.server import served
 from reports import INSIDE, SHARED
 
 ROOT = pathlib.Path(programs.ROOT)
@@ -100,29 +101,20 @@ class Arrivals:
         return (self.at(end) - self.at(begin)) * 8 / (end - begin)
 
 
-class Source:
+class Source(contextlib.ExitStack):
     """Sends what clients ask for, and notes how much of it the proxy has taken."""
 
     def __init__(self, size):
+        super().__init__()
         self.size, self.taken, self.open, self.lateness = size, [], True, []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.port = self.enter_context(served(self.send))
 
-    def accept(self):
-        while self.open:
-            try:
-                peer, address = self.listener.accept()
-            except OSError:
-                return
-            counter = [0, []]
-            self.taken.append(counter[1])
-            threading.Thread(target=self.send, args=(peer, counter), daemon=True).start()
-            threading.Thread(target=self.watch, args=(peer, address[1], counter), daemon=True).start()
-
-    def send(self, peer, counter):
+    def send(self, peer):
+        counter = [0, []]
+        self.taken.append(counter[1])
+        threading.Thread(target=self.watch, args=(peer, peer.getpeername()[1], counter), daemon=True).start()
         block = memoryview(bytes(1 << 18))
-        try:
+        with contextlib.suppress(ValueError, IndexError):
             request = peer.recv(REQUEST, socket.MSG_WAITALL)
             left = HEAD + self.size - int(request.split()[0])
             # Without waiting in send, which would count what has been written before it returns only then.
@@ -134,9 +126,6 @@ class Source:
                 left -= sent
             peer.setblocking(True)
             peer.recv(1)
-        except (OSError, ValueError, IndexError):
-            pass
-        peer.close()
 
     def watch(self, peer, port, counter):
         """Notes each 5 ms what the proxy has read from its socket, whose local port is `port`."""
@@ -159,7 +148,7 @@ class Source:
 
     def close(self):
         self.open = False
-        self.listener.close()
+        super().close()
 
 
 class Run:

@@ -8,10 +8,11 @@
 With the environment variable SQUALL it also opens the reports of two stages that this command runs.
 Exit code 1, with the reasons, if a claim doesn't hold.
 """
-import argparse, contextlib, os, pathlib, shutil, socket, subprocess, sys, threading, xml.etree.ElementTree
+import argparse, os, pathlib, shutil, subprocess, sys, xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit.browser import Browser, Failed
+from kit.server import served
 
 SCHEMES = ("light", "dark")
 WIDTHS = (360, 1280)
@@ -146,14 +147,6 @@ sys.exit(1)
 """
 
 
-def serve(listener):
-    with contextlib.suppress(OSError):
-        while True:
-            peer, _ = listener.accept()
-            with peer, contextlib.suppress(OSError):
-                peer.sendall(bytes(1_000_000))
-
-
 class Review:
     def __init__(self, browser, folder, screenshots):
         self.browser, self.folder, self.screenshots = browser, folder, screenshots
@@ -247,9 +240,8 @@ class Review:
 
     def stage(self, squall):
         """The reports of a stage: with three attempts the command survives, with one it doesn't."""
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            threading.Thread(target=serve, args=(listener,), daemon=True).start()
-            upstream = "127.0.0.1:%d" % listener.getsockname()[1]
+        with served(lambda peer: peer.sendall(bytes(1_000_000))) as port:
+            upstream = f"127.0.0.1:{port}"
             for attempts, verdict in ((3, "good"), (1, "bad")):
                 names = [f"stage-{verdict}.{ending}" for ending in ("html", "xml", "svg")]
                 reports = [os.path.join(self.folder, name) for name in names]

@@ -3,24 +3,17 @@
 
     SQUALL=.build/debug/squall python3 Tests/System/page/run.py
 """
-import contextlib, os, socket, subprocess, sys, tempfile, threading
+import contextlib, os, subprocess, sys, tempfile, threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit import programs
 from kit.programs import SQUALL
-from kit.server import Server, connected
+from kit.server import Server, connected, served
 
 
 def pour(peer):
-    with contextlib.suppress(OSError):
-        while True:
-            peer.sendall(bytes(1 << 16))
-
-
-def accept(listener):
-    with contextlib.suppress(OSError):
-        while True:
-            threading.Thread(target=pour, args=(listener.accept()[0],), daemon=True).start()
+    while True:
+        peer.sendall(bytes(1 << 16))
 
 
 def drink(address):
@@ -47,9 +40,8 @@ def queue():
 
 
 def main():
-    with socket.create_server(("127.0.0.1", 0)) as source, queue(), Server("--queue", "page") as server:
-        threading.Thread(target=accept, args=(source,), daemon=True).start()
-        address = server.proxy("db", "127.0.0.1:%d" % source.getsockname()[1])
+    with served(pour) as source, queue(), Server("--queue", "page") as server:
+        address = server.proxy("db", f"127.0.0.1:{source}")
         server.toxic("db", name="line", type="bandwidth", attributes={"rate": 2_000})
         for _ in range(3):
             threading.Thread(target=drink, args=(address,), daemon=True).start()

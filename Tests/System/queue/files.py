@@ -1,38 +1,31 @@
 """An HTTP server of files, which counts what it sends of each, and a relay that counts what passes; both limit the rate."""
-import hashlib, http.server, random, re, socket, threading, time
+import contextlib, hashlib, random, re, socket, threading, time
+
+from kit import web
 
 CHUNK = 16 << 10
 
 
-class Files:
+class Files(contextlib.ExitStack):
     """Files by path, with ranges. Some are given only for a value of Authorization, or for a query."""
 
     def __init__(self, rate=0, host="127.0.0.1"):
+        super().__init__()
         self.rate, self.bodies, self.sent, self.requests = rate, {}, {}, {}
         self.authorizations, self.signatures, self.lock = {}, {}, threading.Lock()
         owner = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+        class Handler(web.Handler):
+            def setup(self):
+                self.request.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 10)
+                super().setup()
 
             def do_GET(self):
                 owner.answer(self)
 
             do_HEAD = do_GET
 
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            request_queue_size, daemon_threads = 128, True
-
-            def handle_error(self, *_):
-                pass  # A daemon that was killed.
-
-        self.server = Server((host, 0), Handler)
-        self.server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 10)
-        self.port = self.server.server_port
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.port = self.enter_context(web.served(Handler, host=host))
 
     def add(self, path, size):
         """Adds a file; returns its SHA-256."""

@@ -15,12 +15,11 @@ such as a server to test, is stood in for by PAGES below. Three kinds of blocks 
 Each page of a fault has a profile as its example: it runs between clients and a server until the journal says one of the words
 that the page names. SQUALL is the command. Exits 1 if something doesn't hold.
 """
-import argparse, collections, concurrent.futures, contextlib, functools, http.server, json, os, re, signal, subprocess, sys, tempfile, time
+import argparse, collections, concurrent.futures, contextlib, functools, json, os, re, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from kit import postgres, programs, redis
+from kit import postgres, programs, redis, web
 from kit.shell import Shell
-from kit.web import served
 from kit.verdicts import failures, finish, verdict
 
 COMMAND = re.compile(r"\s*(\$ )?(sudo |[A-Z_]+=\S+ )*(squall(?!:)|make|curl|docker|python3|kcat|redis-cli|psql|export|source|mkdir|\.ci/run)\b")
@@ -95,9 +94,8 @@ def shown_name(before, language, lines):
     return None
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(web.Handler):
     """A server that has 300 KB at each path, and 300 MB at `/…/large.bin`."""
-    protocol_version = "HTTP/1.1"
     content = b"<html><body>Hello</body>" + bytes(300_000)
 
     def do_GET(self):
@@ -108,9 +106,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             for _ in range(count):
                 self.wfile.write(self.content)
-
-    def log_message(self, *_):
-        pass
 
 
 class Page:
@@ -188,7 +183,7 @@ def run(page, text):
     if not wanted:
         return
     with contextlib.ExitStack() as stack:
-        fixed = {port: stack.enter_context(served(Handler)) for port in setup.servers}
+        fixed = {port: stack.enter_context(web.served(Handler)) for port in setup.servers}
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="squall-home-"))
         environment = {**setup.environment, "SERVER_PORT": str(next(iter(fixed.values()), 0)), "HOME": home, "XDG_STATE_HOME": home}
         if "postgres" in setup.databases:
@@ -252,7 +247,7 @@ def check_fault(page, text):
     """Runs the profile of a page until the journal has one of the page's words."""
     profile = re.search(r"```json\n(.*?)```", text, re.DOTALL)[1]
     words = re.findall(r"`([^`]+)`", text[text.index("**Journal:**"):].split("\n##")[0])
-    with tempfile.TemporaryDirectory() as folder, served(Handler) as port:
+    with tempfile.TemporaryDirectory() as folder, web.served(Handler) as port:
         os.symlink(os.path.join(programs.ROOT, "Profiles/traces"), os.path.join(folder, "traces"))
         path, journal = os.path.join(folder, "example.json"), os.path.join(folder, "journal.jsonl")
         with open(path, "w", encoding="utf-8") as file:

@@ -5,8 +5,6 @@
 --show prints what the terminals showed.
 """
 
-import functools
-import http.server
 import json
 import os
 import re
@@ -18,7 +16,9 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from kit.browser import Failed
 from kit.pane import Pane
+from kit.web import served
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SQUALL = Path(os.environ.get("SQUALL", REPOSITORY / ".build/debug/squall")).resolve()
@@ -31,10 +31,6 @@ WORDS = {word for text in TEXTS for word in re.findall("[A-Za-z]+", text.read_te
 WORDS |= {word.capitalize() for word in WORDS} | {word[: -len("s")] for word in WORDS if word.endswith("s")}
 # Names of errors are the system's.
 WORDS |= {"Connection", "refused", "reset", "by", "peer", "errno"}
-
-
-class Failed(Exception):
-    """A condition that didn't hold; the text is the reason."""
 
 
 def check(condition, reason, lines=()):
@@ -120,13 +116,10 @@ def proxy(columns):
                    {"kind": "cut", "stream": "downstream", "at": "60 KiB", "when": {"connection": 1}}],
         "phases": [{"name": "at home", "for": "2 s"}, {"name": "on the road"}],
     }
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, served(folder) as port:
         Path(folder, "commute.json").write_text(json.dumps(profile))
         Path(folder, "file.bin").write_bytes(bytes(100_000))
-        handler = functools.partial(QuietHandler, directory=folder)
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        upstream = f"127.0.0.1:{server.server_address[1]}"
+        upstream = f"127.0.0.1:{port}"
         command = [SQUALL, "run", "./commute.json", "--listen", "127.0.0.1:0", "--upstream", upstream, "--seed", "1"]
         with Pane(command, columns, environment=UNICODE, folder=folder) as pane:
             address, told, is_asked = None, set(), False
@@ -156,7 +149,6 @@ def proxy(columns):
             show(f"run at {columns} columns, ended", final)
             check(pane.status() == 0, f"exit code {pane.status()}", final)
             check(not any(" open  up " in line for line in final), "the status wasn't taken away", final)
-        server.shutdown()
     print(f"ok: run at {columns} columns", flush=True)
 
 
@@ -173,11 +165,6 @@ def plan(columns, environment, is_ascii=False):
         check(any("predicted " in line for line in lines), "no prediction", lines)
         check(pane.bytes().isascii() == is_ascii, "not ASCII" if is_ascii else "ASCII", lines)
     print(f"ok: plan at {columns} columns, {environment}", flush=True)
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
 
 
 def fetch(url):
