@@ -49,8 +49,9 @@ package struct FaultOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take the network away from 10 s to 15 s after the start: 10s..15s; 10s alone is from then on. With =refuse or =reset behind it, in place of "
-                + "=silence, connections are refused or reset. Can be given several times.",
+            "Take the network away from 10 s to 15 s after the start: 10s..15s; 10s alone is from then on. With =refuse "
+                + "or =reset behind it, in place of =silence, connections are refused or reset. Can be given several "
+                + "times.",
             valueName: "times"
         ),
         transform: ArgumentReading.outage
