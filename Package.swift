@@ -65,7 +65,7 @@ let modules: KeyValuePairs<String, [String]> = [
     "TransferProtocol": ["HTTPSemantics", "HTTPTypes", "RawStructuredFieldValues", "Units"],
     "HTTPTransport": ["HTTPTypes", "NIOCore", "NIOHTTP1", "NIOHTTPTypesHTTP1", "NIOPosix"],
     "DevelopmentCA": ["CCrypto", "FaultProfile", "HTTPTransport"],
-    "TransferClient": durable + ["CNetlink", "HTTPTransport"],
+    "TransferClient": durable + ["CNetlink", "HTTPTransport", "OperatingSystem"],
     "SquallTransfer": transfers + ["HTTPTypes", "Logging", "SystemPackage", "TLSTransport", "TransferQueue"],
     "TransferQueue": transfers + ["Digests", "DurableFiles", "HTTPTypes", "NIOCore", "NIOPosix", "SystemPackage"],
     "DurableFiles": ["NIOCore", "NIOPosix", "SystemPackage", "Units"],
@@ -96,8 +96,8 @@ let modules: KeyValuePairs<String, [String]> = [
     "ControlCommands": proxies + ["ArgumentParser", "CommandParsing", "ControlService", "HTTPTransport"],
     "QueueService": transfers + [
         "ArgumentParser", "CommandParsing", "Digests", "EventLoop", "FaultProfile", "NIOCore", "NIOPosix",
-        "OriginServer", "ProfileFiles", "ProxyEngine", "ProxyRuntime", "SystemPackage", "TerminalDisplay",
-        "TransferQueue",
+        "OriginServer", "ProfileFiles", "ProxyEngine", "ProxyRuntime", "SquallTransfer", "SystemPackage",
+        "TerminalDisplay", "TransferQueue",
     ],
     // The command but for TLS and the control server, which the executables give to it.
     "SquallCommand": proxies + [
@@ -143,8 +143,8 @@ let suites: KeyValuePairs<String, [String]> = [
     "TerminalDisplayTests": ["TestStreams"],
     "ProxyRuntimeTests": ["FaultProfile"],
     "EndToEndTests": [
-        "Digests", "EventLoop", "FaultPlan", "FaultProfile", "squall", "SquallProxy", "TestProtocols", "TestSockets",
-        "TestStreams", "TestUploadServers", "TransferClient", "TransferQueue", "Units",
+        "Digests", "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "squall", "SquallProxy",
+        "TestProtocols", "TestSockets", "TestStreams", "TestUploadServers", "TransferClient", "TransferQueue", "Units",
     ],
 ]
 
@@ -219,7 +219,7 @@ let package = Package(
         + Target.fixtures([
             "SimulatedWorld": ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
             "TestProtocols": [],
-            "TestStreams": [],
+            "TestStreams": ["OperatingSystem"],
             "TestSockets": ["CLibevent", "EventLoop", "Units"],
             "TestUploadServers": web + [
                 "HTTPSemantics", "NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOResumableUpload", "NIOSSL", "ResumableUploads",

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import TerminalDisplay
+import Units
 
 /// The bearer token (RFC 6750) that a control server asks for.
 package enum BearerToken {

@@ -12,14 +12,13 @@ import TerminalDisplay
 /// With `reload`, SIGHUP is a stop signal only when the terminal has closed.
 package final class Interrupt: Sendable {
     private struct State {
-        var count = 0
         /// Whether SIGINT or SIGTERM was received.
         var wasRequested = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
         var sources: LoopBound<[EventSource]>?
     }
 
     private let state = Mutex(State())
+    private let arrival = FirstValue<Void>()
     /// The action of SIGHUP while the terminal is open, or without one.
     private let reload: (@Sendable () -> Void)?
     private let hadTerminal: Bool
@@ -56,18 +55,10 @@ package final class Interrupt: Sendable {
     }
 
     /// Whether one of the signals was received.
-    package var hasCome: Bool { state.withLock { $0.count > 0 } }
+    package var hasCome: Bool { arrival.current != nil }
 
     /// Returns when one of the signals was received.
-    package func wait() async {
-        await withCheckedContinuation { continuation in
-            let hasCome = state.withLock { state in
-                if state.count == 0 { state.waiters.append(continuation) }
-                return state.count > 0
-            }
-            if hasCome { continuation.resume() }
-        }
-    }
+    package func wait() async { await arrival.value }
 
     /// Runs `work` in a task, which is cancelled when one of the signals is received.
     package func cancelling<Success: Sendable, Failure>(
@@ -85,16 +76,14 @@ package final class Interrupt: Sendable {
 
     private func arrive(_ number: Int32) {
         if number == SIGHUP, let reload, !hadTerminal || Interrupt.hasTerminal { return reload() }
-        let (isRepeated, waiters) = state.withLock { state in
-            state.count += 1
-            let isRepeated = number != SIGHUP && state.wasRequested
+        let isRepeated = state.withLock { state in
             // A closing terminal or a service manager may send SIGHUP and then SIGTERM.
-            if number != SIGHUP { state.wasRequested = true }
-            defer { state.waiters = [] }
-            return (isRepeated, state.waiters)
+            guard number != SIGHUP else { return false }
+            defer { state.wasRequested = true }
+            return state.wasRequested
         }
         if isRepeated { ChildProcess.exitWithGroups(128 + number) }
-        for waiter in waiters { waiter.resume() }
+        arrival.resolve(())
     }
 
     /// The watched signals; SIGHUP only if it isn't ignored, as under nohup(1).

@@ -1,17 +1,7 @@
 import FoundationEssentials
+import OperatingSystem
 import ProfileFiles
 import TerminalDisplay
-
-/// The user's folder of settings.
-enum SettingsFolder {
-    /// `$XDG_CONFIG_HOME` or `~/.config`; `nil` without a home.
-    static var path: String? {
-        let environment = ProcessInfo.processInfo.environment
-        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return folder }
-        if let home = environment["HOME"], home.hasPrefix("/") { return home + "/.config" }
-        return nil
-    }
-}
 
 /// The interfaces whose networks cost something: lines of `squall/networks` in the folder of settings, such as
 /// “wlan0 expensive”. Lines that begin with # are comments.
@@ -24,7 +14,7 @@ struct NetworkCosts {
 
     /// Reads the file; without one there are none.
     init() throws(CommandFailure) {
-        guard let path = SettingsFolder.path.map({ $0 + "/squall/networks" }),
+        guard let path = UserFolders.settings.map({ $0 + "/squall/networks" }),
             FileManager.default.fileExists(atPath: path)
         else { return }
         let data = try CommandFailure.attempting("can't read “\(path)”", code: .wrongInput) {

@@ -1,8 +1,6 @@
 import ArgumentParser
 import CommandParsing
 import FaultProfile
-import HTTPTransport
-import Synchronization
 import TerminalDisplay
 import TransferQueue
 
@@ -23,9 +21,6 @@ package struct QueueCommand: AsyncParsableCommand {
             QueuePriority.self, QueueLogs.self, QueuePrune.self, QueueServe.self, QueueEnable.self,
         ]
     )
-
-    /// Makes the client side of TLS; `nil` in a build without it. Set once, before the command runs.
-    package static let tls = Mutex<(@Sendable () throws -> (any ClientTLS)?)?>(nil)
 
     package init() {}
 }

@@ -54,7 +54,7 @@ struct QueueEnable: AsyncParsableCommand {
     }
 
     private static func units() throws(CommandFailure) -> String {
-        if let folder = SettingsFolder.path { return folder + "/systemd/user" }
+        if let folder = UserFolders.settings { return folder + "/systemd/user" }
         throw .wrongInput("there is no home for the unit: set HOME")
     }
 }

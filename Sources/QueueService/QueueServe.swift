@@ -4,6 +4,7 @@ import FoundationEssentials
 import OperatingSystem
 import ProfileFiles
 import ProxyRuntime
+import SquallTransfer
 import TerminalDisplay
 import TransferProtocol
 import TransferQueue
@@ -74,12 +75,11 @@ struct QueueServe: AsyncParsableCommand {
     ) async throws(CommandFailure) -> TransferQueue {
         var configuration = configuration
         configuration.log = { log.write($0) }
-        let tls = try? QueueCommand.tls.withLock { $0 }?()
         do throws(TransferQueueError) {
             return try await TransferQueue(
                 identifier: options.name,
                 configuration: configuration,
-                tls: tls,
+                tls: TransferTLS().client,
                 proxies: ProxySettings(environment: ProcessInfo.processInfo.environment)
             )
         } catch {

@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandParsing
 import Digests
 import FoundationEssentials
-import HTTPSemantics
 import ProfileFiles
 import SystemPackage
 import TerminalDisplay
@@ -206,10 +205,9 @@ struct QueueSubmit: AsyncParsableCommand {
         if let output { return AbsolutePath.of(output) }
         let parsed: TransferURL
         do { parsed = try TransferURL(url) } catch { throw CommandFailure.wrongInput("“\(url.visibleLine)”: \(error)") }
-        let last = parsed.path.split(separator: "/", omittingEmptySubsequences: false).last
-        guard let name = last.flatMap({ PercentCoding.decoded($0) }), !name.isEmpty, !name.contains("/"),
-            ![".", ".."].contains(name)
-        else { throw CommandFailure.wrongInput("the URL names no file to write to: give --output FILE") }
+        guard let name = parsed.fileName else {
+            throw CommandFailure.wrongInput("the URL names no file to write to: give --output FILE")
+        }
         return AbsolutePath.of(name)
     }
 

@@ -5,7 +5,6 @@ import Demonstration
 import HTTPTransport
 import ProfileFiles
 import ProxyEngine
-import QueueService
 import SquallTransfer
 import TerminalDisplay
 
@@ -27,7 +26,6 @@ package struct CommandServices: Sendable {
     /// - Parameter arguments: The name of the program and its arguments.
     @MainActor package func run(_ arguments: [String]) async {
         DemoCommand.parts.withLock { $0 = CommandDemoParts() }
-        QueueCommand.tls.withLock { $0 = { TransferTLS().client } }
         CtlCommand.tls.withLock { maker in
             maker = { caFile throws(CommandFailure) in
                 let authorities: [UInt8]? = if let caFile { try PEMFiles.text(of: caFile, "--ca-file") } else { nil }

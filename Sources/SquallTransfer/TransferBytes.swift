@@ -1,4 +1,5 @@
 internal import HTTPSemantics
+internal import OperatingSystem
 internal import Synchronization
 internal import SystemPackage
 internal import TransferClient

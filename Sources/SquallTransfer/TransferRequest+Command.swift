@@ -1,4 +1,3 @@
-internal import HTTPSemantics
 internal import HTTPTypes
 package import TransferClient
 package import TransferProtocol
@@ -8,10 +7,9 @@ extension TransferRequest {
     /// The maximum number of `headers`.
     package static let maximumHeaders = RequestField.maximumCount
 
-    /// The last component of the URL's path, decoded; `nil` if it can't be.
+    /// The last part of the URL's path, decoded; `nil` if no file can have that name.
     package func fileName() throws(TransferClient.TransferError) -> String? {
-        let path = try TransferURL(checked: url).path
-        return PercentCoding.decoded(path.split(separator: "/", omittingEmptySubsequences: false).last ?? "")
+        try TransferURL(checked: url).fileName
     }
 
     /// Adds the field of a line `Name: value`.

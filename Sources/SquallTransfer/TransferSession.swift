@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import OperatingSystem
 internal import SystemPackage
 internal import TransferClient
 internal import TransferProtocol
@@ -151,11 +152,11 @@ public struct TransferSession: Sendable {
         return FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// The default state folder. The XDG specification ignores relative paths.
+    /// The default state folder.
     static func defaultStateFolder() throws(TransferError) -> String {
-        let environment = ProcessInfo.processInfo.environment
-        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state + "/squall-transfer" }
-        if let home = environment["HOME"], home.hasPrefix("/") { return home + "/.local/state/squall-transfer" }
-        throw .invalidRequest("there is no home for the memory of unfinished uploads; name a stateFolder")
+        guard let state = UserFolders.state else {
+            throw .invalidRequest("there is no home for the memory of unfinished uploads; name a stateFolder")
+        }
+        return state + "/squall-transfer"
     }
 }

@@ -51,7 +51,7 @@ package final class SupervisedCommand: Sendable {
         }
         supervision.serve(by: proxy, rules)
         do throws(SystemError) {
-            result = try await Threads.run { [self] in
+            result = try await DetachedThread.run { [self] in
                 Result { () throws(SupervisionProblem) in try follow(command, ended) }
             }
         } catch {

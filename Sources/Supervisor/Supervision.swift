@@ -80,7 +80,7 @@ package final class Supervision: Sendable {
     {
         let result: Result<Value, SupervisionProblem>
         do throws(SystemError) {
-            result = try await Threads.run { [self] in
+            result = try await DetachedThread.run { [self] in
                 Result { () throws(SupervisionProblem) in
                     let suppliesSockets = squall_may_duplicate() != 0
                     var holdsSignals: Int32 = 0
@@ -133,40 +133,5 @@ package final class Supervision: Sendable {
     package func end() async {
         guard let supervisor = state.withLock({ $0.supervisor.take() }) else { return }
         _ = try? await supervisor.loop.run(beyondLimit: true) { supervisor.value.close() }
-    }
-}
-
-/// Threads that end when their work is done: one of a pool would keep a filter of system calls, or wait for another one.
-enum Threads {
-    private final class Work {
-        let body: () -> Void
-        init(_ body: @escaping () -> Void) { self.body = body }
-    }
-
-    /// Runs `body` on a new thread, and returns its result.
-    ///
-    /// - Throws: `SystemError` of pthread_create; `body` isn't run then.
-    static func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(SystemError) -> Value {
-        let result: Result<Value, SystemError> = await withCheckedContinuation { continuation in
-            var thread = pthread_t()
-            let work = Unmanaged.passRetained(Work { continuation.resume(returning: .success(body())) })
-            let code = pthread_create(
-                &thread,
-                nil,
-                { context in
-                    guard let context else { return nil }
-                    Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
-                    return nil
-                },
-                work.toOpaque()
-            )
-            guard code == 0 else {
-                work.release()
-                continuation.resume(returning: .failure(SystemError(call: "pthread_create", code: code)))
-                return
-            }
-            pthread_detach(thread)
-        }
-        return try result.get()
     }
 }

@@ -258,14 +258,14 @@ private struct Owners {
         self.wanted = wanted
         for thread in threads { search(thread, isLikely: true) }
         guard isCut else { return }
-        for process in numbers(in: "/proc") ?? [] { search(process, isLikely: false) }
+        for process in NumericNames.of("/proc") ?? [] { search(process, isLikely: false) }
     }
 
     /// Searches the threads of a process, and the processes that they have started.
     private mutating func search(_ process: Int32, isLikely: Bool) {
         // This process has all of them.
         guard process != getpid(), !searched.contains(process) else { return }
-        guard let threads = numbers(in: "/proc/\(process)/task") else {
+        guard let threads = NumericNames.of("/proc/\(process)/task") else {
             isCut = true
             return
         }
@@ -277,7 +277,7 @@ private struct Owners {
     }
 
     private mutating func look(at thread: Int32, isLikely: Bool) {
-        guard let descriptors = numbers(in: "/proc/\(thread)/fd") else {
+        guard let descriptors = NumericNames.of("/proc/\(thread)/fd") else {
             switch errno {
             case ENOENT, ESRCH: isCut = true
             // Another user's, which hasn't got them.
@@ -308,19 +308,5 @@ private struct Owners {
             let text = String(decoding: bytes, as: UTF8.self)
             return text.split(separator: " ").compactMap { Int32($0) }
         }
-    }
-
-    /// The names in a folder that are numbers; `nil` if it can't be read.
-    private func numbers(in folder: String) -> [Int32]? {
-        guard let folder = opendir(folder) else { return nil }
-        defer { closedir(folder) }
-        var numbers: [Int32] = []
-        while let entry = readdir(folder) {
-            let number = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { Int32(String(cString: $0)) }
-            }
-            if let number { numbers.append(number) }
-        }
-        return numbers
     }
 }

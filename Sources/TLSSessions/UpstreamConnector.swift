@@ -51,22 +51,17 @@
         private func context(_ offered: [String]) throws(TLSSettingsProblem) -> NIOSSLContext {
             // Others end the process in the library.
             let protocols = offered.filter { (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 < 0x80 } }
-            let result: Result<NIOSSLContext, TLSSettingsProblem> = contexts.withLock { contexts in
-                if let context = contexts[protocols] { return .success(context) }
-                do throws(TLSSettingsProblem) {
-                    var configuration = settings.configuration
-                    configuration.applicationProtocols = protocols
-                    configuration.curves = UpstreamConnector.groups
-                    configuration.keyLogCallback = keyLog?.callback
-                    let fresh = try TLSClientSettings.context(configuration)
-                    if contexts.count == UpstreamConnector.contextLimit { contexts = [:] }
-                    contexts[protocols] = fresh
-                    return .success(fresh)
-                } catch {
-                    return .failure(error)
-                }
+            return try contexts.withLock { contexts throws(TLSSettingsProblem) in
+                if let context = contexts[protocols] { return context }
+                var configuration = settings.configuration
+                configuration.applicationProtocols = protocols
+                configuration.curves = UpstreamConnector.groups
+                configuration.keyLogCallback = keyLog?.callback
+                let fresh = try TLSClientSettings.context(configuration)
+                if contexts.count == UpstreamConnector.contextLimit { contexts = [:] }
+                contexts[protocols] = fresh
+                return fresh
             }
-            return try result.get()
         }
     }
 #endif

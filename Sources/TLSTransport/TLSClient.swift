@@ -94,17 +94,12 @@
         ) -> EventLoopFuture<any Channel> { HTTP2Client.openStream(on: connection, isLast: isLast, initialize) }
 
         private func context(offersHTTP2: Bool) throws(TLSSettingsProblem) -> NIOSSLContext {
-            let result: Result<NIOSSLContext, TLSSettingsProblem> = contexts.withLock { contexts in
-                if let context = contexts[offersHTTP2] { return .success(context) }
-                do throws(TLSSettingsProblem) {
-                    let fresh = try TLSClient.makeContext(settings, offersHTTP2: offersHTTP2)
-                    contexts[offersHTTP2] = fresh
-                    return .success(fresh)
-                } catch {
-                    return .failure(error)
-                }
+            try contexts.withLock { contexts throws(TLSSettingsProblem) in
+                if let context = contexts[offersHTTP2] { return context }
+                let fresh = try TLSClient.makeContext(settings, offersHTTP2: offersHTTP2)
+                contexts[offersHTTP2] = fresh
+                return fresh
             }
-            return try result.get()
         }
 
         private static func makeContext(

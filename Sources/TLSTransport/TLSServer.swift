@@ -49,11 +49,7 @@
             var configuration = identity.serverConfiguration
             configuration.applicationProtocols = HTTPProtocol.names(offersHTTP2: offersHTTP2)
             configuration.shutdownTimeout = shutdownLimit
-            do {
-                return try NIOSSLContext(configuration: configuration)
-            } catch {
-                throw TLSSettingsProblem(error)
-            }
+            return try TLSClientSettings.context(configuration)
         }
     }
 #endif

@@ -59,7 +59,7 @@ package struct ProgressBar {
         guard let total = progress.total, total > 0 else { return lineWithoutTotal(progress, columns: columns) }
         let bytes = min(max(0, progress.bytes), total)
         let percent = Int(Double(bytes) / Double(total) * 100)
-        let percentText = Self.left("\(bytes < total ? min(percent, 99) : 100) %", to: 5)
+        let percentText = TerminalText.right("\(bytes < total ? min(percent, 99) : 100) %", in: 5)
         guard columns > percentText.count + Self.minimumBarWidth else { return cut(percentText, to: columns) }
         let fields = fields(progress, total, columns: columns - percentText.count - 1 - Self.minimumBarWidth)
         var barWidth = columns - percentText.count - 1 - fields.reduce(0) { $0 + $1.count + 2 }
@@ -69,19 +69,19 @@ package struct ProgressBar {
         }
         let room = columns - percentText.count - 2
         guard room - 1 - Self.minimumBarWidth >= Self.minimumReasonWidth else {
-            return percentText + "  " + colored(cut(message, to: room), .waiting)
+            return percentText + "  " + colored(cut(message, to: room), .yellow)
         }
         // Keeps the bar's width if possible.
         barWidth = min(barWidth, max(Self.minimumBarWidth, room - 1 - message.count))
         let bar = bar(bytes, total, progress.marks, columns: barWidth)
-        return "\(percentText) \(bar)  " + colored(cut(message, to: room - 1 - barWidth), .waiting)
+        return "\(percentText) \(bar)  " + colored(cut(message, to: room - 1 - barWidth), .yellow)
     }
 
     private func lineWithoutTotal(_ progress: ProgressSnapshot, columns: Int) -> String {
         let size = Formatting.size(progress.bytes)
         if let message = message(progress) {
             guard columns > size.count + 2 else { return cut(size, to: columns) }
-            return size + "  " + colored(cut(message, to: columns - size.count - 2), .waiting)
+            return size + "  " + colored(cut(message, to: columns - size.count - 2), .yellow)
         }
         var line = size
         let rate = progress.rate == nil ? nil : rate(progress)
@@ -113,15 +113,15 @@ package struct ProgressBar {
         let whole = Formatting.size(total)
         let part = Formatting.size(progress.bytes, inUnitOf: total)
         let number = whole.prefix { $0 != " " }
-        return "\(Self.left(part, to: number.count)) of \(whole)"
+        return "\(TerminalText.right(part, in: number.count)) of \(whole)"
     }
 
     /// "4.8 MiB/s".
     private func rate(_ progress: ProgressSnapshot) -> String {
         if ratesAreInBits {
-            return Self.left(progress.rate.map { Formatting.rate(bitsPerSecond: $0 * 8) } ?? "", to: 11)
+            return TerminalText.right(progress.rate.map { Formatting.rate(bitsPerSecond: $0 * 8) } ?? "", in: 11)
         }
-        return Self.left(progress.rate.map { Formatting.byteRate($0) } ?? "", to: 9)
+        return TerminalText.right(progress.rate.map { Formatting.byteRate($0) } ?? "", in: 9)
     }
 
     /// "0:12 left".
@@ -130,7 +130,7 @@ package struct ProgressBar {
         if let rate = progress.rate, rate >= 1 {
             text = Formatting.timeLeft(seconds: Double(max(0, total - progress.bytes)) / rate) ?? text
         }
-        return Self.left(text + " left", to: 10)
+        return TerminalText.right(text + " left", in: 10)
     }
 
     /// "resumed 3×".
@@ -157,10 +157,10 @@ package struct ProgressBar {
         var marked = Set(marks.map(cell).filter { $0 < filled })
         if marked.count * 3 > filled + 1 { marked = [] }
         var text = glyphs.edges.first.map { String($0) } ?? ""
-        var run: (color: Color, text: String) = (.filled, "")
+        var run: (color: TerminalColor, text: String) = (.green, "")
         for index in 0..<cells {
             let isMarked = marked.contains(index)
-            let color: Color = isMarked ? .mark : index < filled ? .filled : .empty
+            let color: TerminalColor = isMarked ? .yellow : index < filled ? .green : .faint
             if color != run.color {
                 text += colored(run.text, run.color)
                 run = (color, "")
@@ -171,31 +171,11 @@ package struct ProgressBar {
         return text + (glyphs.edges.last.map { String($0) } ?? "")
     }
 
-    private enum Color {
-        case filled, empty, mark, waiting
-
-        /// The parameter of SGR (ECMA-48, section 8.3.117): green, faint, yellow.
-        var parameter: Int {
-            switch self {
-            case .filled: 32
-            case .empty: 2
-            case .mark, .waiting: 33
-            }
-        }
-    }
-
-    private func colored(_ text: String, _ color: Color) -> String {
-        guard isColored, !text.isEmpty else { return text }
-        return "\u{1B}[\(color.parameter)m\(text)\u{1B}[m"
-    }
+    private func colored(_ text: String, _ color: TerminalColor) -> String { isColored ? color.paint(text) : text }
 
     private func cut(_ text: String, to columns: Int) -> String {
         guard text.count > columns else { return text }
         guard columns > glyphs.ellipsis.count else { return String(text.prefix(max(0, columns))) }
         return text.prefix(columns - glyphs.ellipsis.count) + glyphs.ellipsis
-    }
-
-    private static func left(_ text: String, to width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
     }
 }

@@ -2,6 +2,7 @@ import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
+import OperatingSystem
 import TransferProtocol
 import Units
 

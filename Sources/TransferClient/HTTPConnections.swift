@@ -6,6 +6,7 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOPosix
+import OperatingSystem
 import SystemPackage
 import TransferProtocol
 import Units

@@ -1,4 +1,5 @@
 import HTTPTypes
+import OperatingSystem
 import TransferProtocol
 
 /// The callbacks of a transfer, which waits for each until it is cancelled or its deadline passes. They are cancelled then.

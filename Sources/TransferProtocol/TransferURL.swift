@@ -44,6 +44,13 @@ public struct TransferURL: Hashable, Sendable {
     /// The whole URL.
     public var text: String { "\(scheme.rawValue)://\(authority)\(target)" }
 
+    /// The last part of the path, decoded; `nil` if no file can have that name.
+    package var fileName: String? {
+        let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard let name = PercentCoding.decoded(last), !["", ".", ".."].contains(name) else { return nil }
+        return name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") } ? nil : name
+    }
+
     /// Whether both name the same resource for validators: everything but the query, which changes with signatures.
     public func isSameResource(as other: TransferURL) -> Bool {
         hasSameOrigin(as: other) && path == other.path

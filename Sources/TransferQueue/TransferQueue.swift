@@ -1,6 +1,6 @@
 internal import DurableFiles
-internal import FoundationEssentials
 package import HTTPTransport
+internal import OperatingSystem
 internal import SystemPackage
 package import TransferProtocol
 
@@ -105,16 +105,11 @@ public final class TransferQueue: Sendable {
             guard folder.hasPrefix("/") else { throw TransferQueueError(.invalid, "the folder is an absolute path") }
             return folder
         }
-        let environment = ProcessInfo.processInfo.environment
-        // The XDG specification ignores relative paths.
-        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") {
-            return "\(state)/squall/queues/\(identifier)"
+        guard let state = UserFolders.state else {
+            let problem = "there is no home for the queue: name a folder, or set HOME or XDG_STATE_HOME"
+            throw TransferQueueError(.invalid, problem)
         }
-        if let home = environment["HOME"], home.hasPrefix("/") {
-            return "\(home)/.local/state/squall/queues/\(identifier)"
-        }
-        let problem = "there is no home for the queue: name a folder, or set HOME or XDG_STATE_HOME"
-        throw TransferQueueError(.invalid, problem)
+        return "\(state)/squall/queues/\(identifier)"
     }
 
     // MARK: Jobs

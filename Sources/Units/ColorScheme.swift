@@ -41,11 +41,3 @@ package struct ColorScheme: Sendable {
         colors.reduce(rules) { $0.replacing("var(--\($1.name))", with: value($1)) }
     }
 }
-
-extension Substring {
-    /// The text without white space at its ends.
-    fileprivate var trimmed: Substring {
-        let start = drop(while: \.isWhitespace)
-        return start.lastIndex { !$0.isWhitespace }.map { start[...$0] } ?? start
-    }
-}

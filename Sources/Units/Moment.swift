@@ -53,6 +53,9 @@ extension Duration {
         if let few = Int64(exactly: attoseconds) { return few / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }
+
+    /// The whole milliseconds of this duration, saturated to the range of `Int64`.
+    package var wholeMilliseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000_000_000) }
 }
 
 extension Int64 {

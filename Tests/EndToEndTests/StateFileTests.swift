@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import OperatingSystem
 import Synchronization
 import TestStreams
 import Testing
@@ -126,7 +127,7 @@ import Testing
                             writer.write(socket) { if countdown.isOver() { server.signal(SIGKILL) } }
                         }
                     }
-                    for gate in ended { await gate.wait() }
+                    for end in ended { await end.value }
                 }
             }
         }
@@ -215,12 +216,12 @@ import Testing
         }
     }
 
-    /// Runs `body`, which blocks, on a thread; the gate opens at its end.
-    private static func onThread(_ body: @escaping @Sendable () -> Void) -> Gate<Void> {
-        let ended = Gate<Void>()
+    /// Runs `body`, which blocks, on a thread, whose end is the value.
+    private static func onThread(_ body: @escaping @Sendable () -> Void) -> FirstValue<Void> {
+        let ended = FirstValue<Void>()
         Thread.detachNewThread {
             body()
-            ended.open(())
+            ended.resolve(())
         }
         return ended
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import OperatingSystem
 import Synchronization
 
 /// The output of a child process as it arrives.
@@ -20,7 +21,7 @@ package final class TextStream: Sendable {
     }
 
     private let state = Mutex(State())
-    private let end = Gate<Void>()
+    private let end = FirstValue<Void>()
 
     /// Reads `descriptor`, the read end of a pipe, to its end on a thread, and closes it; or closes it at once if
     /// `isHeard` is false.
@@ -65,7 +66,7 @@ package final class TextStream: Sendable {
 
     /// The complete output, once it has ended.
     package func text() async -> String {
-        await end.wait()
+        await end.value
         return state.withLock { String(decoding: $0.bytes, as: UTF8.self) }
     }
 
@@ -75,7 +76,7 @@ package final class TextStream: Sendable {
             state.hasEnded = bytes.isEmpty
             TextStream.answer(&state)
         }
-        if bytes.isEmpty { end.open(()) }
+        if bytes.isEmpty { end.resolve(()) }
     }
 
     private static func answer(_ state: inout State) {

@@ -3,6 +3,7 @@ import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
+import OperatingSystem
 import SimulatedDisk
 import Synchronization
 import SystemPackage

@@ -16,6 +16,14 @@ import TransferProtocol
         #expect(try TransferURL(url.text) == url)
     }
 
+    @Test(arguments: [
+        ("/a/b%20c?q", "b c"), ("/..x", "..x"), ("/", nil), ("/a/", nil), ("/%2E", nil), ("/%2e%2e", nil),
+        ("/a%2Fb", nil), ("/a%00b", nil), ("/a%FF", nil), ("/a%2", nil),
+    ])
+    func `the last part of the path names a file if it can`(path: String, name: String?) throws {
+        #expect(try TransferURL("http://h\(path)").fileName == name)
+    }
+
     @Test func `an IPv6 host loses its brackets`() throws {
         #expect(try TransferURL("http://[FE80::1]/").host == "fe80::1")
     }

@@ -37,8 +37,6 @@ package final class Story: Sendable {
         /// In the order of their beginnings, each with the number of its last change.
         var transfers: [(transfer: Transfer, change: UInt64)] = []
         var changes: UInt64 = 0
-        var hasReader = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     /// The captions and changes that a reader has.
@@ -48,6 +46,7 @@ package final class Story: Sendable {
     }
 
     private let content = Mutex(Content())
+    private let reader = FirstValue<Void>()
 
     package init() {}
 
@@ -76,24 +75,9 @@ package final class Story: Sendable {
     }
 
     /// Returns when an event stream has been opened, or `endWait` was called.
-    package func waitForReader() async {
-        await withCheckedContinuation { continuation in
-            let hasReader = content.withLock { content in
-                if !content.hasReader { content.waiters.append(continuation) }
-                return content.hasReader
-            }
-            if hasReader { continuation.resume() }
-        }
-    }
+    package func waitForReader() async { await reader.value }
 
-    package func endWait() {
-        let waiters = content.withLock { content in
-            content.hasReader = true
-            defer { content.waiters = [] }
-            return content.waiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
+    package func endWait() { reader.resolve(()) }
 
     /// The captions and the transfers after `position`, oldest first; `position` is at the end then.
     func news(after position: inout Position) -> (captions: [JSONText], transfers: [JSONText]) {

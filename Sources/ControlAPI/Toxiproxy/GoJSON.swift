@@ -39,36 +39,32 @@ struct GoJSON {
     }
 
     func text(_ name: String) throws(ControlError) -> String? {
-        guard let node = node(name) else { return nil }
-        guard case .text(let text) = node.value else { throw GoJSON.mismatch(node, name, "a string") }
-        return text
+        try value(name, "a string") { if case .text(let text) = $0 { text } else { nil } }
     }
 
     func flag(_ name: String) throws(ControlError) -> Bool? {
-        guard let node = node(name) else { return nil }
-        guard case .boolean(let flag) = node.value else { throw GoJSON.mismatch(node, name, "a boolean") }
-        return flag
+        try value(name, "a boolean") { if case .boolean(let flag) = $0 { flag } else { nil } }
     }
 
     /// A whole number: Go takes neither `10.0` nor `"10"`.
     func integer(_ name: String) throws(ControlError) -> Int64? {
-        guard let node = node(name) else { return nil }
-        guard case .number(let digits) = node.value, let number = Int64(digits) else {
-            throw GoJSON.mismatch(node, name, "a whole number")
-        }
-        return number
+        try value(name, "a whole number") { if case .number(let digits) = $0 { Int64(digits) } else { nil } }
     }
 
     func decimal(_ name: String) throws(ControlError) -> Float? {
-        guard let node = node(name) else { return nil }
-        guard case .number(let digits) = node.value, let number = Float(digits), number.isFinite else {
-            throw GoJSON.mismatch(node, name, "a number")
+        try value(name, "a number") {
+            if case .number(let digits) = $0, let number = Float(digits), number.isFinite { number } else { nil }
         }
-        return number
     }
 
-    private static func mismatch(_ node: JSONNode, _ name: String, _ wanted: String) -> ControlError {
-        failure("\(name) must be \(wanted), not \(node.shown)")
+    private func value<Value>(
+        _ name: String,
+        _ wanted: String,
+        _ read: (JSONValue) -> Value?
+    ) throws(ControlError) -> Value? {
+        guard let node = node(name) else { return nil }
+        guard let value = read(node.value) else { throw GoJSON.failure("\(name) must be \(wanted), not \(node.shown)") }
+        return value
     }
 
     /// What can't be read is the client's fault.

@@ -19,34 +19,33 @@ struct V1Object {
     subscript(key: String) -> JSONNode? { node[key] }
 
     func text(_ key: String) throws(ControlError) -> String? {
-        guard let node = self[key] else { return nil }
-        guard case .text(let text) = node.value else { throw mismatch(node, key, "a text") }
-        return text
+        try value(key, "a text") { if case .text(let text) = $0 { text } else { nil } }
     }
 
     func flag(_ key: String) throws(ControlError) -> Bool? {
-        guard let node = self[key] else { return nil }
-        guard case .boolean(let flag) = node.value else { throw mismatch(node, key, "true or false") }
-        return flag
+        try value(key, "true or false") { if case .boolean(let flag) = $0 { flag } else { nil } }
     }
 
     func number(_ key: String) throws(ControlError) -> UInt64? {
-        guard let node = self[key] else { return nil }
-        guard case .number(let digits) = node.value, let number = UInt64(digits) else {
-            throw mismatch(node, key, "a whole number from 0 to \(UInt64.max)")
+        try value(key, "a whole number from 0 to \(UInt64.max)") {
+            if case .number(let digits) = $0 { UInt64(digits) } else { nil }
         }
-        return number
     }
 
     func list(_ key: String, limit: Int) throws(ControlError) -> [JSONNode] {
-        guard let node = self[key] else { return [] }
-        guard case .array(let nodes) = node.value else { throw mismatch(node, key, "a list") }
+        let nodes: [JSONNode] = try value(key, "a list") { if case .array(let nodes) = $0 { nodes } else { nil } } ?? []
         guard nodes.count <= limit else { throw .limit("\(key) has more than \(limit) elements") }
         return nodes
     }
 
-    private func mismatch(_ node: JSONNode, _ key: String, _ wanted: String) -> ControlError {
-        .invalid("\(key.quoted) must be \(wanted), not \(node.shown)")
+    private func value<Value>(
+        _ key: String,
+        _ wanted: String,
+        _ read: (JSONValue) -> Value?
+    ) throws(ControlError) -> Value? {
+        guard let node = self[key] else { return nil }
+        guard let value = read(node.value) else { throw .invalid("\(key.quoted) must be \(wanted), not \(node.shown)") }
+        return value
     }
 }
 

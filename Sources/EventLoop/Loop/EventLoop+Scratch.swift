@@ -27,9 +27,7 @@ extension EventLoop {
         precondition(index >= 0 && index <= length, "outside the scratch")
         precondition(length + bytes.count <= EventLoop.scratchSize, "more bytes are put in than there is room for")
         memmove(scratch + index + bytes.count, scratch + index, length - index)
-        bytes.withUnsafeBytes { source in
-            if let start = source.baseAddress { (scratch + index).copyMemory(from: start, byteCount: source.count) }
-        }
+        copyToScratch(bytes.span.bytes, at: index)
     }
 
     /// Calls `body` with the first `length` bytes of the scratch buffer.
@@ -57,11 +55,5 @@ extension EventLoop {
     }
 
     /// Copies `bytes` to the start of the scratch buffer.
-    public func fillScratch(with bytes: [UInt8]) {
-        preconditionOnLoop()
-        precondition(bytes.count <= EventLoop.scratchSize, "outside the scratch")
-        bytes.withUnsafeBytes { source in
-            if let start = source.baseAddress { scratch.copyMemory(from: start, byteCount: source.count) }
-        }
-    }
+    public func fillScratch(with bytes: [UInt8]) { copyToScratch(bytes.span.bytes, at: 0) }
 }

@@ -52,7 +52,7 @@ public final class EventLoop: @unchecked Sendable {
     private var deferredReleases: [AnyObject] = []
     private var isStopping = false
     private var nextOffer = Moment.zero
-    private let finished = Mutex<(isFinished: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+    private let finished = FirstValue<Void>()
 
     /// The time between two offers of the processor, beside a slice of some 1.4 ms on two processors.
     private static let offerInterval = Duration.microseconds(500)
@@ -64,7 +64,7 @@ public final class EventLoop: @unchecked Sendable {
     public convenience init(index: Int = 0) throws(SystemError) {
         try self.init(index: index, base: EventLoop.makeBase(), simulation: nil)
         watchWakeUps()
-        try startThread()
+        try DetachedThread.start { self.live() }
     }
 
     /// Makes a loop of a simulation, whose turns run on the caller's thread.
@@ -222,36 +222,7 @@ public final class EventLoop: @unchecked Sendable {
     /// Stops the loop after the queued jobs, and waits until its thread has ended. Calling it twice is fine.
     public func stop() async {
         mailbox.postBeyondLimit { self.isStopping = true }
-        await withCheckedContinuation { continuation in
-            let isFinished = finished.withLock { state in
-                if !state.isFinished { state.waiters.append(continuation) }
-                return state.isFinished
-            }
-            if isFinished { continuation.resume() }
-        }
-    }
-
-    private func startThread() throws(SystemError) {
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &thread,
-            &attributes,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().live()
-                return nil
-            },
-            context.toOpaque()
-        )
-        pthread_attr_destroy(&attributes)
-        if code != 0 {
-            context.release()
-            throw SystemError(call: "pthread_create", code: code)
-        }
+        await finished.value
     }
 
     private func live() {
@@ -311,11 +282,7 @@ public final class EventLoop: @unchecked Sendable {
         }
         // Thread identities are reused.
         threadIdentity.store(0, ordering: .relaxed)
-        let waiters = finished.withLock { state in
-            state.isFinished = true
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
+        finished.resolve(())
     }
 
     private func runJobs() {

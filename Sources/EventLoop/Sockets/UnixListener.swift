@@ -8,15 +8,9 @@ import Units
 /// The file gets its permissions between bind(2) and listen(2), while connections are still refused. Only the socket's own
 /// file or a stale one is removed or replaced.
 struct UnixListener {
-    /// The identity of the file.
-    private struct Identity: Equatable {
-        let device: dev_t
-        let inode: ino_t
-    }
-
     private let name: UnixSocketName
     private let permissions: SocketPermissions
-    private var file: Identity?
+    private var file: UnixFile?
     /// Whether the socket is bound to the name.
     private(set) var isBound = false
     /// Whether the descriptor's socket couldn't be replaced.
@@ -74,7 +68,7 @@ struct UnixListener {
         }
         isBound = true
         guard !name.isAbstract else { return }
-        file = UnixListener.status(of: name.text).map { Identity(device: $0.st_dev, inode: $0.st_ino) }
+        file = UnixListener.status(of: name.text).map { UnixFile($0) }
         guard chmod(name.text, mode_t(permissions.bits)) == 0 else {
             let error = SystemError.last("chmod")
             removeFile()
@@ -85,9 +79,7 @@ struct UnixListener {
     /// Removes the socket's own file.
     mutating func removeFile() {
         defer { file = nil }
-        guard let file, let found = UnixListener.status(of: name.text),
-            file == Identity(device: found.st_dev, inode: found.st_ino)
-        else { return }
+        guard let file, let found = UnixListener.status(of: name.text), file == UnixFile(found) else { return }
         unlink(name.text)
     }
 
@@ -107,7 +99,7 @@ struct UnixListener {
             return
         case ECONNREFUSED:
             // Another program may have replaced the file.
-            if let now = UnixListener.status(of: name.text), now.st_dev == found.st_dev, now.st_ino == found.st_ino {
+            if UnixListener.status(of: name.text).map({ UnixFile($0) }) == UnixFile(found) {
                 unlink(name.text)
             }
         case EACCES, EPERM:
@@ -122,6 +114,16 @@ struct UnixListener {
         var status = stat()
         return lstat(path, &status) == 0 ? status : nil
     }
+}
+
+/// The identity of a file.
+private struct UnixFile: Equatable {
+    let device: dev_t
+    let inode: ino_t
+    /// The name within a folder; empty for the file itself.
+    var name = ""
+
+    init(_ status: stat) { (device, inode) = (status.st_dev, status.st_ino) }
 }
 
 extension SocketAddress {
@@ -157,20 +159,13 @@ extension SocketAddress {
         return SocketAddress.place(name.text) == SocketAddress.place(other.text)
     }
 
-    private struct File: Equatable {
-        let device: dev_t
-        let inode: ino_t
-        /// The name within a folder; empty for the file itself.
-        var name = ""
-    }
-
-    private static func file(_ path: String) -> File? {
+    private static func file(_ path: String) -> UnixFile? {
         var status = stat()
-        return stat(path, &status) == 0 ? File(device: status.st_dev, inode: status.st_ino) : nil
+        return stat(path, &status) == 0 ? UnixFile(status) : nil
     }
 
     /// The folder and name of a missing file; `nil` if the folder is missing, too.
-    private static func place(_ path: String) -> File? {
+    private static func place(_ path: String) -> UnixFile? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         guard let last = parts.last else { return nil }
         let folder = String(path.dropLast(last.utf8.count))

@@ -78,9 +78,8 @@ extension VirtualSender {
     /// How long a timer takes that is set to `time`: whole ticks, and the rest of the tick in which it is set, which a draw for
     /// the next unacknowledged byte tells.
     func inTicks(_ time: Int64) -> Int64 {
-        let whole = time.addingSaturated(Self.tick - 1) / Self.tick * Self.tick
         let rest = tickKey.fraction(at: unacknowledged) * Double(Self.tick)
-        return whole.addingSaturated(Int64(rest))
+        return TimerWheel.whole(time).addingSaturated(Int64(rest))
     }
 
     /// When the next acknowledgement comes, of packets up to `acknowledged.last`; `Int64.max` if none does.

@@ -142,9 +142,7 @@ struct CutStage: FaultStage {
             state = .done(position, place)
             return ended(at: position, place, &context)
         }
-        var output = progress
-        output.availableEnd = max(output.position, min(output.availableEnd, position))
-        return output
+        return progress.clamped(to: position)
     }
 
     private mutating func advanceToOffset(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
@@ -170,18 +168,14 @@ struct CutStage: FaultStage {
         case .off, .missed, .untouched:
             return progress
         case .armed(let offset):
-            return progress.bytes >= offset ? end(at: offset, &context) : bounded(progress, by: offset)
+            return progress.bytes >= offset ? end(at: offset, &context) : progress.clamped(to: offset)
         case .holding(let offset, let due):
             if context.now >= due { return end(at: offset, &context) }
             context.wake(at: due)
-            return bounded(progress, by: offset)
+            return progress.clamped(to: offset)
         case .done(let offset, let place):
             return ended(at: offset, place, &context)
         }
-    }
-
-    private func bounded(_ progress: StreamProgress, by offset: Int64) -> StreamProgress {
-        return progress.clamped(to: offset)
     }
 
     private mutating func end(at offset: Int64, _ context: inout StageContext) -> StreamProgress {

@@ -27,7 +27,7 @@ public final class SharedBucket: Sendable {
     /// time finds no more than the burst beside that.
     func enter(since earliest: Int64) {
         if busyLinks.add(1, ordering: .acquiringAndReleasing).oldValue == 0 {
-            moveForward(to: burstBegin(at: earliest))
+            next.max(burstBegin(at: earliest), ordering: .acquiringAndReleasing)
         }
     }
 
@@ -102,19 +102,6 @@ public final class SharedBucket: Sendable {
             end = curve.time(from: from, forBytes: bytes)
         }
         return (bytes, start.addingSaturated(end))
-    }
-
-    private func moveForward(to moment: Int64) {
-        var current = next.load(ordering: .relaxed)
-        while current < moment {
-            let (exchanged, original) = next.compareExchange(
-                expected: current,
-                desired: moment,
-                ordering: .acquiringAndReleasing
-            )
-            if exchanged { return }
-            current = original
-        }
     }
 }
 

@@ -44,45 +44,34 @@ public final class LineWriter: Sendable {
     ///   - whenFailing: called once, on the writer's thread, when writing has failed for good.
     ///   - whenWaiting: called before waiting for a reader of a FIFO.
     /// - Throws: `SystemError` of open(2), or one that `isLocked`.
-    public init(
+    public convenience init(
         path: String,
         isHeld: Bool = false,
         whenFailing: (@Sendable (SystemError) -> Void)? = nil,
         whenWaiting: () -> Void = {}
     ) throws(SystemError) {
-        self.whenFailing = whenFailing
-        if path == "-" {
-            descriptor = STDOUT_FILENO
-            ownsDescriptor = false
-        } else {
-            descriptor = try LineWriter.opened(path, whenWaiting)
-            ownsDescriptor = true
-        }
-        state = Mutex(State(isHeld: isHeld, hasOldContent: ownsDescriptor))
+        let isFile = path != "-"
+        let descriptor = try isFile ? LineWriter.opened(path, whenWaiting) : STDOUT_FILENO
+        self.init(descriptor, isOwned: isFile, State(isHeld: isHeld, hasOldContent: isFile), whenFailing)
     }
 
     /// Writes to standard output.
-    public init(standardOutput: Void) {
-        descriptor = STDOUT_FILENO
-        ownsDescriptor = false
-        whenFailing = nil
-        state = Mutex(State())
-    }
+    public convenience init(standardOutput: Void) { self.init(STDOUT_FILENO, isOwned: false) }
 
     /// Writes to standard error.
-    public init(standardError: Void) {
-        descriptor = STDERR_FILENO
-        ownsDescriptor = false
-        whenFailing = nil
-        state = Mutex(State())
-    }
+    public convenience init(standardError: Void) { self.init(STDERR_FILENO, isOwned: false) }
 
     /// Writes to `descriptor` and closes it at the end.
-    init(owning descriptor: Int32) {
-        self.descriptor = descriptor
-        ownsDescriptor = true
-        whenFailing = nil
-        state = Mutex(State())
+    convenience init(owning descriptor: Int32) { self.init(descriptor, isOwned: true) }
+
+    private init(
+        _ descriptor: Int32,
+        isOwned: Bool,
+        _ state: State = State(),
+        _ whenFailing: (@Sendable (SystemError) -> Void)? = nil
+    ) {
+        (self.descriptor, ownsDescriptor, self.whenFailing) = (descriptor, isOwned, whenFailing)
+        self.state = Mutex(state)
     }
 
     deinit {

@@ -18,6 +18,13 @@ public final class ChildProcess: Sendable {
             let number = status & 0x7F
             self = number == 0 ? .exit((status >> 8) & 0xFF) : .signal(number)
         }
+
+        /// Waits for the end of a child of this process, whose number may be reused then.
+        init(awaiting process: pid_t) {
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            self.init(status: status)
+        }
     }
 
     /// The paths of its input and outputs.
@@ -32,17 +39,14 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    private struct State {
-        var end: End?
-        var waiters: [CheckedContinuation<End, Never>] = []
-    }
-
     /// The process groups of the running children.
     private static let running = Mutex<Set<pid_t>>([])
 
     private let process: pid_t
     private let leavesGroup: Bool
-    private let state = Mutex(State())
+    private let ending = FirstValue<End>()
+    /// Whether the process may have another's number.
+    private let isReaped = Mutex(false)
     private let queue = DispatchQueue(label: "squall.child")
 
     /// Starts the program `arguments[0]`, a path or a name in PATH.
@@ -89,15 +93,7 @@ public final class ChildProcess: Sendable {
     }
 
     /// Waits for the end of the program, and kills the rest of its group unless the program does.
-    public func end() async -> End {
-        await withCheckedContinuation { continuation in
-            let end = state.withLock { state in
-                if state.end == nil { state.waiters.append(continuation) }
-                return state.end
-            }
-            if let end { continuation.resume(returning: end) }
-        }
-    }
+    public func end() async -> End { await ending.value }
 
     /// Sends a signal to the program's group; does nothing once the program has ended.
     public func signalGroup(_ number: Int32) { send(number, to: -process) }
@@ -106,8 +102,8 @@ public final class ChildProcess: Sendable {
     package func signal(_ number: Int32) { send(number, to: process) }
 
     private func send(_ number: Int32, to receiver: pid_t) {
-        state.withLock { state in
-            if state.end == nil { _ = kill(receiver, number) }
+        isReaped.withLock { isReaped in
+            if !isReaped { _ = kill(receiver, number) }
         }
     }
 
@@ -116,18 +112,14 @@ public final class ChildProcess: Sendable {
         // The status isn't reaped yet, so that the process and group numbers aren't reused.
         var information = siginfo_t()
         while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-        let (end, waiters) = state.withLock { state in
-            var status: Int32 = 0
-            ChildProcess.running.withLock { running in
+        let end = isReaped.withLock { isReaped in
+            isReaped = true
+            return ChildProcess.running.withLock { running in
                 if !leavesGroup { _ = kill(-process, SIGKILL) }
-                while waitpid(process, &status, 0) < 0, errno == EINTR {}
                 running.remove(process)
+                return End(awaiting: process)
             }
-            let end = End(status: status)
-            state.end = end
-            defer { state.waiters = [] }
-            return (end, state.waiters)
         }
-        for waiter in waiters { waiter.resume(returning: end) }
+        ending.resolve(end)
     }
 }

@@ -54,12 +54,7 @@ public enum CommandGuard {
         }
         guard let status = watch(process, socket, children) else { return Descendants.killAll() }
         Descendants.killAll()
-        let number = status & 0x7F
-        if number == 0 {
-            GuardProtocol.write(.exit, (status >> 8) & 0xFF, to: socket)
-        } else {
-            GuardProtocol.write(.signal, number, to: socket)
-        }
+        GuardProtocol.write(ChildProcess.End(status: status), to: socket)
         waitForEnd(of: socket)
     }
 

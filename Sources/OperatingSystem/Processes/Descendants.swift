@@ -26,17 +26,8 @@ enum Descendants {
 
     /// The children of this process, by proc_pid_stat(5); those that have ended are among them until they are waited for.
     static func children() -> Set<pid_t> {
-        guard let folder = opendir("/proc") else { return [] }
-        defer { closedir(folder) }
         let own = getpid()
-        var result: Set<pid_t> = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if let process = pid_t(name), parent(of: process) == own { result.insert(process) }
-        }
-        return result
+        return Set((NumericNames.of("/proc") ?? []).filter { parent(of: $0) == own })
     }
 
     private static func parent(of process: pid_t) -> pid_t? {

@@ -67,16 +67,13 @@ public enum DetachedProgram {
         close(sockets[1])
         let process = try started.get()
         if GuardProtocol.read(1, from: sockets[0]) != nil { return .ready(process: process) }
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
-        return .ended(ChildProcess.End(status: status))
+        return .ended(ChildProcess.End(awaiting: process))
     }
 
     /// Sends a signal to a process that `start` has started, and waits for its end.
     public static func end(_ process: Int32, by signal: Int32) {
         guard kill(process, signal) == 0 else { return }
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        _ = ChildProcess.End(awaiting: process)
     }
 
     /// Tells the process that waits for this one that it is ready, and releases standard input. Asks this process to end

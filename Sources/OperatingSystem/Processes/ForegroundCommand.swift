@@ -67,10 +67,8 @@ package final class ForegroundCommand: Sendable {
     /// Waits for what the guard tells next; `nil` when it has ended, and every process below it.
     package func next() -> Report? {
         guard let (report, number) = GuardProtocol.report(from: socket) else {
-            var status: Int32 = 0
-            while waitpid(process, &status, 0) < 0, errno == EINTR {}
             // Nothing is left of one that has ended by itself.
-            if status != 0 { Descendants.killAll() }
+            if ChildProcess.End(awaiting: process) != .exit(0) { Descendants.killAll() }
             return nil
         }
         return switch report {
@@ -139,10 +137,7 @@ package final class ForegroundCommand: Sendable {
             while child > 0 {
                 if child == process {
                     isRunning = false
-                    switch ChildProcess.End(status: status) {
-                    case .exit(let code): GuardProtocol.write(.exit, code, to: channel)
-                    case .signal(let number): GuardProtocol.write(.signal, number, to: channel)
-                    }
+                    GuardProtocol.write(ChildProcess.End(status: status), to: channel)
                 }
                 child = waitpid(-1, &status, WNOHANG)
             }

@@ -77,6 +77,14 @@ enum GuardProtocol {
         try? write([report.rawValue] + withUnsafeBytes(of: number) { Array($0) }, to: descriptor)
     }
 
+    /// Reports the end of the command.
+    static func write(_ end: ChildProcess.End, to descriptor: Int32) {
+        switch end {
+        case .exit(let code): write(.exit, code, to: descriptor)
+        case .signal(let number): write(.signal, number, to: descriptor)
+        }
+    }
+
     /// Reads a report; `nil` if the guard is gone.
     static func report(from descriptor: Int32) -> (report: Report, number: Int32)? {
         guard let bytes = read(5, from: descriptor), let report = Report(rawValue: bytes[0]) else { return nil }

@@ -229,12 +229,11 @@ public final class GuardedCommand: Sendable {
         // Until here a guard that is stopped is killed.
         watching.sync {}
         awaitGuard()
-        var status: Int32 = 0
-        GuardedCommand.guards.withLock { guards in
-            while waitpid(guardProcess, &status, 0) < 0, errno == EINTR {}
+        let end = GuardedCommand.guards.withLock { guards in
             guards.remove(guardProcess)
+            return ChildProcess.End(awaiting: guardProcess)
         }
-        guard status != 0 else { return }
+        guard end != .exit(0) else { return }
         GuardedCommand.killOrphans()
         _ = squall_remove_folder(folder)
     }

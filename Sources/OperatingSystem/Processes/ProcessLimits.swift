@@ -28,16 +28,8 @@ public enum ProcessLimits {
 
     /// The descriptors that are open.
     package static var openDescriptors: Set<Int32> {
-        guard let folder = opendir("/proc/self/fd") else { return [] }
-        defer { closedir(folder) }
-        var found: Set<Int32> = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if let number = Int32(name), number != dirfd(folder) { found.insert(number) }
-        }
-        return found
+        // The one with which the folder was read is closed by now.
+        Set((NumericNames.of("/proc/self/fd") ?? []).filter { fcntl($0, F_GETFD) >= 0 })
     }
 
     /// Opens /dev/null in place of standard descriptors that are closed, so that no other file gets their numbers. Reading and

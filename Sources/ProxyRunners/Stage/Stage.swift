@@ -190,7 +190,8 @@ package struct Stage {
     private func stageRun(
         _ stageCase: StageCase,
         artifacts: String? = nil,
-        capture: CaptureFile? = nil
+        capture: CaptureFile? = nil,
+        isShown: Bool = true
     ) -> StageRun {
         StageRun(
             scenario: scenario,
@@ -200,7 +201,7 @@ package struct Stage {
             trust: trust,
             artifacts: artifacts,
             capture: capture,
-            showsOutput: showsOutput
+            showsOutput: isShown && showsOutput
         )
     }
 
@@ -304,9 +305,7 @@ package struct Stage {
         let shrinking = StageShrinking(
             scenario: scenario,
             stageCase: cases[index],
-            limit: limit,
-            targets: targets,
-            trust: trust,
+            stageRun: { stageRun($0, isShown: false) },
             reference: found.bytes,
             paths: shrunkPaths(of: cases[index])
         )

@@ -4,7 +4,6 @@ import FaultPlan
 import FaultProfile
 import Journal
 import ProfileFiles
-import ProxyEngine
 import TerminalDisplay
 import Units
 
@@ -12,10 +11,8 @@ import Units
 struct StageShrinking {
     let scenario: Scenario
     let stageCase: StageCase
-    /// Applies the limits of a proxy.
-    let limit: @Sendable (inout ProxyConfiguration) -> Void
-    let targets: TargetSelection
-    let trust: [String: String]
+    /// A run of a case that writes nothing.
+    let stageRun: (StageCase) -> StageRun
     /// The bytes of the run without faults, see `Measurements`.
     let reference: [Int64]
     /// The paths of the profiles that are found, in the order of the proxies.
@@ -101,16 +98,7 @@ struct StageShrinking {
         _ stageCase: StageCase,
         on loops: EventLoopGroup
     ) async throws -> (fails: Bool, isByCount: Bool, events: [[RecordedFaultEvent]]) {
-        let run = StageRun(
-            scenario: scenario,
-            stageCase: stageCase,
-            limit: limit,
-            targets: targets,
-            trust: trust,
-            artifacts: nil,
-            showsOutput: false
-        )
-        let outcome = try await run.run(on: loops)
+        let outcome = try await stageRun(stageCase).run(on: loops)
         var measurements = outcome.measurements
         measurements.reference = reference
         func fails(_ scenario: Scenario, _ coverage: [Coverage]) -> Bool {

@@ -5,13 +5,10 @@ import TransferProtocol
 /// Reads the content and upload fields of a request head.
 enum UploadHead {
     /// The fields of connection, framing and resumable uploads, which the handler doesn't see.
-    static let ownFields: Set<HTTPField.Name> = {
-        let others = [
-            "Upload-Complete", "Upload-Incomplete", "Upload-Offset", "Upload-Length", "Upload-Limit", "Expect",
-        ]
-        return Set(others.compactMap { HTTPField.Name($0) })
-            .union([.contentLength, .transferEncoding, .connection, .uploadDraftInteropVersion])
-    }()
+    static let ownFields: Set<HTTPField.Name> = [
+        .connection, .contentLength, .expect, .transferEncoding, .uploadComplete, .uploadDraftInteropVersion,
+        .uploadIncomplete, .uploadLength, .uploadLimit, .uploadOffset,
+    ]
 
     /// Whether the client wants the connection closed after the response (RFC 9112, section 9.6).
     static func endsConnection(_ fields: HTTPFields) -> Bool { fields.lists("close", in: .connection) }

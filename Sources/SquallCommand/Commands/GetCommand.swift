@@ -176,16 +176,14 @@ struct GetCommand: AsyncParsableCommand {
             try inputs.check(writing: "the file", to: output)
             return FilePath(output)
         }
-        let last: String?
+        let name: String?
         do {
-            last = try TransferRequest(url).fileName()
+            name = try TransferRequest(url).fileName()
         } catch {
             if events == .json { EventFormat.writeJSON(TransferEventJSON(error)) }
             throw .wrongInput(error.sentence)
         }
-        guard let name = last, !name.utf8.contains(0), !name.contains("/"),
-            let component = FilePath.Component(name), component.kind == .regular
-        else { throw .wrongInput("the URL names no file to write to: give --output FILE") }
-        return FilePath(root: nil, [component])
+        guard let name else { throw .wrongInput("the URL names no file to write to: give --output FILE") }
+        return FilePath(name)
     }
 }

@@ -161,9 +161,7 @@ struct ReplayCommand: AsyncParsableCommand {
         runner.recorded = file.header.profile
         runner.configure = { configure(&$0, as: proxy) }
         try tls.apply(to: &runner, intercepting: interception.intercept, reading: inputs)
-        let end = try await runner.run(command)
-        if let failure = Console.finish() { throw CommandFailure.failed("can't write: \(failure)") }
-        ProcessLimits.end(like: end)
+        try await ExecCommand.finish(runner, command)
     }
 
     /// Where the replay of a proxy forwards to: as the options say, or else where the proxy did.

@@ -24,7 +24,7 @@ struct AuthorityFile {
             throw .failed("can't make a certificate: \(error)")
         }
         let folder = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-        path = "\(folder)/squall-authority-\(UInt64.random(in: .min ... .max).hexadecimalDigits).pem"
+        path = "\(folder)/squall-authority-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16)).pem"
         try TrustFile.write(certificate.utf8, to: path)
     }
 
@@ -35,13 +35,5 @@ struct AuthorityFile {
         var names = ["localhost", "127.0.0.1", "::1"]
         if !names.contains(host), host != "0.0.0.0", host != "::" { names.append(host) }
         return names
-    }
-}
-
-extension UInt64 {
-    /// Sixteen hexadecimal digits.
-    fileprivate var hexadecimalDigits: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import OperatingSystem
 import SystemPackage
 import TerminalDisplay
 
@@ -12,13 +13,9 @@ enum StateFolder {
             guard !folder.isEmpty else { throw .wrongInput("the folder for unfinished uploads has an empty name") }
             return FilePath(folder)
         }
-        // The XDG specification ignores relative paths.
-        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") {
-            return FilePath(state).appending("squall/uploads")
+        guard let state = UserFolders.state else {
+            throw .wrongInput("there is no home for the memory of unfinished uploads: give --state FOLDER")
         }
-        if let home = environment["HOME"], home.hasPrefix("/") {
-            return FilePath(home).appending(".local/state/squall/uploads")
-        }
-        throw .wrongInput("there is no home for the memory of unfinished uploads: give --state FOLDER")
+        return FilePath(state).appending("squall/uploads")
     }
 }

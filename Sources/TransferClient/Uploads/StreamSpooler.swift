@@ -1,5 +1,6 @@
 import Digests
 import DurableFiles
+import OperatingSystem
 import Synchronization
 import SystemPackage
 import TransferProtocol

@@ -1,3 +1,5 @@
+internal import Units
+
 /// A part of the day in which a transfer may run, by the local clock: "22:00-06:00".
 public struct DailyWindow: Hashable, Sendable, Codable {
     /// The first minute of the day in the window, from 0 to 1,439.

@@ -1,3 +1,5 @@
+internal import Units
+
 /// The jobs of a queue, and what becomes of them.
 ///
 /// A decision returns the job as it is to be, and changes nothing: the caller writes it to the log first, and then calls

@@ -1,3 +1,5 @@
+internal import Units
+
 /// A point in UTC, by the clock on the wall: it survives restarts, and may be set.
 public struct QueueTime: Comparable, Hashable, Sendable, Codable {
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -29,24 +31,11 @@ public struct QueueTime: Comparable, Hashable, Sendable, Codable {
 
     /// The time a duration later; saturates.
     public static func + (time: QueueTime, duration: Duration) -> QueueTime {
-        let (sum, isOver) = time.milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
-        return QueueTime(milliseconds: isOver ? (duration > .zero ? .max : .min) : sum)
+        QueueTime(milliseconds: time.milliseconds.addingSaturated(duration.wholeMilliseconds))
     }
 
     /// The time from `right` to `left`.
     public static func - (left: QueueTime, right: QueueTime) -> Duration {
-        let (difference, isOver) = left.milliseconds.subtractingReportingOverflow(right.milliseconds)
-        return .milliseconds(isOver ? (left > right ? .max : .min) : difference)
-    }
-}
-
-extension Duration {
-    /// The whole milliseconds, saturated to the range of `Int64`.
-    var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (scaled, isOver) = seconds.multipliedReportingOverflow(by: 1_000)
-        if isOver { return seconds > 0 ? .max : .min }
-        let (sum, overflows) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        return overflows ? (seconds > 0 ? .max : .min) : sum
+        .milliseconds(left.milliseconds.subtractingSaturated(right.milliseconds))
     }
 }

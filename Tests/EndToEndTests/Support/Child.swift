@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import OperatingSystem
 import Synchronization
 import TestStreams
 
@@ -28,7 +29,7 @@ final class Child: Sendable {
     let output: TextStream
     let errors: TextStream
     private let process: pid_t
-    private let exit = Gate<Int32>()
+    private let exit = FirstValue<Int32>()
     /// Whether the process ID may have been reused.
     private let isGone = Mutex(false)
 
@@ -61,7 +62,7 @@ final class Child: Sendable {
                 isGone = true
             }
             let signal = status & 0x7F
-            exit.open(signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
+            exit.resolve(signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
         }
     }
 
@@ -130,7 +131,7 @@ final class Child: Sendable {
 
     /// Waits until the process and its outputs have ended.
     func finish() async -> Outcome {
-        let status = await exit.wait()
+        let status = await exit.value
         return Outcome(status: status, output: await output.text(), errors: await errors.text())
     }
 

@@ -1,5 +1,6 @@
 import FaultProfile
 import ProxyEngine
+import Units
 
 extension V1API {
     /// The most connections of a list: 10,000.

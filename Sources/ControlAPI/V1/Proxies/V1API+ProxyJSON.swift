@@ -92,8 +92,3 @@ extension ManagedProxy.State {
         ])
     }
 }
-
-extension Duration {
-    /// The duration in milliseconds, rounded down.
-    var wholeMilliseconds: Int64 { nanoseconds / 1_000_000 }
-}

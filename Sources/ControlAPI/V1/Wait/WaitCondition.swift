@@ -64,12 +64,3 @@ struct WaitCondition: Hashable, Sendable {
 
     func holds(_ value: Int64) -> Bool { comparison.holds(value - baseline, number) }
 }
-
-extension StringProtocol {
-    /// The text without spaces at both ends.
-    fileprivate var trimmed: String {
-        var text = String(drop { $0 == " " })
-        while text.hasSuffix(" ") { text.removeLast() }
-        return text
-    }
-}
