@@ -22,8 +22,7 @@ final class ProxyContext: Sendable {
     /// Whether clients wait for a connection to end.
     let isRoomAwaited = Atomic<Bool>(false)
     let listener = ListenerHandle()
-    /// The sockets that a capture has, and the begin of the last phase that it tells of.
-    let captured = Atomic<UInt64>(0)
+    /// The begin of the last phase that a capture tells of.
     let capturedPhase = Atomic<Int64>(.min)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void

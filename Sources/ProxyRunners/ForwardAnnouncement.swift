@@ -27,7 +27,7 @@ package enum ForwardAnnouncement {
     private static func line(for address: SocketAddress, _ policy: ForwardPolicy?) -> String? {
         guard let policy, address.unix == nil else { return nil }
         let credentials = policy.password == nil ? "" : "any:PASSWORD@"
-        let url = "http://\(credentials)\(reachable(address))"
+        let url = "http://\(credentials)\(address.reachable)"
         return "export HTTPS_PROXY=\(url) http_proxy=\(url)"
     }
 
@@ -39,19 +39,11 @@ package enum ForwardAnnouncement {
         hasAuthority: Bool,
         hasCode: Bool
     ) -> [String] {
-        let reachable = reachable(address)
+        let reachable = address.reachable
         guard policy != nil, address.unix == nil, !reachable.isLoopback else { return [] }
         let url = "http://\(reachable)/proxy.pac"
         let trust = hasAuthority ? ["phone: open http://\(reachable)/authority.pem and trust that authority"] : []
         return ["phone: use \(url) as the automatic configuration of the proxy"] + trust
             + (hasCode ? QRCode(url)?.lines() ?? [] : [])
-    }
-
-    /// An address of the machine that other machines reach, in place of the one that stands for every address.
-    private static func reachable(_ address: SocketAddress) -> SocketAddress {
-        guard address.host == "0.0.0.0" || address.host == "::" else { return address }
-        let hosts = SocketAddress.ownHosts().compactMap { SocketAddress(numericHost: $0, port: address.port) }
-            .filter { !$0.isLoopback && !$0.isIPv6 && !$0.host.hasPrefix("169.254.") }
-        return hosts.min { $0.host < $1.host } ?? address.destination
     }
 }

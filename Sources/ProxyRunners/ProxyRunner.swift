@@ -59,7 +59,7 @@ package struct ProxyRunner {
             bufferingPolicy: .bufferingNewest(64)
         )
         let requestReload = reloader.map { _ -> @Sendable () -> Void in { reload.yield(.requested) } }
-        let lateness = try await withRuntime(threads: threads, reload: requestReload) { loops, interrupt in
+        try await withRuntime(threads: threads, reload: requestReload) { loops, interrupt in
             var proxies: [Proxy] = []
             for var configuration in configurations {
                 let name = configuration.name
@@ -92,14 +92,15 @@ package struct ProxyRunner {
             await show(proxies, on: live, reload, until: interrupt)
             reload.finish()
             await reloading?.value
-            return await stop(proxies)
+            let lateness = await stop(proxies)
+            narrator?.finish()
+            warnings.finish()
+            for line in lateness { Console.warn(line) }
+            // While the loops still read signals: a reader that has stopped would be waited for without an end.
+            let captured = Result { () throws(CommandFailure) in try capture?.finish() }
+            try finish(journal, output)
+            try captured.get()
         }
-        narrator?.finish()
-        warnings.finish()
-        for line in lateness { Console.warn(line) }
-        let captured = Result { () throws(CommandFailure) in try capture?.finish() }
-        try finish(journal, output)
-        try captured.get()
     }
 
     /// Draws the status of the proxies and polls the profile's files, as far as that is asked for, until a signal.

@@ -1,7 +1,7 @@
 /// The first line of a head as far as it has come, byte by byte (RFC 9112, sections 3 and 4).
 ///
 /// Rejects a stream at the first byte that can't be HTTP/1, so that other protocols don't wait for their answers. Accepts
-/// what nginx and curl accept, except bytes above 0x7E in a target.
+/// what nginx and curl accept, except bytes above 0x7E in a target, which a proxy accepts from its clients.
 struct StartLine {
     /// The longest method: 32 bytes.
     static let methodLimit = 32
@@ -45,6 +45,8 @@ struct StartLine {
     }
 
     private let isRequest: Bool
+    /// Whether a target may have bytes of 0x80 and above, as curl sends those of a URL that isn't percent-encoded.
+    private let hasRawTarget: Bool
     private var part: Part
     /// The number of scanned bytes.
     private var position = 0
@@ -56,12 +58,15 @@ struct StartLine {
     private var isConnect = false
     private var isOptions = false
 
-    private init(isRequest: Bool) {
-        self.isRequest = isRequest
+    private init(isRequest: Bool, hasRawTarget: Bool = false) {
+        (self.isRequest, self.hasRawTarget) = (isRequest, hasRawTarget)
         part = isRequest ? .method : .version(matched: 0)
     }
 
     static var request: StartLine { StartLine(isRequest: true) }
+
+    /// The first line of a request to a proxy.
+    static var proxyRequest: StartLine { StartLine(isRequest: true, hasRawTarget: true) }
 
     static var response: StartLine { StartLine(isRequest: false) }
 
@@ -158,7 +163,7 @@ struct StartLine {
             guard byte == Byte.slash else { return false }
             part = left == 1 ? .path : .slashes(left: left - 1)
         case .path:
-            if byte == Byte.space { endTarget() } else { return Byte.isVisible(byte) }
+            if byte == Byte.space { endTarget() } else { return Byte.isVisible(byte) || hasRawTarget && byte >= 0x80 }
         case .authority(let hasColon):
             if byte == Byte.space {
                 guard hasColon else { return false }

@@ -179,8 +179,13 @@ public final class StreamReader {
         return closing?.takeHeld() ?? []
     }
 
-    /// Whether the client has sent something after the only request that may be forwarded.
-    public var hasExcess: Bool { boundary?.isExceeded ?? false }
+    /// Whether the client's stream ends here for the server: the content of the only request that may be forwarded can't be
+    /// read, or another request has come although the response said that none may follow. One that has come before is dropped
+    /// alone, because many servers take an end for a client that no longer waits for its response.
+    public var endsRequests: Bool {
+        guard let boundary else { return false }
+        return boundary.isUnreadable || boundary.isExceeded && !announcesEnd
+    }
 
     /// The number of `bytes` of a client, none of them held before, that may be forwarded; the others must be dropped.
     public func admit(_ bytes: Span<UInt8>) -> Int { boundary?.admit(bytes) ?? bytes.count }

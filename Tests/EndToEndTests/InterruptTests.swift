@@ -34,6 +34,28 @@ import Testing
         }
     }
 
+    @Test func `a second signal ends a command that waits for a reader which takes nothing`() async throws {
+        try await withOrigin(size: 300_000) { origin in
+            try await withFolder { folder in
+                let path = folder.appendingPathComponent("fifo").path
+                try #require(mkfifo(path, 0o600) == 0)
+                let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+                defer { close(reader) }
+                try await withProxy("{ \"name\": \"none\" }", to: origin, ["--pcap", path]) { proxy, address in
+                    func download() async throws -> Int32 {
+                        try await run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"]).status
+                    }
+                    #expect(try await download() == 0)
+                    proxy.signal(SIGTERM)
+                    // Connections are refused when it has stopped.
+                    while try await download() != 7 {}
+                    proxy.signal(SIGTERM)
+                    #expect(await proxy.finish().status == 143)
+                }
+            }
+        }
+    }
+
     @Test func `a command that nohup started outlives its terminal`() async throws {
         try await withFolder { folder in
             try bytes(1_000).write(to: folder.appendingPathComponent("file.bin"))

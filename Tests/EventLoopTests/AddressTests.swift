@@ -88,6 +88,24 @@ struct AddressTests {
     }
 
     @Test(arguments: [
+        ("0.0.0.0", "10.9.9.9", "10.9.9.9"), ("0.0.0.0", nil, "172.17.0.1"), ("::", "2001:db8::9", "2001:db8::9"),
+        ("::", nil, "2001:db8::7"),
+    ])
+    func `other machines reach an address of the same family, that of the default route if there is one`(
+        _ host: String,
+        source: String?,
+        reached: String
+    ) throws {
+        let address = try #require(SocketAddress(numericHost: host, port: 9))
+        let source = source.flatMap { SocketAddress(numericHost: $0, port: 1_234) }
+        let own: Set = ["::1", "127.0.0.1", "169.254.1.1", "fe80::1", "192.168.1.20", "172.17.0.1", "2001:db8::7"]
+        #expect(address.reachable(source, ownHosts: own) == SocketAddress(numericHost: reached, port: 9))
+        #expect(address.reachable(nil, ownHosts: ["fe80::1", "169.254.1.1"]) == address.loopback)
+        #expect(address.reachable.isIPv6 == address.isIPv6 && address.reachable.port == 9)
+        #expect(address.loopback.reachable == address.loopback)
+    }
+
+    @Test(arguments: [
         ("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("::ffff:0.0.0.0", "127.0.0.1"), ("10.0.0.1", "10.0.0.1"),
         ("::ffff:10.0.0.1", "10.0.0.1"),
     ])

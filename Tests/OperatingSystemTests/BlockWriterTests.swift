@@ -70,15 +70,21 @@ struct BlockWriterTests {
         #expect(numbers(data) == Array(0..<1_000))
     }
 
-    @Test func `a file of limited size keeps the newest blocks, each part whole`() throws {
+    @Test func `a file of limited size keeps the newest blocks, each part whole, and touches no other`() throws {
         let count = 400_000
-        let (files, _, _) = try written { writer, _ in
+        let (written, _, _) = try written { writer, path in
+            // Of a user, and of a process that was killed.
+            for name in [".1", ".2", ".squall-1", ".squall-2"] {
+                try name.write(toFile: path + name, atomically: false, encoding: .utf8)
+            }
             writer.begin()
             for number in 0..<count {
                 while !append(number, to: writer) { sched_yield() }
             }
             _ = writer.finish()
         }
+        var files = written
+        for name in [".1", ".2"] { #expect(files.removeValue(forKey: "file" + name) == Data(name.utf8)) }
         let data = try #require(files["file"])
         let numbers = numbers(data)
         #expect(files.count == 1 && data.count <= 1 << 20 && data.count > 1 << 19)
@@ -93,11 +99,23 @@ struct BlockWriterTests {
             #expect(!append(room, to: writer))
             writer.begin()
             #expect(append(room + 1, to: writer))
-            #expect(writer.finish().dropped == 1)
+            for _ in 0..<2 { #expect(writer.finish().dropped == 1) }
         }
         let data = try #require(files["file"])
         let last: Int = (1 << 18) / 8
         #expect(Array(numbers(data).suffix(2)) == [last - 1, last + 1])
+    }
+
+    @Test func `a file is closed at the end, although blocks may still come`() throws {
+        let (files, _, _) = try written { writer, path in
+            writer.begin()
+            #expect(append(1, to: writer))
+            #expect(throws: SystemError.self) { try LineWriter(path: path) }
+            _ = writer.finish()
+            #expect(!append(2, to: writer))
+            _ = try LineWriter(path: path)
+        }
+        #expect(try numbers(#require(files["file"])) == [1])
     }
 
     @Test func `a FIFO keeps its permissions, and gets every block`() throws {

@@ -77,13 +77,17 @@ struct CaptureTests {
         )
     }
 
-    /// The packets that a proxy to `upstream` captures while `body` runs.
+    /// The packets that a proxy to `upstream` captures while `body` runs, and until its connections have ended or, with `isCut`,
+    /// while they are open.
     private func captured(
         to upstream: SocketAddress,
         _ profile: Profile = Profile(name: "plain"),
         listen: Endpoint = Endpoint(host: "127.0.0.1", port: 0),
         snap: Int = 262_144,
-        connections: ClosedRange<UInt64> = 1...UInt64.max,
+        connections: ClosedRange<UInt64> = 0...UInt64.max,
+        policy: ForwardPolicy? = nil,
+        tls: ProxyTLS = ProxyTLS(),
+        isCut: Bool = false,
         _ body: (Fixture) async throws -> Void
     ) async throws -> [Packet] {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("squall-capture-\(UUID())").path
@@ -93,9 +97,16 @@ struct CaptureTests {
         settings.connections = connections
         let capture = try Capture(settings, whenFailing: { Issue.record("\($0)") })
         capture.begin()
-        try await withProxy(to: upstream, profile, listen: listen, capture: capture) { fixture in
+        try await withProxy(
+            to: upstream,
+            profile,
+            listen: listen,
+            policy: policy,
+            capture: capture,
+            tls: tls
+        ) { fixture in
             try await body(fixture)
-            #expect(await fixture.becomesIdle())
+            if isCut { _ = capture.finish() } else { #expect(await fixture.becomesIdle()) }
         }
         let end = capture.finish()
         #expect(end.dropped == 0 && end.failure == nil)
@@ -105,13 +116,15 @@ struct CaptureTests {
     /// The content that one end of a leg has sent, whose sequence numbers leave nothing out.
     private func stream(_ packets: [Packet], interface: Int, isInbound: Bool) -> [UInt8] {
         var content: [UInt8] = []
-        for packet in packets where packet.interface == interface && packet.isInbound == isInbound {
+        let own = packets.filter { $0.interface == interface && $0.isInbound == isInbound }
+        for packet in own {
+            let sequence = (packet.sequence - own[0].sequence) & 0xFFFF_FFFF
             if packet.flags & Packet.syn != 0 {
-                #expect(packet.sequence == 0)
+                #expect(sequence == 0)
             } else {
-                #expect(packet.sequence <= content.count + 2)
+                #expect(sequence <= content.count + 2)
             }
-            if !packet.content.isEmpty { #expect(packet.sequence == content.count + 1) }
+            if !packet.content.isEmpty { #expect(sequence == content.count + 1) }
             content += packet.content
         }
         return content
@@ -225,7 +238,7 @@ struct CaptureTests {
         #expect(contents.reduce(0) { $0 + $1.length } == 4_000)
     }
 
-    @Test func `only the connections with the numbers are captured`() async throws {
+    @Test func `connections with the numbers are captured, each with sequence numbers of its own`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
         let packets = try await captured(to: server.address, connections: 2...3) { fixture in
@@ -233,6 +246,43 @@ struct CaptureTests {
         }
         let starts = packets.filter { $0.flags == Packet.syn }
         #expect(starts.map { $0.interface }.sorted() == [0, 0, 1, 1])
+        let places = starts.map(\.sequence).sorted()
+        #expect(zip(places, places.dropFirst()).allSatisfy { $1 - $0 > 1 << 28 }, "\(places)")
+    }
+
+    /// TLS that no connection of a test comes to.
+    private struct NoTLS: TLSAcceptor, TLSConnector {
+        func accept(_: TLSGreeting, on _: TLSTerms, of _: EventLoop) throws(TLSSessionFailure) -> any TLSSession {
+            preconditionFailure("no client speaks TLS")
+        }
+
+        func check(_: CertificateFile) {}
+
+        func connect(to _: String, offering _: [String], on _: EventLoop) throws(TLSSessionFailure) -> any TLSSession {
+            preconditionFailure("no server speaks TLS")
+        }
+    }
+
+    @Test func `a server that speaks first is captured at once, although TLS may be intercepted`() async throws {
+        let banner = Array("220 ready\r\n".utf8)
+        let server = TestServer { socket in
+            try socket.send(banner)
+            _ = try socket.receive(1)
+        }
+        defer { server.stop() }
+        let tls = ProxyTLS(acceptor: NoTLS(), connector: NoTLS(), intercepted: [try HostPattern(parsing: "some.host")])
+        let clients = Slot<TestSocket>()
+        let policy = ForwardPolicy()
+        let packets = try await captured(to: server.address, policy: policy, tls: tls, isCut: true) { fixture in
+            let client = try fixture.client()
+            clients.put(client)
+            try await blocking {
+                try client.send(Array("CONNECT \(server.address) HTTP/1.1\r\n\r\n".utf8))
+                let established = Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)
+                #expect(try client.receive(exactly: established.count + banner.count) == established + banner)
+            }
+        }
+        #expect(stream(packets, interface: 1, isInbound: true) == banner)
     }
 
     @Test func `Unix-domain sockets have addresses that stand for them, and names`() async throws {

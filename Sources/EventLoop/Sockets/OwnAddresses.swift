@@ -20,6 +20,42 @@ extension SocketAddress {
     /// The address that a connection to this one goes to.
     public var destination: SocketAddress { canonical.isWildcard ? canonical.loopback : canonical }
 
+    /// An address by which other machines reach a socket that listens on this one; see `reachable(_:ownHosts:)`.
+    package var reachable: SocketAddress {
+        isWildcard ? reachable(SocketAddress.source(isIPv6: isIPv6), ownHosts: SocketAddress.ownHosts()) : self
+    }
+
+    /// An address in place of this one, which stands for every address of its family.
+    ///
+    /// - Parameters:
+    ///   - source: the address from which the machine sends by its default route; `nil` without one.
+    ///   - ownHosts: the addresses of the machine's interfaces, of which one is taken without a default route; loopback if
+    ///     others are link-local.
+    package func reachable(_ source: SocketAddress?, ownHosts: Set<String>) -> SocketAddress {
+        if let source { return source.with(port: port) }
+        let hosts = ownHosts.compactMap { SocketAddress(numericHost: $0, port: port) }
+            .filter { $0.isIPv6 == isIPv6 && !$0.isLoopback && !$0.isLinkLocal }
+        return hosts.min { $0.host < $1.host } ?? loopback
+    }
+
+    /// Whether it is in 169.254.0.0/16 or fe80::/10.
+    private var isLinkLocal: Bool {
+        let bytes = bytes
+        return isIPv6 ? bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80 : bytes[0] == 169 && bytes[1] == 254
+    }
+
+    /// The address from which the machine sends by its default route; `nil` without one. Nothing is sent.
+    private static func source(isIPv6: Bool) -> SocketAddress? {
+        // Addresses for documentation (RFC 5737, RFC 3849), to which no other route leads.
+        let host = isIPv6 ? "2001:db8::1" : "192.0.2.1"
+        guard let distant = SocketAddress(numericHost: host, port: 9) else { return nil }
+        let descriptor = socket(distant.family, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard distant.withSystemAddress({ connect(descriptor, $0, $1) }) == 0 else { return nil }
+        return try? SocketAddress.bound(to: descriptor)
+    }
+
     /// The addresses of this machine's interfaces now, without ports (getifaddrs(3)); none where the system doesn't say.
     public static func ownHosts() -> Set<String> {
         var list: UnsafeMutablePointer<ifaddrs>?

@@ -6,7 +6,7 @@ import Synchronization
 /// the disk: blocks that come faster than they are written are dropped and counted.
 ///
 /// A file of limited size is written in two parts, of at most half the limit each. When the second is full it replaces the
-/// first, whose name is the path with “.1” and whose pages are the next part's; at the end both are one file again.
+/// first, whose name is the path with “.squall-1” and whose pages are the next part's; at the end both are one file again.
 public final class BlockWriter: Sendable {
     /// The most bytes that wait for the writer's thread: 8 MiB, or a quarter of a smaller limit.
     public static let bufferSize = 8 << 20
@@ -33,6 +33,7 @@ public final class BlockWriter: Sendable {
         var earlier: BlockFile?
         /// What is being written; empty at other times.
         var buffer: BlockBuffer
+        var isClosed = false
     }
 
     private let path: String
@@ -74,11 +75,13 @@ public final class BlockWriter: Sendable {
     }
 
     deinit {
-        guard path != "-" else { return }
-        part.withLock { part in
-            close(part.file.descriptor)
-            if let earlier = part.earlier { close(earlier.descriptor) }
-        }
+        part.withLock { part in closeFiles(of: part) }
+    }
+
+    private func closeFiles(of part: borrowing Part) {
+        guard path != "-", !part.isClosed else { return }
+        close(part.file.descriptor)
+        if let earlier = part.earlier { close(earlier.descriptor) }
     }
 
     private static func opened(_ path: String, _ whenWaiting: () -> Void) throws(SystemError) -> Int32 {
@@ -97,13 +100,16 @@ public final class BlockWriter: Sendable {
         return fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Empties the file and begins to write.
+    /// Empties the file, removes what a killed process has left beside it, and begins to write.
     public func begin() {
         queue.sync {
             state.withLock { $0.hasBegun = true }
             part.withLock { part in
                 do throws(SystemError) {
-                    if isFile { try part.file.trim() }
+                    if isFile {
+                        try part.file.trim()
+                        for left in [earlierPath, movedPath] { unlink(left) }
+                    }
                     try writePrologue(&part)
                 } catch {
                     fail(error)
@@ -136,7 +142,8 @@ public final class BlockWriter: Sendable {
         return isTaken
     }
 
-    /// Writes what waits and joins the parts. Blocks that come later are ignored.
+    /// Writes what waits, joins the parts, closes the file and frees the buffers. Blocks that come later are ignored. Calling it
+    /// twice is fine.
     ///
     /// - Returns: the number of dropped blocks, and the error that stopped writing.
     public func finish() -> (dropped: Int, failure: SystemError?) {
@@ -144,8 +151,13 @@ public final class BlockWriter: Sendable {
         queue.sync {
             writeBlocks()
             part.withLock { part in
+                if part.isClosed { return }
                 do throws(SystemError) { try joinParts(&part) } catch { fail(error) }
+                closeFiles(of: part)
+                part.isClosed = true
+                part.buffer = BlockBuffer(capacity: 0)
             }
+            state.withLock { $0.buffer = BlockBuffer(capacity: 0) }
         }
         return state.withLock { ($0.dropped, $0.failure) }
     }
@@ -176,7 +188,9 @@ public final class BlockWriter: Sendable {
         try write(bytes, to: &part.file)
     }
 
-    private var earlierPath: String { path + ".1" }
+    /// The name of the earlier part, and that of a part between its two names: such as no user gives to a file.
+    private var earlierPath: String { path + ".squall-1" }
+    private var movedPath: String { path + ".squall-2" }
 
     /// The current part becomes the earlier one, whose file is overwritten.
     private func beginPart(_ part: inout Part) throws(SystemError) {
@@ -184,9 +198,9 @@ public final class BlockWriter: Sendable {
         let full = part.file
         if var next = part.earlier {
             try next.reuse()
-            try move(earlierPath, path + ".2")
+            try move(earlierPath, movedPath)
             try move(path, earlierPath)
-            try move(path + ".2", path)
+            try move(movedPath, path)
             part.file = next
         } else {
             try move(path, earlierPath)

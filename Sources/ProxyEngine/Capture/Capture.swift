@@ -7,8 +7,8 @@ import Units
 /// A capture of what passes proxies, as a pcapng file: the TCP connections of clients and those to servers.
 ///
 /// A packet is what one call received or sent. Its addresses, times and bytes are true; what TCP adds to bytes is made: the
-/// handshake, sequence numbers that begin at 0, and acknowledgements of everything that has passed. A fault that acts is a
-/// comment on the next packet of its connection.
+/// handshake, sequence numbers that begin at one for each socket, and acknowledgements of everything that has passed. A fault
+/// that acts is a comment on the next packet of its connection.
 public final class Capture: Sendable {
     /// The settings of a capture.
     public struct Settings: Sendable {
@@ -63,6 +63,8 @@ public final class Capture: Sendable {
     private let settings: Settings
     private let writer: BlockWriter
     private let facts: SharedFacts
+    /// The sockets so far.
+    private let sockets = Atomic<UInt32>(0)
     /// The nanoseconds from 1970 to moment 0.
     private let epoch: Int64
     let snap: Int
@@ -105,7 +107,7 @@ public final class Capture: Sendable {
     /// Empties the file and begins to write.
     public func begin() { writer.begin() }
 
-    /// Writes what waits. Packets that come later are ignored.
+    /// Writes what waits, and closes the file. Packets that come later are ignored.
     ///
     /// - Returns: the number of packets that came faster than they could be written, and the error that stopped writing.
     public func finish() -> (dropped: Int, failure: SystemError?) { writer.finish() }
@@ -142,6 +144,9 @@ public final class Capture: Sendable {
         add(name: name, of: address)
         return address
     }
+
+    /// The number of another socket, from 1.
+    func nextNumber() -> UInt32 { sockets.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// Whether the connection of a proxy with a number is captured.
     func has(_ connection: UInt64, of proxy: String) -> Bool {

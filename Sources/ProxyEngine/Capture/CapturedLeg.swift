@@ -11,7 +11,8 @@ final class CapturedLeg: SocketTap {
     private struct Side {
         var end: CapturedPacket.End
         /// The sequence number of its next byte.
-        var next: UInt32 = 0
+        var next: UInt32
+        var hasSent = false
         var hasFinished = false
     }
 
@@ -28,22 +29,25 @@ final class CapturedLeg: SocketTap {
     var comments: [String] = []
     /// Whether packets may follow.
     var isOpen: Bool { state == .open }
-    /// Whether what the peer sends is written behind the secrets that follow from it, as a reader needs them first: its
-    /// answer to a ClientHello.
+    /// Whether the first bytes of a peer that doesn't speak first are written behind the secrets that follow from them, as a reader
+    /// needs those first: its answer to a ClientHello.
     private let awaitsSecrets: Bool
     /// The peer's bytes that wait, and when they came.
     private var held: (bytes: [UInt8], moment: Moment)?
 
-    /// A leg between two ends, on which no packet has passed.
+    /// The connection that has the number `number` in its capture, on which no packet has passed.
     init(
         of connection: ConnectionCapture,
+        number: UInt32,
         interface: UInt32,
         near: CapturedPacket.End,
         far: CapturedPacket.End,
         awaitsSecrets: Bool = false
     ) {
         (self.connection, self.interface, self.awaitsSecrets) = (connection, interface, awaitsSecrets)
-        (self.near, self.far) = (Side(end: near), Side(end: far))
+        // Readers tell connections with the same ports by it. Multiples of the golden ratio of 2³² are far from each other.
+        let start = number &* 0x9E37_79B9
+        (self.near, self.far) = (Side(end: near, next: start), Side(end: far, next: start))
     }
 
     /// The peer has connected.
@@ -66,7 +70,7 @@ final class CapturedLeg: SocketTap {
 
     override func received(_ bytes: Span<UInt8>) {
         hasUnacknowledged = true
-        if awaitsSecrets, far.next == 1, held == nil {
+        if awaitsSecrets, near.hasSent, !far.hasSent, held == nil {
             var copy: [UInt8] = []
             for index in bytes.indices { copy.append(bytes[index]) }
             held = (copy, connection.now)
@@ -161,9 +165,11 @@ final class CapturedLeg: SocketTap {
         let count = UInt32(content.count) + (flags.isDisjoint(with: [.syn, .fin]) ? 0 : 1)
         if fromNear {
             near.next &+= count
+            near.hasSent = near.hasSent || !content.isEmpty
             hasUnacknowledged = false
         } else {
             far.next &+= count
+            far.hasSent = far.hasSent || !content.isEmpty
         }
     }
 }

@@ -21,10 +21,10 @@ final class ConnectionCapture {
 
     /// Captures the accepted socket of a client, which may be gone already.
     func accepted(_ socket: StreamSocket) {
-        let number = UInt16(truncatingIfNeeded: shard.context.captured.add(1, ordering: .relaxed).newValue)
+        let number = capture.nextNumber()
         let near = end(socket.localAddress, or: "unix socket of proxy \(shard.context.configuration.name)", port: 1)
-        let far = end(socket.peerAddress, or: "unix client", port: max(2, number))
-        let leg = leg(ConnectionCapture.clients, near, far)
+        let far = end(socket.peerAddress, or: "unix client", port: ConnectionCapture.port(number))
+        let leg = leg(number, ConnectionCapture.clients, near, far)
         client = leg
         socket.add(leg)
         leg.accepted()
@@ -33,21 +33,25 @@ final class ConnectionCapture {
     /// Captures a socket that connects to a server at `address`, which a client or a profile has called `host`, perhaps with
     /// TLS of the proxy.
     func dialed(_ socket: StreamSocket, to address: SocketAddress, host: String?, hasTLS: Bool) {
-        let number = UInt16(truncatingIfNeeded: shard.context.captured.add(1, ordering: .relaxed).newValue)
-        let near = end(socket.localAddress, or: "unix client", port: max(2, number))
+        let number = capture.nextNumber()
+        let near = end(socket.localAddress, or: "unix client", port: ConnectionCapture.port(number))
         var far = CapturedPacket.End(address: capture.bytes(of: address.canonical), port: address.port)
         if address.unix != nil {
             far.port = 1
         } else if let host, host != address.host {
             capture.add(name: host, of: far.address)
         }
-        let leg = leg(ConnectionCapture.servers, near, far, hasTLS: hasTLS)
+        let leg = leg(number, ConnectionCapture.servers, near, far, hasTLS: hasTLS)
         server = leg
         socket.add(leg)
         leg.dialed()
     }
 
+    /// The port that stands for that of a Unix-domain socket.
+    private static func port(_ number: UInt32) -> UInt16 { max(2, UInt16(truncatingIfNeeded: number)) }
+
     private func leg(
+        _ number: UInt32,
         _ interface: UInt32,
         _ near: CapturedPacket.End,
         _ far: CapturedPacket.End,
@@ -55,6 +59,7 @@ final class ConnectionCapture {
     ) -> CapturedLeg {
         CapturedLeg(
             of: self,
+            number: number,
             interface: interface,
             near: near.matching(far),
             far: far.matching(near),

@@ -55,7 +55,7 @@ extension LinkPump {
         var chunk = Chunk(count: bytes.count, arrival: now)
         take(&chunk, reader, in: sink.loop, now: now)
         let outcome = pass(chunk, available: 0, to: sink, now: now)
-        guard reader.hasExcess, outcome == nil else { return outcome }
+        guard reader.endsRequests, outcome == nil else { return outcome }
         return end(.finish, reader, to: sink, now: now)
     }
 

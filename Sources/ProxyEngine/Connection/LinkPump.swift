@@ -157,7 +157,7 @@ struct LinkPump: ~Copyable {
                 chunk = Chunk(count: offset + admitted, arrival: chunk.arrival)
                 if chunk.count > 0 { take(&chunk, reader, in: sink.loop, now: now) }
                 let outcome = pass(chunk, available: left, to: sink, now: now)
-                guard admitted < count, link.direction == .upstream, reader.hasExcess, outcome == nil else {
+                guard admitted < count, link.direction == .upstream, reader.endsRequests, outcome == nil else {
                     return outcome
                 }
                 return end(.finish, reader, to: sink, now: now)

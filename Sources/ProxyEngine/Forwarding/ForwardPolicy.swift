@@ -44,16 +44,17 @@ public struct ForwardPolicy: Hashable, Sendable {
         return addresses.filter { address in
             let destination = address.destination
             guard let number = IPAddress(destination.host) else { return false }
-            if ForwardPolicy.linkLocal.contains(where: { $0.contains(number) }) { return false }
+            if ForwardPolicy.refused.contains(where: { $0.contains(number) }) { return false }
             return !isExposed || !destination.isLoopback && !ownHosts.contains(destination.host)
         }
     }
 
-    /// Link-local addresses (RFC 3927, RFC 4291), at which clouds have their metadata services, and the unicast address of
-    /// such a service. They lead a client to what only this machine should reach.
-    static let linkLocal = ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254"].compactMap {
-        try? AddressRange(parsing: $0)
-    }
+    /// Link-local addresses (RFC 3927, RFC 4291), at which most clouds have their metadata services, and those of the services
+    /// of Alibaba Cloud, Oracle, Azure, AWS and Google, in this order. Only this machine should reach them.
+    static let refused = [
+        "169.254.0.0/16", "fe80::/10", "100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254",
+        "fd20:ce::254",
+    ].compactMap { try? AddressRange(parsing: $0) }
 }
 
 extension SocketAddress {

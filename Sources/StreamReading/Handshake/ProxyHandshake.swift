@@ -129,7 +129,7 @@ public struct ProxyHandshake: Sendable {
                 part = .failed
                 return .failed
             default:
-                part = .http(HandshakeHead(.request))
+                part = .http(HandshakeHead(.proxyRequest))
             }
             return advance(reached)
         case .socks(var socks):

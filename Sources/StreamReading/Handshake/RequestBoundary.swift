@@ -10,6 +10,8 @@ public struct RequestBoundary: Sendable {
     }
 
     private var state: State
+    /// Whether the content can't be read, so that its end is unknown.
+    private(set) var isUnreadable = false
     /// Whether bytes have come that don't belong to the request. Empty lines after it don't count (RFC 9112, section 2.2).
     public private(set) var isExceeded = false
 
@@ -40,7 +42,7 @@ public struct RequestBoundary: Sendable {
                     state = .over
                 case .unreadable:
                     state = .over
-                    isExceeded = true
+                    isUnreadable = true
                 }
             case .over:
                 for rest in index..<bytes.count

@@ -27,9 +27,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "169.254.169.254", "169.254.0.1", "fe80::1", "febf::1", "::ffff:169.254.169.254", "fd00:ec2::254",
+        "169.254.169.254", "169.254.0.1", "fe80::1", "febf::1", "::ffff:169.254.169.254", "100.100.100.200",
+        "192.0.0.192", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254",
     ])
-    func `link-local addresses are dialed for nobody`(host: String) throws {
+    func `link-local addresses and metadata services are dialed for nobody`(host: String) throws {
         for listen in ["127.0.0.1", "192.0.2.7"] { #expect(try !allowed(host, listen: listen)) }
         #expect(try allowed(host, listen: "127.0.0.1", ForwardPolicy(allowsLocalTargets: true)))
     }

@@ -52,6 +52,7 @@ import Testing
         ("OPTIONS http://a:81 HTTP/1.1", "OPTIONS * HTTP/1.1", "a:81"),
         ("GET HTTP://a:/ HTTP/1.1", "GET / HTTP/1.1", "a"),
         ("GET http://[::1]:8080/x HTTP/1.1", "GET /x HTTP/1.1", "[::1]:8080"),
+        ("GET http://a/é?q=ü HTTP/1.1", "GET /é?q=ü HTTP/1.1", "a"),
     ])
     func `a URL without a path or a port has those of the scheme`(line: String, first: String, host: String) {
         let run = HandshakeRun(line + "\r\n\r\n")
@@ -77,6 +78,19 @@ import Testing
         #expect(plain.handshake.boundary?.isExceeded == false)
     }
 
+    @Test func `a request that comes before the response is dropped, and one after its head ends the stream`() throws {
+        let get = "GET http://a/ HTTP/1.1\r\n\r\n"
+        let reader = StreamReader(.init())
+        reader.forwardOnly(try #require(HandshakeRun(get + get).handshake.boundary))
+        #expect(reader.admit(Array(get.utf8).span) == 0 && !reader.endsRequests)
+        _ = reader.announceEnd(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n".utf8).span)
+        #expect(reader.endsRequests)
+        let broken = StreamReader(.init())
+        let post = "POST http://a/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        broken.forwardOnly(try #require(HandshakeRun(post).handshake.boundary))
+        #expect(broken.admit(Array("x\r\n".utf8).span) < 3 && broken.endsRequests)
+    }
+
     @Test(arguments: [
         ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"), ("HEAD /x HTTP/1.1\r\n\r\n", "404 Not Found"),
         ("POST / HTTP/1.1\r\n\r\n", "405 Method Not Allowed"), ("OPTIONS * HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
@@ -95,6 +109,8 @@ import Testing
         ("CONNECT \(String(repeating: "a", count: 254)):1 HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("GET https://a/ HTTP/1.1\r\n\r\n", "400 Bad Request"), ("GET http:///x HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("GET http://user@a/ HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        ("GET http://é/ HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        ("GET http://a/\u{7F} HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("GET http://a/ HTTP/2.0\r\n\r\n", "400 Bad Request"),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 Bad Request"), ("\u{16}\u{3}\u{1}\u{2}", "400 Bad Request"),
         ("get / HTTP/1.1\r\n\r\n", "400 Bad Request"), ("nonsense", "400 Bad Request"),
