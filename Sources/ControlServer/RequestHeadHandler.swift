@@ -116,10 +116,16 @@
     }
 
     /// Applies the rules of HTTP/1 for which the server needs the version: refuses requests without one `Host` (RFC 9112,
-    /// section 3.2), and has connections closed that aren't to persist (section 9.3).
-    private final class HTTP1HeadHandler: ChannelInboundHandler, RemovableChannelHandler {
+    /// section 3.2), has connections closed that aren't to persist (section 9.3), and sends clients of HTTP/1.0 no transfer
+    /// coding (section 6.1).
+    private final class HTTP1HeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias InboundOut = HTTPServerRequestPart
+        typealias OutboundIn = HTTPServerResponsePart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        /// The version of the first request, which a client doesn't change.
+        private var version: HTTPVersion?
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
@@ -127,9 +133,21 @@
             guard hosts == 1 || hosts == 0 && head.version == .http1_0 else {
                 return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
             }
-            // The form that the server knows.
-            if !head.isKeepAlive { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            version = version ?? head.version
+            // The form that the server knows. In HTTP/1.0 the end of a response may be that of its connection.
+            if !head.isKeepAlive || version == .http1_0 {
+                head.headers.replaceOrAdd(name: "connection", value: "close")
+            }
             context.fireChannelRead(wrapInboundOut(.head(head)))
+        }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            guard version == .http1_0, case .head(var head) = unwrapOutboundIn(data) else {
+                return context.write(data, promise: promise)
+            }
+            // The encoder uses no transfer coding then.
+            head.version = .http1_0
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
         }
     }
 #endif

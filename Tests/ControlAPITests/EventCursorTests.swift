@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import ProxyEngine
 import Testing
 import Units
 
@@ -23,6 +24,15 @@ import Units
                 )
             )
         }
+    }
+
+    @Test(arguments: [(nil, 3), (1, 1), (900, 0)] as [(UInt64?, Int)])
+    func `a stream begins with its server, and with the number from which a reader goes on`(after: UInt64?, id: Int) {
+        let journal = JournalHub()
+        EventCursorTests.record(journal, 3)
+        let cursor = EventCursor(journal, after: after, samples: nil, at: .zero)
+        let start = JournalClock.shared.time(of: journal.start)
+        #expect(cursor.beginning == "retry: 1000\n\nevent: server\nid: \(id)\ndata: {\"start\":\"\(start)\"}\n\n")
     }
 
     @Test func `after 15 s without data comes a comment`() {

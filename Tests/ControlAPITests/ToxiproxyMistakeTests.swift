@@ -97,6 +97,20 @@ import Testing
         }
     }
 
+    @Test func `names that no path can have are refused`() async throws {
+        try await withV1 { api in
+            try await api.create("a")
+            let proxy = #"{"name":"..","listen":"127.0.0.1:0","upstream":"127.0.0.1:9"}"#
+            for (path, body) in [
+                ("/proxies", proxy), ("/populate", "[\(proxy)]"), ("/v1/populate", "[\(proxy)]"),
+                ("/proxies/a/toxics", #"{"type":"noop","name":".."}"#),
+            ] {
+                let answer = try await api.send(.post, path, body)
+                #expect(answer.status == 400 && answer.text.contains("a name can't be “..”"), "\(path): \(answer.text)")
+            }
+        }
+    }
+
     @Test func `an upstream without a host is on this machine`() async throws {
         try await withV1 { api in
             let port = try #require(Endpoint(api.upstream)?.port)

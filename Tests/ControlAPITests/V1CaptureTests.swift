@@ -16,7 +16,9 @@ import Testing
             try await api.client(of: "a").close()
             let none = try await api.send(.get, V1CaptureTests.path)
             #expect(none.string("state") == "none" && none.value("bytes") == nil)
+            let changes = api.journal.notices.changes
             let started = try await api.send(.put, V1CaptureTests.path, #"{"limit":"1 MiB","snap":"96 B"}"#)
+            #expect(api.journal.notices.changes == changes + 1)
             #expect(started.status == 201 && started.string("state") == "running", "\(started.text)")
             try await api.client(of: "a").close()
             let early = try await api.send(.get, "/v1/capture/file")
@@ -24,6 +26,7 @@ import Testing
             let again = try await api.send(.put, V1CaptureTests.path, "{}")
             #expect(again.status == 409)
             let ended = try await api.send(.delete, V1CaptureTests.path)
+            #expect(api.journal.notices.changes == changes + 2)
             #expect(ended.string("state") == "stopped" && ended.number("dropped") == 0 && ended.value("failure") == nil)
             let file = try await api.send(.get, "/v1/capture/file")
             var bytes: [UInt8] = []

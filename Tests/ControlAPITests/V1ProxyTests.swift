@@ -55,6 +55,8 @@ import Testing
                 (#"{"name":"b","upstream":"127.0.0.1:1","profile":"none-such"}"#, 404, "profile-not-found"),
                 (#"{"name":"b","upstream":"127.0.0.1:1","faults":[{"kind":"x"}]}"#, 422, "profile-problems"),
                 (#"{"name":"b","upstream":"127.0.0.1:1""#, 400, "malformed-json"),
+                (#"{"name":"..","upstream":"127.0.0.1:1"}"#, 400, "invalid"),
+                (#"{"name":"b","upstream":":1","faults":[{"kind":"cut","at":"1 B","name":"."}]}"#, 400, "invalid"),
                 ("[]", 400, "invalid"),
             ]
             for (body, status, code) in bodies {

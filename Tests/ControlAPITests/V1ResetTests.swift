@@ -24,6 +24,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [(HTTPRequest.Method.post, "/v1/reset"), (.delete, "/v1/profile"), (.delete, "/v1/proxies/a")])
+    func `a request that takes no body refuses one, since it would act on more`(
+        method: HTTPRequest.Method,
+        path: String
+    ) async throws {
+        try await withV1 { api in
+            try await api.create("a", #","profile":"slow""#)
+            let answer = try await api.send(method, path, #"{"proxy":"b"}"#)
+            #expect(answer.status == 400 && answer.string("detail") == "this request takes no body: leave it out")
+            #expect(try await api.send(.get, "/v1/proxies/a").string("profile.name") == "slow")
+            #expect([200, 204].contains(try await api.send(method, path, "\r\n").status))
+        }
+    }
+
     @Test func `a fault that is gone may be deleted again, and one that never was may not`() async throws {
         try await withV1 { api in
             try await api.create("a")

@@ -11,7 +11,11 @@ import Testing
                 #expect(answer.status == 404 && answer.string("code") == "not-found", "\(path)")
             }
             let wrong = try await api.send(.post, "/v1/proxies/a")
-            #expect(wrong.status == 405 && wrong.fields[.allow] == "GET, PATCH, DELETE")
+            #expect(wrong.status == 405 && wrong.fields[.allow] == "GET, HEAD, PATCH, DELETE")
+            for path in ["/", "/v1/proxies"] {
+                let (head, get) = (try await api.send(.head, path), try await api.send(.get, path))
+                #expect(head.status == 200 && head.fields == get.fields, "\(path)")
+            }
             for path in ["/v1/proxies/%zz", "/v1/proxies/%+a", "/v1/proxies/%-1", "/v1/proxies/%-0", "/v1/proxies/%a"] {
                 let malformed = try await api.send(.get, path)
                 #expect(malformed.status == 400, "\(path)")
@@ -45,8 +49,10 @@ import Testing
 
     @Test func `with a token the page is free and the rest is not`() async throws {
         try await withV1(token: "secret") { api in
-            let page = try await api.send(.get, "/")
-            #expect(page.status == 200)
+            for method in [HTTPRequest.Method.get, .head] {
+                let page = try await api.send(method, "/")
+                #expect(page.status == 200)
+            }
             let refused = try await api.send(.get, "/v1/proxies")
             #expect(refused.status == 401 && refused.string("code") == "unauthorized")
             let passed = try await api.send(.get, "/v1/proxies", fields: [.authorization: "Bearer secret"])

@@ -107,6 +107,15 @@ import Testing
         }
     }
 
+    @Test func `another end for clients of an unreachable upstream is restored as well`() async throws {
+        try await withV1 { api in
+            let listen = try await api.create("a", at: "127.0.0.2").string("listen")
+            let proxy = #"{"name":"a","listen":"\#(listen)","upstream":"\#(api.upstream)","unreachable":"close"}"#
+            let answer = try await api.send(.put, "/v1/snapshot", #"{"proxies":[\#(proxy)],"profiles":{}}"#)
+            #expect(answer.string("proxies.0.unreachable") == "close" && answer.string("proxies.0.listen") == listen)
+        }
+    }
+
     @Test func `a name to listen on stays one, with the port that it got`() async throws {
         try await withV1 { api in
             let shown = try await api.create("a", at: "localhost").string("listen")

@@ -124,6 +124,9 @@ import Testing
                 (#"[{"name":"b","listen":"\#(address)",\#(upstream)}]"#, 409),
                 (#"[{"name":"b",\#(upstream)},{"name":"b",\#(upstream)}]"#, 409),
                 (#"[{"name":"b",\#(upstream),"toxics":[{"type":"x"}]}]"#, 400),
+                (#"[{"name":"..",\#(upstream)}]"#, 400),
+                (#"[{"name":"b",\#(upstream),"faults":[{"kind":"latency","delay":"1 ms","name":"."}]}]"#, 400),
+                (#"[{"name":"b",\#(upstream),"toxics":[{"type":"noop","name":".."}]}]"#, 400),
                 (#"[{"name":"b",\#(upstream),"profile":{"nam":""}}]"#, 422), ("{}", 400), ("{", 400),
             ]
             for (body, status) in wrong {

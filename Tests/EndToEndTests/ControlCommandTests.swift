@@ -107,6 +107,20 @@ import Testing
         }
     }
 
+    @Test func `a response of unknown length to HTTP/1.0 has no transfer coding, and ends its socket`() async throws {
+        try await withServer { url in
+            for method in ["PUT", "DELETE"] {
+                let content = method == "PUT" ? ["-d", "{}"] : []
+                let words = ["-sS", "-X", method, "\(url)/v1/capture"] + content
+                #expect(try await run("curl", words).output.contains(#""state""#))
+            }
+            let words = ["-sS", "-o", "/dev/null", "-w", "%{size_download}", "\(url)/v1/capture/file"]
+            let file = try await run("curl", ["-0", "-D", "/dev/stderr", "-H", "Connection: keep-alive"] + words)
+            #expect(file.errors.hasPrefix("HTTP/1.0 200 ") && !file.errors.lowercased().contains("transfer-encoding"))
+            #expect(try await run("curl", words).output == file.output && file.output != "0", "\(file)")
+        }
+    }
+
     @Test func `an expired certificate is used, with a warning, and an authority's is exit 2`() async throws {
         try await withFolder { folder in
             let script = """

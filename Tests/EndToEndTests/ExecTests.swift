@@ -131,6 +131,7 @@ import Testing
                     }
                     try await connects("0")
                     #expect(try await request("GET", url + "/").contains("<!doctype html>"))
+                    #expect(try await request("GET", exec).contains(#""profile":null"#))
                     let outage = #"{"kind":"outage","how":"refuse"}"#
                     #expect(try await request("PUT", exec + "/faults/off", outage).hasSuffix("200"))
                     try await connects("ECONNREFUSED")

@@ -29,7 +29,7 @@ from kit import garbage, machine, network, programs
 
 CLIENTS = os.path.join(programs.ROOT, ".build", "schemathesis")
 MEMORY_PART, MEMORY_MORE, PATIENCE, WORKERS, STEP = 0.10, 8 << 20, 30, 32, 1_000
-HEAD = re.compile(rb"HTTP/1\.1 (\d\d\d) [^\r\n]*\r\n")
+HEAD = re.compile(rb"HTTP/1\.[01] (\d\d\d) [^\r\n]*\r\n")
 
 
 class Findings:

@@ -89,10 +89,14 @@ struct APIRoute<API: Sendable>: Sendable {
         return values
     }
 
-    /// Throws if the query has a parameter that the route doesn't have, one twice, or a value that can't be decoded.
-    func check(_ parameters: [(name: String, value: String?)]) throws(ControlError) {
+    /// Throws if the query has a parameter that the route doesn't have, one twice, or a value that can't be decoded, and if
+    /// there is a body that the route doesn't take.
+    func check(_ request: APIRequest) throws(ControlError) {
+        guard body != nil || request.body.allSatisfy(\.isJSONSpace) else {
+            throw .invalid("this request takes no body: leave it out")
+        }
         var seen: Set<String> = []
-        for (name, value) in parameters {
+        for (name, value) in request.parameters {
             guard query.contains(where: { $0.name == name }) else {
                 let known = query.map(\.name).joined(separator: ", ")
                 let those = known.isEmpty ? "this request has none" : "those of this request are \(known)"

@@ -37,7 +37,7 @@ package struct RequestGuard: Sendable {
             || RequestGuard.browserFields.contains { fields[$0] != nil }
             // Node.js sends "*".
             || fields[.acceptLanguage].map { $0 != "*" } ?? false
-        let isPage = request.path == "/" && request.method == .get
+        let isPage = request.path == "/" && [.get, .head].contains(request.method)
         if isBrowser {
             let host = request.authority ?? ""
             guard isKnown(host) else {

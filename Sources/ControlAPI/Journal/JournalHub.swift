@@ -1,5 +1,7 @@
 import FaultPlan
+import OperatingSystem
 import Synchronization
+import Units
 
 /// The last events of all proxies, numbered, for readers that come and go.
 package final class JournalHub: Sendable {
@@ -21,6 +23,8 @@ package final class JournalHub: Sendable {
     private let state = Mutex(State())
     /// Changes and problems, besides the events.
     package let notices = Notices()
+    /// The moment from which on the numbers count.
+    let start = MonotonicClock.now
 
     /// Called with every event, on the thread of the fault.
     private let observer: @Sendable (JournalEntry) -> Void

@@ -84,6 +84,11 @@ struct ControlError: Error, Sendable {
         return ControlError(409, "cannot-listen", text, toxiproxy: 500)
     }
 
+    /// Throws for a name of which a client would make another path (RFC 3986, section 5.2.4).
+    static func checkPathName(_ name: String) throws(ControlError) {
+        guard ![".", ".."].contains(name) else { throw .invalid("a name can't be \(name.quoted)") }
+    }
+
     static func limit(_ text: String) -> ControlError { ControlError(429, "limit-reached", text) }
 
     static func problems(_ found: ProfileProblems) -> ControlError {

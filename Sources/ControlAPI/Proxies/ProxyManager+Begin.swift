@@ -73,8 +73,11 @@ extension ProxyManager {
     ) async -> Result<Proxy, BeginError> {
         do throws(ControlError) {
             var state = ManagedProxy.State(upstream: ListenText.anyHost, seed: configuration.seed)
-            (state.listen, state.base) = (ManagedProxy.Supervised.place, configuration.profile)
-            state.baseReference = configuration.profile.name
+            state.listen = ManagedProxy.Supervised.place
+            // Without faults the command has no profile that could be removed.
+            if configuration.profile != Profile(name: "none") {
+                (state.base, state.baseReference) = (configuration.profile, configuration.profile.name)
+            }
             let supervised = ManagedProxy.Supervised(configuration: configuration, begun: begun, changes: changes)
             let proxy = try await create(Definition(name: configuration.name, state: state), supervised: supervised)
             guard let running = proxy.state.running else { throw .stopped }

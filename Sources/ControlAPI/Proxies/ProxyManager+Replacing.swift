@@ -6,7 +6,7 @@ extension ProxyManager {
     /// Puts the proxies of `definitions`, whose names differ, in the place of all there are; if that isn't possible nothing
     /// changes.
     ///
-    /// A proxy that keeps its name, addresses and seed goes on with its connections, and gets the faults of its definition.
+    /// A proxy that keeps all but its faults goes on with its connections, and gets the faults of its definition.
     /// All others are started before the connections of one of those there are end: one whose port is wanted stops listening
     /// first, and listens again if another can't be started.
     ///
@@ -124,7 +124,8 @@ extension ManagedProxy {
     fileprivate func isAt(_ other: State) async -> Bool {
         let state = state
         guard state.upstream == other.upstream, state.isEnabled == other.isEnabled, !state.isEnded,
-            state.seed == other.seed, state.listenPermissions == other.listenPermissions
+            state.seed == other.seed, state.listenPermissions == other.listenPermissions,
+            state.closesUnreached == other.closesUnreached
         else { return false }
         if state.listen == other.listen { return true }
         return await ListenText.areSame(state.listen, other.listen)
@@ -145,8 +146,10 @@ extension ManagedProxy {
 
 extension ProxyManager.Definition {
     /// Throws if no proxy can be so.
-    fileprivate func check(_ policy: ForwardPolicy?) throws(ControlError) {
+    func check(_ policy: ForwardPolicy?) throws(ControlError) {
         guard !name.isEmpty else { throw .invalid("missing required field: name") }
+        try ControlError.checkPathName(name)
+        for extra in state.extras { try ControlError.checkPathName(extra.fault.name) }
         guard !state.upstream.isEmpty else { throw .invalid("missing required field: upstream") }
         _ = try ListenText.endpoint(state.listen)
         _ = try ListenText.destination(state.upstream, policy)

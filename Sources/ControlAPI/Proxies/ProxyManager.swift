@@ -118,12 +118,8 @@ package final class ProxyManager: Sendable {
         _ definition: Definition,
         supervised: ManagedProxy.Supervised? = nil
     ) async throws(ControlError) -> ManagedProxy {
-        guard !definition.name.isEmpty else { throw .invalid("missing required field: name") }
-        // A client would make another path of them (RFC 3986, section 5.2.4).
-        guard ![".", ".."].contains(definition.name) else {
-            throw .invalid("a name can't be \(definition.name.quoted)")
-        }
-        guard !definition.state.upstream.isEmpty else { throw .invalid("missing required field: upstream") }
+        // A supervised proxy has no address.
+        if supervised == nil { try definition.check(context.forwardPolicy) }
         let proxy = ManagedProxy(definition.name, definition.state, context, supervised: supervised)
         // Takes the name, so that of two requests at a time one fails.
         try proxies.withLock { proxies throws(ControlError) in

@@ -30,6 +30,7 @@ extension ToxiproxyAPI {
             values: Array(repeating: 0, count: type.attributes.count)
         )
         try ToxiproxyAPI.readAttributes(&toxic, object, isStrict: isStrict)
+        try ControlError.checkPathName(toxic.name)
         try ToxiproxyAPI.check(toxic, isStrict: isStrict)
         return toxic
     }

@@ -30,15 +30,18 @@ package struct V1API: Sendable {
             let known = "GET /v1/openapi.json lists them"
             return .problem(404, "not-found", "there is no path \(request.path.quoted): \(known)")
         }
-        guard let (route, parameters) = matches.first(where: { $0.route.method == request.method }) else {
-            let methods = matches.map(\.route.method.rawValue).joined(separator: ", ")
+        // The server leaves out the content after HEAD (RFC 9110, section 9.3.2).
+        let method = request.method == .head ? .get : request.method
+        guard let (route, parameters) = matches.first(where: { $0.route.method == method }) else {
+            let methods = matches.map { $0.route.method == .get ? "GET, HEAD" : $0.route.method.rawValue }
+                .joined(separator: ", ")
             var response = APIResponse.problem(405, "method-not-allowed", "the methods of this path are \(methods)")
             response.fields[.allow] = methods
             return response
         }
         do throws(ControlError) {
             // The page's address and Prometheus' may have parameters of others.
-            if request.path.hasPrefix("/v1/") { try route.check(request.parameters) }
+            if request.path.hasPrefix("/v1/") { try route.check(request) }
             return try await route.handler(self)(RoutedRequest(request: request, parameters: parameters))
         } catch {
             return .problem(error)

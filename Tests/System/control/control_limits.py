@@ -54,7 +54,7 @@ class Contents(unittest.TestCase):
             with connect(server) as client:
                 client.settimeout(20)
                 client.sendall(b"GET /version HTTP/1.0\r\n\r\n")
-                self.assertTrue(rest(client).startswith(b"HTTP/1.1 200 "))
+                self.assertTrue(rest(client).startswith(b"HTTP/1.0 200 "))
 
     def test_a_request_without_one_host_is_refused(self):
         with Server() as server:

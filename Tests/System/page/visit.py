@@ -174,19 +174,28 @@ class Visit:
         self.until(f"visit.bits({name}) > 1e6", "there is a throughput before", 60)
         browser.click("#wifi")
         self.until("!document.querySelector('#off').hidden", "the page says that the Wi-Fi is off")
-        self.until("document.querySelector('#wifi').ariaPressed === 'true'", "the button is pressed")
+        self.check(browser.evaluate("['#wifi', '#capture'].every(id => document.querySelector(id).ariaPressed === null)"),
+                   "a button whose name says what it does isn't pressed as well")
         self.until(all_off % "every", "every proxy has the fault")
         self.until(f"visit.bits({name}) === 0", "nothing passes")
+        self.check(browser.evaluate("document.querySelector('#wifi').textContent === 'Wi-Fi on'"), "the button turns it on")
         browser.click("#wifi")
         self.until("document.querySelector('#off').hidden", "the page says that the Wi-Fi is on again")
         self.until(all_off % "every" + ".then(every => !every)", "the fault is removed")
         self.until(f"visit.bits({name}) > 1e6", "the throughput is back", 60)
+        browser.evaluate(f"api('PUT', 'proxies/{CREATED}/profile', {{ name: 'own', faults: [{{ name: 'wifi-off', kind: 'outage', how: 'silence' }}] }})")
+        self.until(f"visit.card('{CREATED}').querySelector('[data-profile=own]')", "a profile may have a fault called wifi-off")
+        self.check(browser.evaluate("document.querySelector('#off').hidden"), "it isn't that of the button")
 
     def capture(self):
-        for pressed, state in (("true", "running"), ("false", "stopped")):
+        text = "document.querySelector('#capture').textContent"
+        for name, state in (("Save the capture", "running"), ("Capture", "stopped")):
             self.browser.click("#capture")
-            self.until(f"document.querySelector('#capture').ariaPressed === '{pressed}'", f"the button's state is {pressed}")
+            self.until(f"{text} === '{name}'", f"the button says “{name}”")
             self.until(f"api('GET', 'capture').then(c => c.state === '{state}')", f"the capture is {state}")
+        for request, name in (("'PUT', 'capture', {}", "Save the capture"), ("'DELETE', 'capture'", "Capture")):
+            self.browser.evaluate(f"api({request})")
+            self.until(f"{text} === '{name}'", f"of a capture of others the button says “{name}”")
         self.until("fetch('v1/capture/file', { headers: auth() }).then(r => r.blob()).then(b => b.size > 100)", "the capture has a file")
 
     def queue(self):
@@ -218,6 +227,7 @@ class Visit:
         self.until("!document.querySelector('#keys').open", "Escape closes them")
         browser.press("e")
         self.until("document.querySelector('#tab-events').ariaSelected === 'true'", "E shows the events")
+        self.check(browser.evaluate("document.activeElement.id") == "tab-events", "the tab has the focus")
         self.check(browser.evaluate(
             "[...document.querySelectorAll('button, input, select, [role=tab]')].every(e => e.closest('[hidden]') ||"
             " e.labels?.length || e.ariaLabel || e.textContent.trim() || e.closest('.card'))"),
@@ -231,13 +241,33 @@ class Visit:
         """Last, since the failed requests of this step are no errors of the page."""
         browser = self.browser
         self.quiet()
+        browser.evaluate("link.lastID = '1'; link.server = 'another'; log.events = []; link.stream.abort()")
+        self.until("log.events.at(-1)?.id === 1", "of a server that has started anew every event is new")
+        self.hidden()
+        # Requests that get lost without an error.
+        browser.evaluate("window.kept = fetch; window.fetch = (_, options) => new Promise((_, fail) =>"
+                         " options.signal.addEventListener('abort', () => fail(options.signal.reason))); link.drop()")
+        self.until("!document.querySelector('#lost').hidden && refreshing", "requests without a response are waited for")
+        browser.evaluate("window.fetch = kept")
+        browser.click("#again")
+        self.until("link.state === 'up'", "a click ends them, and tries at once", 5)
         browser.offline(True)
-        browser.evaluate("link.abort.abort()")      # An open stream outlives the emulation.
+        browser.evaluate("link.drop()")      # An open stream outlives the emulation.
         self.until("!document.querySelector('#lost').hidden", "a banner says that the server can't be reached")
         browser.offline(False)
         self.until("document.querySelector('#lost').hidden"
                    " && document.querySelector('#link').dataset.state === 'up'", "the page reconnects by itself")
         browser.errors = [error for error in browser.errors if "ERR_INTERNET_DISCONNECTED" not in error]
+
+    def hidden(self):
+        """A tab out of view has no stream; back in view it asks for what it has missed."""
+        browser = self.browser
+        browser.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true }); link.stream.abort()")
+        self.until("link.state === 'wait'", "a hidden tab waits")
+        asked = len([url for url in browser.requests if url.endswith("/v1/story")])
+        browser.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+        self.until("link.state === 'up'", "a visible one is connected")
+        self.check(len([url for url in browser.requests if url.endswith("/v1/story")]) > asked, "it asks for the story")
 
     def quiet(self):
         """No errors on the console, except the expected answers of the server; no request to elsewhere."""

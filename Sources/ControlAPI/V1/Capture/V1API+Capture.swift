@@ -25,11 +25,13 @@ extension V1API {
         }
         if !names.isEmpty { settings.proxies = Set(names) }
         try captures.start(settings)
+        journal.notices.noteChange()
         return .json(captures.json, status: 201)
     }
 
     func stopCapture(_ request: RoutedRequest) async throws(ControlError) -> APIResponse {
         try captures.stop()
+        journal.notices.noteChange()
         return .json(captures.json)
     }
 

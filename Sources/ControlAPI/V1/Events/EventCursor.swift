@@ -44,6 +44,12 @@ struct EventCursor {
         _ = story?.news(after: &position)
     }
 
+    /// The first part: the time until a reader tries again, and the number from which one that has no event yet goes on.
+    var beginning: String {
+        let server = JSONText.object([("start", .text(JournalClock.shared.time(of: journal.start)))])
+        return "retry: 1000\n\n" + EventCursor.message("server", server.compact, id: event)
+    }
+
     /// Whether a sample is due; the next one is due an interval later.
     mutating func takesSample(at now: Moment) -> Bool {
         guard let interval, now >= nextSample else { return false }

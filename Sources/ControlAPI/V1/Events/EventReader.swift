@@ -26,7 +26,7 @@ actor EventReader {
     func next() async -> [UInt8]? {
         guard hasBegun else {
             hasBegun = true
-            return Array(": squall\nretry: 1000\n\n".utf8)
+            return Array(cursor.beginning.utf8)
         }
         while !api.journal.notices.isStopped, !client.isGone, !Task.isCancelled {
             let isDue = cursor.takesSample(at: MonotonicClock.now)

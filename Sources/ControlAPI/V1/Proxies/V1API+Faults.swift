@@ -36,7 +36,7 @@ extension V1API {
         guard name.unicodeScalars.count <= ProfileLimits.faultNameLength else {
             throw .invalid("the name has more than \(ProfileLimits.faultNameLength) characters")
         }
-        guard ![".", ".."].contains(name) else { throw .invalid("a name can't be \(name.quoted)") }
+        try ControlError.checkPathName(name)
         // As in a profile: a snapshot is read by the same rules.
         guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw .invalid("the name \(name.quoted) has a control character")
