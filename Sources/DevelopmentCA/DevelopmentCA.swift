@@ -52,6 +52,10 @@ public struct DevelopmentCA: Sendable {
     /// A name that distinguishes an authority from others in a certificate store.
     static func label() -> String { "Squall authority \(String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16))" }
 
-    /// The name of the subject of a certificate for `hosts`, of at most 64 characters (RFC 5280, appendix A.1).
-    static func commonName(of hosts: [String]) -> String { hosts.first.map { String($0.prefix(64)) } ?? "nobody" }
+    /// The name of the subject of a certificate for `hosts`, of at most 64 characters (RFC 5280, appendix A.1). That of an
+    /// address is no name of DNS: OpenSSL would apply an authority's constraints of names to it.
+    static func commonName(of hosts: [String]) -> String {
+        guard let host = hosts.first else { return "nobody" }
+        return CertificateText.isAddress(host) ? "Squall \(host)" : String(host.prefix(64))
+    }
 }

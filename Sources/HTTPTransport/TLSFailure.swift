@@ -6,6 +6,8 @@ public struct TLSFailure: Error, Hashable, Sendable {
         case untrusted
         /// The server's certificate is for other host names.
         case hostnameMismatch
+        /// The host's name is none that the library verifies.
+        case invalidName
         /// The server requires a client certificate, or rejects the one it got.
         case clientCertificate
         /// The peer rejected the handshake: no common version or cipher, or, before TLS 1.3, a missing client
@@ -27,7 +29,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
     /// Whether a new connection would fail the same way.
     public var isFinal: Bool {
         switch kind {
-        case .untrusted, .hostnameMismatch, .clientCertificate, .handshakeRefused, .unavailable: true
+        case .untrusted, .hostnameMismatch, .invalidName, .clientCertificate, .handshakeRefused, .unavailable: true
         case .truncated, .protocolError: false
         }
     }
@@ -62,6 +64,8 @@ extension TLSFailure: CustomStringConvertible {
         switch kind {
         case .untrusted: "the server's certificate isn't signed by an authority that is trusted here, or is out of date"
         case .hostnameMismatch: "the server's certificate is for another name"
+        case .invalidName:
+            "no certificate is verified for such a name of a host: it has letters, digits, “-” and “.” alone, at most 255"
         case .clientCertificate: "the server refuses the client's certificate, or its absence (\(reason))"
         case .handshakeRefused:
             "the server refuses the handshake: for its versions and ciphers, or for want of a certificate (\(reason))"

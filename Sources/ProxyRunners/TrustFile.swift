@@ -33,7 +33,12 @@ package struct TrustFile: Sendable {
         } catch {
             throw TrustFile.failure(path, error)
         }
-        try TrustFile.write(certificate.utf8, to: path)
+        do throws(CommandFailure) {
+            try TrustFile.write(certificate.utf8, to: path)
+        } catch {
+            remove()
+            throw error
+        }
     }
 
     /// Makes a file that everybody may read. One that is there already is an error, for folders of several users.

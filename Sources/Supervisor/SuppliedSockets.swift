@@ -52,8 +52,9 @@ final class SuppliedSockets {
     private let network = SuppliedSockets.number(of: "/proc/self/ns/net")
     /// Whether the socket at an address is connected still.
     private let isConnected: (SocketAddress) -> Bool
-    /// For calls that may wait for a program: the one that gives it a descriptor, and close(2) with SO_LINGER.
-    private let waiting = DispatchQueue(label: "squall.sockets", attributes: .concurrent)
+    /// A thread for a call that may wait for a program: the one that gives it a descriptor, and close(2) with SO_LINGER. A
+    /// concurrent queue would keep the threads of tasks.
+    private var waiting: DispatchQueue { DispatchQueue(label: "squall.sockets") }
 
     init(limit: Int = ConnectSupervisor.limit, isConnected: @escaping (SocketAddress) -> Bool) {
         (self.limit, self.isConnected) = (limit, isConnected)

@@ -32,7 +32,7 @@
             (self.home, self.sealer) = (home, sealer)
             channel = EmbeddedChannel(loop: home.loop)
             channel.allowRemoteHalfClosure = true
-            // The library asks for one even where it checks a name.
+            // The library asks for one even where it checks a name, for which `NIOSSLClientHandler.verifying` takes no address.
             channel.remoteAddress = try peer ?? SocketAddress(ipAddress: "0.0.0.0", port: 0)
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(recorder)

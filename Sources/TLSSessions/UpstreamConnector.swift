@@ -38,10 +38,8 @@
             do {
                 // An address isn't sent as a name (RFC 6066, section 3); it is verified against the certificate.
                 let address = try? SocketAddress(ipAddress: String(host.prefix { $0 != "%" }), port: 0)
-                let handler = try NIOSSLClientHandler(
-                    context: context(protocols),
-                    serverHostname: address == nil ? String(host[...].withoutFinalDot) : nil
-                )
+                let name = address == nil ? String(host[...].withoutFinalDot) : nil
+                let handler = try NIOSSLClientHandler.verifying(context(protocols), name)
                 return try NIOSSLSession(handler, on: SessionLoop.of(loop), peer: address)
             } catch {
                 throw TLSSessionFailure(error)

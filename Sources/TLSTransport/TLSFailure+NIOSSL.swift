@@ -17,7 +17,11 @@
     extension NIOSSLExtraError: TLSFailureConvertible {
         /// The failure.
         public var tlsFailure: TLSFailure {
-            TLSFailure(kind: self == .failedToValidateHostname ? .hostnameMismatch : .protocolError, reason: "")
+            switch self {
+            case .failedToValidateHostname: TLSFailure(kind: .hostnameMismatch, reason: "")
+            case .invalidSNIHostname, .serverHostnameImpossibleToMatch: TLSFailure(kind: .invalidName, reason: "")
+            default: TLSFailure(kind: .protocolError, reason: String(describing: self))
+            }
         }
     }
 

@@ -25,7 +25,7 @@ extension TransferError {
         case .unproved: "name its digest with --sha256, or leave --require-proof out"
         case .gaveUp, .cancelled: "run it again to continue"
         case .tooManyRestarts: "run it again later"
-        case .tlsRefused(_, let failure): failure.advice
+        case .tlsRefused(let host, let failure): failure.advice(for: host)
         case .invalidTLSSettings(.unavailable): TLSFailure.buildAdvice
         case .invalidProxy: "--no-proxy asks servers directly"
         case .sourceChanged: "run it again to upload it anew"
@@ -67,10 +67,18 @@ extension TLSFailure {
     /// The remedy for a build without TLS.
     package static let buildAdvice = "make build builds one that has it"
 
+    private func isAddress(_ host: String) -> Bool {
+        host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
+    }
+
     /// The remedy on the command line, if any.
-    fileprivate var advice: String? {
+    fileprivate func advice(for host: String) -> String? {
         switch kind {
-        case .untrusted: "name the authority that has signed it with --ca-file"
+        case .untrusted:
+            "name the authority that has signed it with --ca-file"
+                // The library finds no address in what an authority of Squall's signs for.
+                + (isAddress(host) ? "; if it is Squall's, write a name such as localhost for the address" : "")
+        case .invalidName: "use another name of the host"
         case .hostnameMismatch: "use the name that the certificate is for in the URL"
         case .clientCertificate: "give the right one with --client-cert and --client-key"
         case .unavailable: TLSFailure.buildAdvice

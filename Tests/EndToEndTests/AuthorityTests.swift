@@ -76,4 +76,22 @@ import Testing
             #expect(try await refusal(other).contains("there is no authority in it"))
         }
     }
+
+    @Test func `nothing is left where the file for clients can't be written`() async throws {
+        try await withFolder { folder in
+            // No file may have a byte, as on a full disk.
+            let script = """
+                trap '' XFSZ
+                ulimit -f 0
+                exec "$0" run --latency 1ms --listen tls::0 --upstream :1
+                """
+            let environment = ["TMPDIR": folder.path]
+            let outcome = try await withChild(URL(fileURLWithPath: "/bin/sh"), ["-c", script, Programs.squall.path], environment: environment) {
+                await $0.finish()
+            }
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.contains("can't write the certificate of the authority"), "\(outcome.errors)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+    }
 }

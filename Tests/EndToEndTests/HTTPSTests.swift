@@ -248,6 +248,23 @@ import Testing
         }
     }
 
+    @Test func `a key log that isn't a regular file is refused, and nothing waits for its reader`() async throws {
+        try await withFolder { folder in
+            let pipe = folder.path + "/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            func refusal() async throws -> Outcome {
+                let words = ["run", "flaky-api", "--listen", "tls::0", "--upstream", ":9", "--key-log", pipe]
+                return try await withChild(Programs.squall, words) { await $0.finish() }
+            }
+            let unread = try await refusal()
+            #expect(unread.status == 2 && unread.errors.contains("it is no regular file"), "\(unread.errors)")
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+            defer { close(reader) }
+            let read = try await refusal()
+            #expect(read.status == 2 && read.errors.contains("it is no regular file"), "\(read.errors)")
+        }
+    }
+
     @Test func `no output is written over a file of an option`() async throws {
         try await withFolder { folder in
             let (key, certificate) = try await ownCertificate(for: "own.test", in: folder)

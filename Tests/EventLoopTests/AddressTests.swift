@@ -1,6 +1,9 @@
-import EventLoop
+import Dispatch
 import OperatingSystem
+import Synchronization
 import Testing
+
+@testable import EventLoop
 
 struct AddressTests {
     @Test(arguments: [
@@ -134,6 +137,34 @@ struct AddressTests {
         #expect(addresses.count <= Resolver.addressLimit)
         #expect(addresses.allSatisfy { $0.port == 7 && ($0.host.hasPrefix("127.") || $0.host == "::1") })
         #expect(Set(addresses).count == addresses.count)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `calls that block run at the same time, as many as the limit`() async {
+        let (limit, threads) = (64, LookupThreads(limit: 64))
+        let counts = Mutex((running: 0, most: 0))
+        let gate = DispatchSemaphore(value: 0)
+        let sum = await withTaskGroup(of: Int.self) { group in
+            for number in 1...200 {
+                group.addTask {
+                    await threads.run {
+                        let running = counts.withLock { counts in
+                            counts.running += 1
+                            counts.most = max(counts.most, counts.running)
+                            return counts.running
+                        }
+                        // As many as the limit open the gate for all.
+                        if running == limit { gate.signal() }
+                        gate.wait()
+                        gate.signal()
+                        counts.withLock { $0.running -= 1 }
+                        return number
+                    }
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(sum == 200 * 201 / 2)
+        #expect(counts.withLock { $0.most } == limit)
     }
 
     @Test func `a name that can't exist is an error of getaddrinfo that says so`() async {

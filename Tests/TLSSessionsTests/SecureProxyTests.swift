@@ -170,6 +170,30 @@ import Units
         }
     }
 
+    @Test func `an upstream that refuses the one protocol that faults leave has a sentence of its own`() async throws {
+        let server = Server { socket in
+            _ = try socket.receive(1)
+            // The alert no_application_protocol.
+            try socket.send([21, 3, 3, 0, 2, 2, 120])
+            _ = socket.receiveAll()
+        }
+        defer { server.stop() }
+        let answer = FaultKind.http(.answer(HTTPAnswer(status: 503)))
+        let faults = SecureProxyTests.profile([(.both, answer)])
+        // The far proxy passes the alert on, and offers what the near one does.
+        try await withSecureProxies(to: server.address, upstreamHasTLS: true, near: faults) { fixture in
+            let client = try fixture.client()
+            _ = try await blocking {
+                try client.send([1])
+                return client.receiveAll()
+            }
+            client.close()
+            #expect(await fixture.becomesIdle())
+            let told = fixture.events.all.map { "\($0)" }
+            #expect(told.filter { $0.contains("because a fault acts on HTTP messages") }.count == 1, "\(told)")
+        }
+    }
+
     @Test func `a client that rejects the authority is told of, with its alert`() async throws {
         let server = Server.echo()
         defer { server.stop() }

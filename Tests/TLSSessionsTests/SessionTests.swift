@@ -1,6 +1,7 @@
 import DevelopmentCA
 import EventLoop
-import FoundationEssentials
+import FaultProfile
+import Foundation
 import HTTPTransport
 import ProxyEngine
 import StreamReading
@@ -169,6 +170,57 @@ import Units
             #expect(failure.description.contains("another name"), "\(failure)")
             pair.cancel()
         }
+    }
+
+    @Test func `an address in a certificate doesn't stand for a name`() async throws {
+        let authority = try DevelopmentCA()
+        try await onLoop { loop in
+            for (host, hosts) in [("api.test", ["zzz.test", "0.0.0.0"]), ("127.0.0.1", ["api.test", "0.0.0.0"])] {
+                let connector = try TestAuthority.connector(trusting: authority.certificate)
+                let acceptor = ClientAcceptor(try TLSIdentity(authority.identity(for: hosts)))
+                let pair = Pair(
+                    try connector.connect(to: host, offering: [], on: loop),
+                    try acceptor.accept(TLSGreeting(name: host), on: TLSTerms(), of: loop)
+                )
+                guard case .failed(let failure) = pair.client.state else {
+                    Issue.record("a session with \(host) by a certificate for \(hosts) went on")
+                    return
+                }
+                #expect(failure.description.contains("another name"), "\(failure)")
+                pair.cancel()
+            }
+        }
+    }
+
+    @Test func `a name that can't be verified is said to be one`() async throws {
+        try await onLoop { loop in
+            let pair = try SessionTests.pair(to: "a_b.upstream.test", on: loop)
+            guard case .failed(let failure) = pair.client.state else {
+                Issue.record("a session with a name that isn't verified went on")
+                return
+            }
+            #expect(failure.description.contains("letters, digits"), "\(failure)")
+            pair.cancel()
+        }
+    }
+
+    @Test(arguments: ["localhost", "127.0.0.1", "::1", "10.0.0.1", "api.upstream.test"])
+    func `OpenSSL takes each name of an authority`(host: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let authority = try ConstrainedCA(for: ["upstream.test", "10.0.0.1"])
+        let (root, chain) = (folder.path + "/root.pem", folder.path + "/chain.pem")
+        try Data(authority.certificate.utf8).write(to: URL(fileURLWithPath: root))
+        try Data(authority.identity(for: host).certificates).write(to: URL(fileURLWithPath: chain))
+        let openssl = Process()
+        openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let name = IPAddress(host) == nil ? "-verify_hostname" : "-verify_ip"
+        openssl.arguments = ["openssl", "verify", "-CAfile", root, "-untrusted", chain, name, host, chain]
+        openssl.standardOutput = FileHandle.nullDevice
+        try openssl.run()
+        openssl.waitUntilExit()
+        #expect(openssl.terminationStatus == 0)
     }
 
     @Test func `records that were changed end the session`() async throws {

@@ -1,3 +1,4 @@
+import HTTPTransport
 import Testing
 import TransferClient
 import TransferProtocol
@@ -19,6 +20,9 @@ struct TransferAdviceTests {
             (.fileSystem(call: "stat", path: "/x", .fileNameTooLong), "choose a shorter name"),
             (.tooManyRestarts(10, .rangeIgnored), "run it again later"),
             (.invalidTLSSettings(.unavailable), "make build"),
+            (.tlsRefused(host: "127.0.0.1", TLSFailure(kind: .untrusted, reason: "")), "such as localhost"),
+            (.tlsRefused(host: "::1", TLSFailure(kind: .untrusted, reason: "")), "such as localhost"),
+            (.tlsRefused(host: "a_b.test", TLSFailure(kind: .invalidName, reason: "")), "another name"),
         ] as [(TransferError, String)]
     )
     func `a download that fails says what to do on the command line`(error: TransferError, advice: String) {

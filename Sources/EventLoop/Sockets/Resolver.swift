@@ -1,22 +1,27 @@
 import Dispatch
 import Glibc
 import OperatingSystem
+import Synchronization
 
 /// Resolves names off the loops, because getaddrinfo(3) blocks.
 public enum Resolver {
     /// The most addresses of a name.
     public static let addressLimit = 16
 
-    private static let queue = DispatchQueue(label: "squall.resolver", attributes: .concurrent)
+    /// The most lookups at a time, each on a thread: 128. Further ones wait. Dispatch has 255 threads for queues such as
+    /// theirs.
+    public static let limit = 128
+
+    private static let threads = LookupThreads(limit: limit)
 
     /// The addresses of `endpoint`, at least one, in the order to try.
     ///
-    /// Numeric hosts are parsed at once; others are looked up on a separate thread.
+    /// Numeric hosts are parsed at once; others are looked up on a separate thread, when fewer than `limit` are.
     /// - Throws: `SystemError` of getaddrinfo if the name has no address.
     public static func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
         if let unix = endpoint.unix { return [SocketAddress(unix: unix)] }
         if let address = SocketAddress(numericHost: endpoint.host, port: endpoint.port) { return [address] }
-        return try await queue.run { () throws(SystemError) in try lookUp(endpoint) }
+        return try await threads.run { () throws(SystemError) in try lookUp(endpoint) }
     }
 
     private static func lookUp(_ endpoint: Endpoint) throws(SystemError) -> [SocketAddress] {
@@ -45,5 +50,43 @@ public enum Resolver {
 
     private static func failure(_ code: Int32) -> SystemError {
         SystemError(call: "getaddrinfo", code: code, reason: String(cString: gai_strerror(code)))
+    }
+}
+
+/// Runs calls that block, each on a thread of its own: in a pool they would keep the threads of tasks.
+final class LookupThreads: Sendable {
+    private let limit: Int
+    private let state = Mutex<(running: Int, waiting: [CheckedContinuation<Void, Never>])>((0, []))
+
+    /// Runs at most `limit` calls at a time; further ones wait in order.
+    init(limit: Int) { self.limit = limit }
+
+    /// Runs `body` and returns its result.
+    func run<Value: Sendable, Failure>(
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        await withCheckedContinuation { continuation in
+            let begins = state.withLock { state in
+                guard state.running < limit else {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.running += 1
+                return true
+            }
+            if begins { continuation.resume() }
+        }
+        defer { end() }
+        // A serial queue has a thread beside those of the pool.
+        return try await DispatchQueue(label: "squall.resolver").run(body)
+    }
+
+    private func end() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.running -= 1
+            return nil
+        }
+        next?.resume()
     }
 }

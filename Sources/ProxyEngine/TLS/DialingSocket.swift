@@ -7,12 +7,14 @@ final class DialingSocket: SecureSocket {
     /// Whether the handshake was complete.
     private var wasOpen = false
     private unowned let connection: Connection
+    /// Whether the server is offered another list of protocols than the client's, because faults read messages.
+    private let isNarrowed: Bool
     /// Why the handshake has failed; `nil` where the connection itself has.
     private(set) var handshakeFailure: TLSSessionFailure?
 
     /// Connects a session over a socket that is connecting, for a connection, which lives longer.
-    init(over below: StreamSocket, session: any TLSSession, for connection: Connection) {
-        self.connection = connection
+    init(over below: StreamSocket, session: any TLSSession, isNarrowed: Bool, for connection: Connection) {
+        (self.connection, self.isNarrowed) = (connection, isNarrowed)
         super.init(over: below)
         self.session = session
     }
@@ -36,6 +38,15 @@ final class DialingSocket: SecureSocket {
     }
 
     override func opened() { wasOpen = true }
+
+    override func described(_ failure: TLSSessionFailure) -> TLSSessionFailure {
+        guard isNarrowed, !wasOpen, failure.alert == TLSAlert.name(TLSAlert.noApplicationProtocol) else { return failure }
+        return TLSSessionFailure(
+            alert: failure.alert,
+            description: "the server refuses http/1.1, which alone it is offered because a fault acts on HTTP messages; "
+                + "narrow such faults to other hosts by “when”, or remove them"
+        )
+    }
 
     override func failed(_ failure: TLSSessionFailure) {
         if wasOpen { return connection.tell(.serverFailed(failure)) }

@@ -169,7 +169,11 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
         }
     }
 
+    /// A failure as it is reported.
+    func described(_ failure: TLSSessionFailure) -> TLSSessionFailure { failure }
+
     private func end(_ failure: TLSSessionFailure) {
+        let failure = described(failure)
         fail(SystemError(call: "TLS", code: 0, reason: failure.description))
         failed(failure)
     }

@@ -111,13 +111,15 @@ extension Connection {
             preconditionFailure("a proxy whose upstream has TLS starts with it")
         }
         let session: any TLSSession
+        let offered = offeredProtocols
         do throws(TLSSessionFailure) {
-            session = try connector.connect(to: settings.upstreamName ?? host, offering: offeredProtocols, on: loop)
+            session = try connector.connect(to: settings.upstreamName ?? host, offering: offered, on: loop)
         } catch {
             below.close()
             throw SystemError(call: "TLS", code: 0, reason: error.description)
         }
-        let dialing = DialingSocket(over: below, session: session, for: self)
+        let isNarrowed = offered != tls?.accepting?.greeting?.protocols ?? []
+        let dialing = DialingSocket(over: below, session: session, isNarrowed: isNarrowed, for: self)
         let leg = tls ?? TLSLeg()
         leg.dialing = dialing
         tls = leg

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FaultProfile
 import HTTPTransport
 import TerminalDisplay
 
@@ -59,13 +60,12 @@ extension AuthorityCommand {
             if text.hasPrefix("*.") {
                 throw wrong("write \(text.dropFirst(2)), which has all hosts below it")
             }
-            let isAddress = text.contains(":") && text.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
             let labels = text.split(separator: ".", omittingEmptySubsequences: false)
             let isName = labels.allSatisfy { label in
                 (1...63).contains(label.utf8.count)
                     && label.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
             }
-            guard isAddress || isName, text.utf8.count <= 253 else {
+            guard isName || IPAddress(text) != nil, text.utf8.count <= 253 else {
                 throw wrong("write it alone, without scheme, port and path, such as api.example.com")
             }
             return text
