@@ -9,7 +9,7 @@ public struct Admitter: Sendable {
     public private(set) var plan: Plan
     private var accepted: UInt64 = 0
     private var targets = TargetCounts()
-    /// The number of connections that each fault has met, by its index.
+    /// The number of connections that each fault has met while it was on, by its index.
     private var turns: [Int]
     /// The rates shared by the connections of a client, if the plan doesn't store them.
     private var rates = ClientBuckets()
@@ -115,7 +115,7 @@ public struct Admitter: Sendable {
 extension Plan {
     /// Adds the fault at an index to a connection, unless it waits for an event. A live connection has no `turn`.
     ///
-    /// - Returns: whether the fault acts on the links.
+    /// - Returns: whether the connection has taken the turn.
     func add(
         _ index: Int,
         to draft: inout ConnectionDraft,

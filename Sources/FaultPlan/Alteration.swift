@@ -32,6 +32,8 @@ protocol StreamAlterer: Sendable {
     mutating func note(_ mark: Mark)
     /// Another fault removed the source bytes at these positions.
     mutating func vanished(_ range: Range<Int64>)
+    /// Another fault inserted `count` bytes at `offset`.
+    mutating func inserted(_ count: Int64, at offset: Int64)
     /// Bytes before `offset` pass while the fault, which has a rate, is off.
     mutating func spare(before offset: Int64)
     /// Skips the spared bytes, so that `next` is right again.
@@ -46,6 +48,7 @@ extension StreamAlterer {
     var hasRate: Bool { false }
     var work: Int { 0 }
 
+    mutating func inserted(_ count: Int64, at offset: Int64) {}
     mutating func spare(before offset: Int64) {}
     mutating func skipSuspended() {}
     mutating func simplify() {}
@@ -115,6 +118,12 @@ extension Alterer {
         static func call(_ stage: inout some StreamAlterer, _ range: Range<Int64>) { stage.vanished(range) }
     }
 
+    private enum Inserted: AltererCall {
+        static func call(_ stage: inout some StreamAlterer, _ bytes: (count: Int64, offset: Int64)) {
+            stage.inserted(bytes.count, at: bytes.offset)
+        }
+    }
+
     private enum Spare: AltererCall {
         static func call(_ stage: inout some StreamAlterer, _ offset: Int64) { stage.spare(before: offset) }
     }
@@ -137,6 +146,7 @@ extension Alterer {
     mutating func miss() { call(Miss.self, ()) }
     mutating func note(_ mark: Mark) { call(Note.self, mark) }
     mutating func vanished(_ range: Range<Int64>) { call(Vanished.self, range) }
+    mutating func inserted(_ count: Int64, at offset: Int64) { call(Inserted.self, (count, offset)) }
     mutating func spare(before offset: Int64) { call(Spare.self, offset) }
     mutating func skipSuspended() { call(SkipSpared.self, ()) }
     mutating func simplify() { call(Simplify.self, ()) }

@@ -62,9 +62,11 @@ final class PreparedFault: Sendable {
     /// Adds the fault to a connection, whose draws have the key `key`. `turn` is `nil` for a live connection, which gets
     /// no dial faults.
     ///
-    /// - Returns: whether the fault acts on the links.
+    /// - Returns: whether the connection has taken the turn.
     func add(to draft: inout ConnectionDraft, key: RandomKey, clientRate: BucketPair?, turn: Int?) -> Bool {
         let isOnAtStart = turn != nil && window.contains(at: draft.opened, age: 0, currentPhase: draft.phase)
+        // Each connection reaches the ages of the window by itself.
+        let takesTurn = turn != nil && window.contains(at: draft.opened, age: window.ageFrom, currentPhase: draft.phase)
         if isOnAtStart {
             planned.addDialFaults(to: &draft.dialFaults, in: DialContext(source: self, connectionKey: key))
         }
@@ -80,14 +82,14 @@ final class PreparedFault: Sendable {
             let place = StagePlace(
                 source: self,
                 direction: direction,
-                turn: turn,
+                turn: takesTurn ? turn : nil,
                 isOnAtStart: isOnAtStart,
                 rate: rate?[direction],
                 connectionKey: key
             )
             add(to: &draft, in: place)
         }
-        return true
+        return takesTurn
     }
 
     private func add(to draft: inout ConnectionDraft, in place: StagePlace) {

@@ -49,7 +49,10 @@ extension StageChain {
             case .insert(_, let bytes):
                 marks.bytesInserted(Int64(bytes.count), at: position)
                 insertedEnd = offset + inserted + Int64(bytes.count)
-                for index in alterSlots.indices { alterSlots[index].lookUpNext(vanished: marks.vanished) }
+                for index in alterSlots.indices {
+                    alterSlots[index].alterer.inserted(Int64(bytes.count), at: offset)
+                    alterSlots[index].lookUpNext(vanished: marks.vanished)
+                }
             }
             if let reported = altered.reported {
                 let event = FaultEvent(

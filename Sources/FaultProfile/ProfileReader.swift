@@ -29,7 +29,10 @@ public enum ProfileReader {
             decoder.readProfiles(of: &proxies) { reference, place, decoder in
                 switch decoder.resolve(reference) {
                 case .success(let source):
-                    return merged(from: source, &decoder)
+                    var named = merged(from: source, &decoder)
+                    named.proxies = nil
+                    named.narrow(to: draft.when, &decoder)
+                    return named
                 case .failure(let error):
                     decoder.report(error.what, remedy: error.remedy, at: place, code: .notFound)
                     decoder.hasLostFaults = true
@@ -71,7 +74,7 @@ public enum ProfileReader {
     ) -> ProfileDraft {
         let drafts = drafts(from: source, root: root, &decoder)
         var draft = drafts.reversed().reduce(ProfileDraft()) { $1.extending($0) }
-        draft.narrow(&decoder)
+        draft.narrow(to: draft.when, &decoder)
         return draft
     }
 

@@ -5,9 +5,12 @@ import Units
 public protocol RetryModel: Sendable {
     /// Notes the progress of the transfer.
     mutating func reached(_ offset: Int64)
-    /// The wait before the next attempt after one that failed at `now`; `nil` if the client gives up. With `isImmediate` the next
-    /// request is a different one, which needs no back-off.
-    mutating func failed(at now: Moment, isImmediate: Bool) -> Duration?
+    /// The wait before the next attempt after one that failed at `now`; `nil` if the client gives up.
+    ///
+    /// - Parameters:
+    ///   - isImmediate: whether the next request is a different one, which needs no back-off.
+    ///   - answer: the answer of a fault, if the client has received one in place of the server's.
+    mutating func failed(at now: Moment, isImmediate: Bool, answer: HTTPAnswer?) -> Duration?
 }
 
 /// The assumptions about the client and the server of a transfer.

@@ -31,8 +31,8 @@ struct ConnectionRun {
     private let requestTotal: Int64
     private let answerTotal: Int64
     private var hasAnswered = false
-    /// The bytes of the answer that replaces the server's response, if one does.
-    private var substitute: Int64?
+    /// The answer that replaces the server's response, if one does, and the bytes of its head.
+    private var substitute: (answer: HTTPAnswer, headBytes: Int64)?
     private var firstByteDeadline: Moment
     private var stall: StallWatch
     private var connectionEvents: [FaultEvent] = []
@@ -132,6 +132,9 @@ struct ConnectionRun {
         }
     }
 
+    /// The answer of a fault that the client has received in place of the server's.
+    var received: HTTPAnswer? { substitute.flatMap { plan.downstream.delivered >= $0.headBytes ? $0.answer : nil } }
+
     /// The bytes of the response's body that have arrived, including repeated ones.
     var bodyBytes: Int64 { substitute == nil ? arrived(plan.downstream, behind: client.headBytes) : 0 }
 
@@ -145,7 +148,14 @@ struct ConnectionRun {
         if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
         if now >= upstreamWake {
-            let end = Self.settle(&plan.upstream, waiting: &request, now: now, &questions, wake: &upstreamWake)
+            let end = Self.settle(
+                &plan.upstream,
+                waiting: &request,
+                endsSource: false,
+                now: now,
+                &questions,
+                wake: &upstreamWake
+            )
             if case .answer(_, let fault)? = end {
                 answer(by: fault, at: now)
             } else if let end {
@@ -160,11 +170,18 @@ struct ConnectionRun {
         }
         var downstreamEnd: Ending?
         if now >= downstreamWake {
-            downstreamEnd = Self.settle(&plan.downstream, waiting: &answer, now: now, &questions, wake: &downstreamWake)
+            // The client asks the server to close the connection after its answer, and so does the proxy with its own.
+            downstreamEnd = Self.settle(
+                &plan.downstream,
+                waiting: &answer,
+                endsSource: hasAnswered,
+                now: now,
+                &questions,
+                wake: &downstreamWake
+            )
         }
-        if let substitute {
-            // The client retries because of the status.
-            if plan.downstream.delivered >= substitute { return .lost(.cut) }
+        if substitute != nil {
+            if received != nil { return .lost(.cut) }
         } else if hasAnswered, plan.downstream.delivered >= answerTotal {
             return .complete
         }
@@ -237,7 +254,7 @@ struct ConnectionRun {
         guard case .http(.answer(let text)) = faults[fault].kind else { return }
         // The status line, Connection, Content-Length, and the fields of the profile.
         let head = text.fields.reduce(80) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
-        substitute = Int64(head)
+        substitute = (text, Int64(head))
         hasAnswered = true
         // The rest of the request doesn't matter.
         upstreamWake = .distantFuture
@@ -291,17 +308,21 @@ struct ConnectionRun {
 
     /// Moves what may pass a link at `now`, from an unlimited source to an unlimited sink.
     ///
-    /// - Parameter wake: set to the link's wake time.
+    /// - Parameters:
+    ///   - endsSource: whether the source ends its stream after what waits.
+    ///   - wake: set to the link's wake time.
     /// - Returns: the end of the stream, if it is due.
     private static func settle(
         _ link: inout Link,
         waiting: inout Int64,
+        endsSource: Bool,
         now: Moment,
         _ questions: inout Int,
         wake: inout Moment
     ) -> Ending? {
         for _ in 0..<questionLimit {
             questions += 1
+            if endsSource, waiting == 0 { link.sourceEnded(.finish) }
             switch link.next(available: waiting > 0 ? waiting : nil, now: now) {
             case .send(let count):
                 link.bytesDelivered(count)

@@ -1,4 +1,5 @@
 import FaultPlan
+import FaultProfile
 import Units
 
 extension TransferForecast {
@@ -55,6 +56,8 @@ struct ForecastRun {
     private static let longestLead: Int64 = 50_000_000
     /// How long delays are drawn for the same bytes as in a run: a minute, of which a picture has a column for each 100 ms.
     private static let exactTime: Int64 = 60_000_000_000
+    /// The answer of a fault that ended the last attempt.
+    private var answer: HTTPAnswer?
     /// The fault that refused the last attempt or left it unanswered.
     private var refusing: Int?
 
@@ -89,10 +92,11 @@ struct ForecastRun {
             guard hasTime else { break }
             retries.reached(forecast.bytes)
             // After a range without a new byte, the client requests the rest alone, which is another request.
-            guard let wait = retries.failed(at: now, isImmediate: endIsRepeated) else {
+            guard let wait = retries.failed(at: now, isImmediate: endIsRepeated, answer: answer) else {
                 forecast.outcome = .givesUp
                 break
             }
+            if wait > .zero { forecast.waits += 1 }
             now = min(end, now + wait)
         }
         if forecast.outcome == .unfinished, now < end { forecast.outcome = .tooManySteps }
@@ -102,6 +106,7 @@ struct ForecastRun {
 
     /// One connection, from the attempt to its end.
     private mutating func connect() {
+        answer = nil
         guard isAdmitted() else { return }
         refusing = nil
         let held = forecast.bytes
@@ -129,6 +134,7 @@ struct ForecastRun {
                 endIsRepeated = true
             }
         }
+        answer = run.received
         run.close()
         if let loss { forecast.note(.lost(connection: ordinal, offset: forecast.bytes, loss), at: now) }
     }

@@ -39,7 +39,7 @@ public struct TransferForecast: Sendable {
 
     /// Why a connection is lost.
     public enum Loss: String, Hashable, Sendable {
-        /// A cut.
+        /// A cut, or the end of the stream before the last byte.
         case cut
         /// A resetting outage.
         case reset
@@ -86,12 +86,14 @@ public struct TransferForecast: Sendable {
     public internal(set) var refusals = 0
     /// How often each fault acted, by name and effect, in the order of first events.
     public internal(set) var faultCounts: [(fault: String, count: Int)] = []
-    /// The number of connections ended by a cut.
+    /// The number of connections that ended by a cut, or before the last byte.
     public internal(set) var cuts = 0
     /// The number of connections reset by an outage.
     public internal(set) var resets = 0
     /// The number of connections that timed out or were too slow.
     public internal(set) var timeouts = 0
+    /// How often the client waited between two attempts.
+    public internal(set) var waits = 0
     /// The number of pauses.
     public internal(set) var pauses = 0
     /// The longest pause.

@@ -44,8 +44,21 @@ struct JournalLineReader {
         case "connect":
             return try target(node)
         case "omitted":
-            if let count = try node.integer("lines"), count > 0 { return .omitted(count) }
-        default: break
+            guard let count = try node.integer("lines"), count > 0 else {
+                throw JournalProblem(what: "“omitted” says how many lines were left out, and “lines” isn't above 0")
+            }
+            return .omitted(count)
+        case "journal":
+            throw JournalProblem(
+                what: "a second journal begins here",
+                remedy: "move the lines from here on into a file of their own"
+            )
+        case nil: break
+        case .some(let word):
+            throw JournalProblem(
+                what: "\(word.quoted) is not an event of a journal (“event”)",
+                remedy: "replay it with the version of squall that wrote it, or delete the line"
+            )
         }
         let connection = try node.integer("connection")
         let event = RecordedFaultEvent(

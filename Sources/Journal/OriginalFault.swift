@@ -45,9 +45,12 @@ struct OriginalFault: Sendable {
 
     /// The messages that the repetition of an event is narrowed to: the event's message. A truncation ends with its
     /// message, whatever its base.
-    func messages(of event: RecordedFaultEvent) -> HTTPCondition? {
+    ///
+    /// - Parameter drawsAgain: whether the repetition draws what the fault drew: it has the same name and connection.
+    func messages(of event: RecordedFaultEvent, drawsAgain: Bool) -> HTTPCondition? {
         guard event.base != .connection, let request = event.request, request > 0 else {
-            guard fault.kind.endsWithMessage, event.base == .connection, fault.condition.http?.chance == .always
+            guard fault.kind.endsWithMessage, event.base == .connection,
+                drawsAgain || fault.condition.http?.chance == .always
             else { return nil }
             return fault.condition.http
         }

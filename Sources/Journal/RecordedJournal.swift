@@ -88,8 +88,9 @@ package struct RecordedJournal {
         _ opened: (String) -> String?
     ) throws(JournalProblem) -> JournalHeader {
         let node = try line.object()
+        let header: JournalHeader
         do throws(JournalProblem) {
-            let header = JournalHeader(
+            header = JournalHeader(
                 version: try node.required("version"),
                 profile: own.withFiles { opened($0) ?? $0 },
                 digest: try node.required("digest"),
@@ -97,6 +98,11 @@ package struct RecordedJournal {
                 traces: try traces(node["traces"]?.elements ?? []),
                 time: try node.text("time")
             )
+        } catch {
+            // Without its header no line of a journal has a meaning.
+            throw JournalProblem(line: line.number, what: error.what, remedy: again)
+        }
+        do throws(JournalProblem) {
             try check(header, own, opened)
             return header
         } catch {
@@ -108,7 +114,7 @@ package struct RecordedJournal {
         var proxies: [JournalHeader.ProxyEntry] = []
         for node in nodes {
             guard case .number(let digits)? = node["seed"]?.value, let seed = UInt64(digits) else {
-                throw JournalProblem(what: "a proxy of the header has no “seed”", remedy: again)
+                throw JournalProblem(what: "a proxy of the header has no “seed”")
             }
             let (name, upstream) = (try node.required("name"), try node.required("upstream"))
             var proxy = JournalHeader.ProxyEntry(name: name, seed: seed, upstream: upstream)
@@ -117,7 +123,7 @@ package struct RecordedJournal {
             proxies.append(proxy)
         }
         guard !proxies.isEmpty else {
-            throw JournalProblem(what: "the header has no proxy (“proxies” is empty)", remedy: again)
+            throw JournalProblem(what: "the header has no proxy (“proxies” is empty)")
         }
         return proxies
     }

@@ -49,7 +49,7 @@ public struct ReplayPlan: Sendable {
     ///
     /// Faults keep the name of their original, so that the new journal reads like the old one; names may repeat.
     public var everything: Profile {
-        let events = explicitFaults(of: units)
+        let events = explicitFaults(of: units, areRenamed: false)
         var result = profile
         result.faults = profile.faults.filter { !$0.kind.isReplayedByPosition } + events
         result.phases = profile.phases.map { phase in
@@ -76,7 +76,7 @@ public struct ReplayPlan: Sendable {
             phase.faults.removeAll { !names.contains($0.name) }
             return phase
         }
-        var events = explicitFaults(of: kept)
+        var events = explicitFaults(of: kept, areRenamed: isNamedApart)
         let origins = events.map(\.name)
         if isNamedApart { events = ReplayPlan.namedApart(events, from: names) }
         let newNames = Dictionary(zip(origins, events.map(\.name))) { first, _ in first }
@@ -90,13 +90,14 @@ public struct ReplayPlan: Sendable {
         return result
     }
 
-    private func explicitFaults(of units: [Unit]) -> [Fault] {
+    private func explicitFaults(of units: [Unit], areRenamed: Bool) -> [Fault] {
         units.compactMap { unit in
             guard case .event(let event) = unit, let origin = faults[event.fault],
                 let kind = origin.kind(of: event, seed: seed), let connection = event.connection,
                 let direction = event.direction
             else { return nil }
-            var condition = Condition(connections: .range(connection...connection), http: origin.messages(of: event))
+            let messages = origin.messages(of: event, drawsAgain: !areRenamed && event.target == nil)
+            var condition = Condition(connections: .range(connection...connection), http: messages)
             if let target = event.target {
                 condition.connections = .perTarget(.range(target.number...target.number))
                 condition.hosts = [target.host]

@@ -8,6 +8,8 @@ import TerminalDisplay
 enum StandardInput {
     /// The name of standard input on the command line.
     static let reference = "-"
+    /// The name of standard input in problems. The path of a profile has a slash, or ends with .json.
+    static let name = "standard input"
 
     /// Standard input can be read once, and a command may ask for it several times.
     private static let content: Result<[UInt8], SystemError> = {
@@ -19,11 +21,14 @@ enum StandardInput {
         }
     }()
 
+    /// The profile, if it can be read; waits for its end.
+    static var readable: ProfileSource? { try? content.map { ProfileSource(file: name, bytes: $0) }.get() }
+
     /// The profile; waits for its end. Notes the file that standard input is redirected from.
     static func source(noting inputs: InputFiles) throws(CommandFailure) -> ProfileSource {
         if (try? FilePath(path).stat().type) == .regular { inputs.note(path) }
         switch content {
-        case .success(let bytes): return ProfileSource(file: "standard input", bytes: bytes)
+        case .success(let bytes): return ProfileSource(file: name, bytes: bytes)
         case .failure(let error):
             throw .wrongInput("can't read the profile from standard input: \(FileProblem.reason(error))")
         }

@@ -69,7 +69,7 @@ public enum TransientFailure: Error, Hashable {
 
 extension Int {
     /// Whether a later response may have another status.
-    var isTransientStatus: Bool {
+    package var isTransientStatus: Bool {
         switch self {
         case 408, 425, 429, 500, 502...504, 506...599: true
         default: false

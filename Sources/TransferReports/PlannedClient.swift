@@ -1,4 +1,6 @@
+import FaultProfile
 import Forecast
+import HTTPSemantics
 import TransferClient
 import TransferProtocol
 import Units
@@ -25,8 +27,12 @@ package struct ClientRetries: RetryModel {
 
     package mutating func reached(_ offset: Int64) { schedule.reached(offset) }
 
-    package mutating func failed(at now: Moment, isImmediate: Bool) -> Duration? {
-        switch schedule.failed(at: now, isImmediate: isImmediate) {
+    package mutating func failed(at now: Moment, isImmediate: Bool, answer: HTTPAnswer?) -> Duration? {
+        if let answer, !answer.status.isTransientStatus { return nil }
+        let field = answer?.fields.first { $0.name.lowercased() == "retry-after" }
+        // A date is taken for a past one.
+        let retryAfter = field.flatMap { RetryAfter.delay($0.value, now: .max) }
+        switch schedule.failed(at: now, retryAfter: retryAfter, isImmediate: isImmediate) {
         case .wait(let delay, _): delay
         case .giveUp: nil
         }

@@ -111,6 +111,8 @@ import Testing
             try base.write(to: folder.appendingPathComponent("base.json"))
             let extending = #"echo '{ "name": "x", "extends": "base.json" }' | "$0" check -"#
             #expect(try await shell(extending, folder: folder).output == "-: fine (1 fault, no phases)\n")
+            let pointed = #"echo '{ "name": 5 }' | "$0" check - --format json"#
+            #expect(try await shell(pointed, folder: folder).output.contains(#""path":"/name""#))
             for (script, problem) in [
                 (#"echo '{ "name": "x", "nam": "x" }' | "$0" check -"#, "standard input:1:16: "),
                 (#""$0" check - < /dev/null"#, "standard input:1:1: the file is empty"),

@@ -1,9 +1,9 @@
-import FaultProfile
 import SimulatedLink
 import Testing
 import Units
 
 @testable import FaultPlan
+@testable import FaultProfile
 
 @Suite("A cut")
 struct CutTests {
@@ -135,6 +135,31 @@ struct CutTests {
             return simulation.link.delivered
         }
         #expect(delivered == [9, 5, 9, 2, 9, 0, 9, 9, 9, 9])
+    }
+
+    @Test(arguments: [
+        Condition(clock: ClockWindow(from: .seconds(3), until: .seconds(5))), Condition(ageFrom: .milliseconds(1)),
+        nil,
+    ])
+    func `gives the offsets of a list to connections accepted while the fault is on, at whatever age it acts`(
+        condition: Condition?
+    ) {
+        let cut = Fault.cut(.inTurn([5, 2, 0].map { ByteCount($0) })).when(condition ?? Condition())
+        let phases: [Phase] = [
+            .lasting(.seconds(3), name: "before"), .lasting(.seconds(2), cut, name: "in"), .lasting(nil, name: "after"),
+        ]
+        var admitter = Admitter.of(condition == nil ? .of([], phases: phases) : .of([cut]))
+        let delivered = (0..<7).map { second in
+            let opened = Moment.seconds(Int64(second))
+            var simulation = LinkSimulation(
+                admitter.accept(at: opened).upstream,
+                arrivals: [.init(at: opened.advanced(byNanoseconds: 1_000_000), bytes: 9, end: .finish)]
+            )
+            simulation.run()
+            return simulation.link.delivered
+        }
+        let isAged = condition?.ageFrom == .milliseconds(1)
+        #expect(delivered == (isAged ? [5, 2, 0, 9, 9, 9, 9] : [9, 9, 9, 5, 2, 9, 9]))
     }
 
     @Test

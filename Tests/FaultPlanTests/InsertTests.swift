@@ -58,6 +58,20 @@ struct InsertTests {
         #expect(output == Array(counted[..<100] + "acdb".utf8 + counted[150...]))
     }
 
+    @Test(arguments: [1, 7, 100, 10_000])
+    func `follows those of its offset that are in front of it in the profile`(readSize: Int) {
+        var link = Link.with(
+            insert(at: 100, "one"),
+            insert(at: 100, "two", name: "second"),
+            insert(at: 100, "three", name: "third"),
+            insert(at: 300, "four", name: "fourth")
+        )
+        let output = passed(counted, through: &link, readSize: readSize)
+        let inserted = Array(counted[..<100] + "onetwothree".utf8 + counted[100..<289])
+        #expect(output == inserted + Array("four".utf8) + Array(counted[289...]))
+        #expect(link.takeEvents().map(\.offset) == [100, 103, 106, 300])
+    }
+
     @Test(arguments: [false, true])
     func `acts behind the first pattern that is found while it is on`(isLate: Bool) {
         let pattern = BytePattern(Array("END".utf8))

@@ -51,6 +51,23 @@ struct SpikeTests {
         #expect(Set(others + [first]).count > 3)
     }
 
+    @Test(arguments: 1...8)
+    func `of all connections come on the proxy's clock, and not before it starts`(seed: UInt64) {
+        var spikes = Self.spikes
+        spikes.scope = .proxy
+        let key = RandomKey(seed: seed)
+        let times = SpikeTimes(spikes, key: key, commonKey: key)
+        for before in [1, 500_000_000, 3_600_000_000_000] as [Int64] {
+            let time = LinkTime(age: 0, clock: -before)
+            #expect(times.extra(at: time) == 0)
+            #expect(times.change(after: time) == before)
+        }
+        let begin = LinkTime(age: 0, clock: 0)
+        let later = LinkTime(age: 0, clock: 10_000_000_000)
+        #expect(times.extra(at: begin) == times.extra(at: later))
+        #expect(times.change(after: begin) == times.change(after: later))
+    }
+
     @Test
     func `change no draw`() {
         var plain = Latency(delay: .milliseconds(500), jitter: .milliseconds(100))

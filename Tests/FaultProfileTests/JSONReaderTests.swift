@@ -208,7 +208,7 @@ import Testing
         #expect(try profile(padding + text).name == "x")
         #expect(
             problems(" " + padding + text) == [
-                "1:1: the file has 1048577 bytes, more than the 1048576 that a profile "
+                "1:1: the file has more than 1048576 bytes, the most that a profile "
                     + "may have (is it a profile at all? If so, split it with “extends”)"
             ]
         )

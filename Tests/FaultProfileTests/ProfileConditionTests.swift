@@ -56,6 +56,36 @@ import Units
         #expect(read.faults.map(\.condition) == [wanted, wanted])
     }
 
+    @Test func `narrows the faults of profiles that proxies name, after their own condition`() throws {
+        let files = [
+            "p.json": """
+            { "name": "p", "when": { "host": "a", "connection": 1 },
+              "proxies": [ { "name": "q", "listen": "h:0", "upstream": "h:1", "profile": "./own.json" },
+                { "name": "r", "listen": "h:0", "upstream": "h:1", "profile": "./none.json" } ] }
+            """,
+            "own.json": """
+            { "name": "own", "when": { "host": "b" }, "faults": [ { "kind": "stall", "for": "1 s" } ],
+              "phases": [ { "name": "x", "faults": [ { "kind": "discard" } ] } ] }
+            """,
+            "none.json": #"{ "name": "none", "faults": [ { "kind": "cut", "at": "1 B" } ] }"#,
+            "limit.json": #"{ "name": "limit", "faults": [ { "kind": "connection-limit", "limit": 3 } ] }"#,
+        ]
+        func read(_ text: String) throws -> Profile {
+            try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text)) { reference in
+                guard case .path(let path) = reference, let text = files[String(path.drop { "./".contains($0) })] else {
+                    return .failure(ResolutionError(what: "there is none", remedy: "write one"))
+                }
+                return .success(ProfileSource(file: path, text: text))
+            }
+        }
+        let text = files["p.json"] ?? ""
+        let own = Condition(connections: .range(1...1), hosts: try hosts("b"))
+        let outer = Condition(connections: .range(1...1), hosts: try hosts("a"))
+        #expect(try read(text).allFaults.map(\.condition) == [own, own, outer])
+        let error = #expect(throws: ProfileProblems.self) { try read(text.replacing("none.json", with: "limit.json")) }
+        #expect(error?.description.hasPrefix("p.json:1:23: the profile has a connection-limit fault") == true)
+    }
+
     @Test func `has only keys that every fault can have, and can't narrow a connection-limit`() {
         let start = #"{ "name": "x", "when": "#
         #expect(

@@ -108,6 +108,10 @@ struct ProxyFaultTests {
             "2:128: a fault of one proxy is for no other (delete “proxy” in its “when”)"
         ),
         (
+            "", #", "profile": { "name": "q", "faults": [ { "kind": "discard", "when": { "proxy": "nope" } } ] }"#,
+            "2:145: a fault of one proxy is for no other (delete “proxy” in its “when”)"
+        ),
+        (
             #", "faults": [ { "name": "a", "kind": "cut", "at": "1 B" } ]"#,
             #", "faults": [ { "name": "a", "kind": "cut", "at": "1 B" } ]"#,
             "2:89: the fault name “a” is taken by another one (line 4) (give this fault a “name” that no other has)"

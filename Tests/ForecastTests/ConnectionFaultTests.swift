@@ -1,4 +1,5 @@
 import FaultPlan
+import FaultProfile
 import Forecast
 import Testing
 import Units
@@ -49,6 +50,47 @@ struct ConnectionFaultTests {
         let heads = forecast.duration - .milliseconds(3 * 600 + 2 * 1_000) - content
         #expect(heads >= .zero && heads < .milliseconds(40))
         #expect(forecast.faultCounts.filter { $0.fault == "http answers" }.map(\.count) == [2])
+    }
+
+    @Test
+    func `asks for the rest once the server has ended a stream that lacks bytes`() throws {
+        // The server closes each connection after its answer, whose end passes a truncation and a discarding fault.
+        let losses = [
+            (#""kind": "truncate", "stream": "downstream", "at": "600 B", "bytes": "100 B""#, Int64(900)),
+            (#""kind": "discard", "stream": "downstream""#, 0),
+        ]
+        for (loss, offset) in losses {
+            let forecast = try forecast(fault(loss + #", "when": { "connection": 1 }"#), bytes: 1_000)
+            #expect(forecast.outcome == .complete && forecast.connections == 2)
+            #expect(forecast.events.contains { $0.kind == .lost(connection: 1, offset: offset, .cut) })
+            #expect(forecast.duration == .milliseconds(100))
+        }
+    }
+
+    @Test
+    func `hands the client the answer of a fault, and no other one`() throws {
+        struct Noting: RetryModel {
+            func reached(_ offset: Int64) {}
+            func failed(at now: Moment, isImmediate: Bool, answer: HTTPAnswer?) -> Duration? {
+                answer.flatMap { $0.status == 503 ? .seconds(Int64($0.fields.first?.value ?? "") ?? 0) : nil }
+            }
+        }
+        func outcome(_ faults: String) throws -> TransferForecast {
+            let source = ProfileSource(file: "p.json", text: "{ \"name\": \"x\", \"faults\": [ \(faults) ] }")
+            let plan = Plan(profile: try ProfileReader.profile(from: source), seed: 1, proxy: "p", start: .zero)
+            let transfer = Transfer(direction: .downstream, bytes: ByteCount(1_000))
+            return TransferForecast(of: transfer, through: plan, retries: Noting())
+        }
+        let busy = """
+            { "kind": "http", "answer": { "status": 503, "header": { "Retry-After": "4" } }, "when": { "connection": 1 } }
+            """
+        let retried = try outcome(busy)
+        #expect(retried.outcome == .complete && retried.duration == .seconds(4) && retried.waits == 1)
+        let missing = busy.replacing("503", with: "404")
+        #expect(try outcome(missing).outcome == .givesUp && outcome(missing).connections == 1)
+        // An answer that doesn't arrive is none.
+        let cut = busy + #", { "kind": "cut", "stream": "downstream", "at": "9 B", "when": { "connection": 1 } }"#
+        #expect(try outcome(cut).outcome == .givesUp)
     }
 
     @Test

@@ -9,7 +9,7 @@ struct HourTests {
     /// Nothing stops this client.
     private struct Tireless: RetryModel {
         func reached(_ offset: Int64) {}
-        func failed(at now: Moment, isImmediate: Bool) -> Duration? { .milliseconds(250) }
+        func failed(at now: Moment, isImmediate: Bool, answer: HTTPAnswer?) -> Duration? { .milliseconds(250) }
     }
 
     /// The steps are the same on every machine and 16 million take a second or two; `make acceptance` measures the time, and

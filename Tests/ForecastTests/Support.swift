@@ -21,7 +21,7 @@ struct SteadyRetries: RetryModel {
         farthest = max(farthest, offset)
     }
 
-    mutating func failed(at now: Moment, isImmediate: Bool) -> Duration? {
+    mutating func failed(at now: Moment, isImmediate: Bool, answer: HTTPAnswer?) -> Duration? {
         failures += 1
         return failures < attempts ? wait : nil
     }

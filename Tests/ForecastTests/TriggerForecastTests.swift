@@ -66,7 +66,9 @@ struct TriggerForecastTests {
     /// A client that waits, unless its next request is a different one.
     private struct Patient: RetryModel {
         func reached(_ offset: Int64) {}
-        func failed(at now: Moment, isImmediate: Bool) -> Duration? { isImmediate ? .zero : .seconds(1_000) }
+        func failed(at now: Moment, isImmediate: Bool, answer: HTTPAnswer?) -> Duration? {
+            isImmediate ? .zero : .seconds(1_000)
+        }
     }
 
     @Test
@@ -86,16 +88,35 @@ struct TriggerForecastTests {
         #expect(forecast.outcome == .complete && waits > 0 && 2 * waits <= forecast.connections + 1, "\(forecast)")
     }
 
-    @Test
-    func `tells that faults of TLS aren't predicted`() throws {
-        let text = #"{ "name": "x", "faults": [ { "kind": "tls", "certificate": "expired" } ] }"#
+    /// A fault, what the forecast lacks for it, and the accuracy in percent, if it has one.
+    @Test(
+        arguments: [
+            (#""kind": "latency", "delay": "1 ms""#, "real network; within 3 %", 3),
+            (#""kind": "loss", "rate": "1 %", "rtt": "5 ms""#, "; within 10 % where loss acts", 10),
+            (#""kind": "latency", "delay": "1 ms", "when": { "http": { "method": "GET" } }"#, "; within 3 %", 3),
+            (#""kind": "tls", "certificate": "expired""#, "no faults of TLS", nil),
+            (#""kind": "stall", "for": "1 s", "when": { "host": "a" }"#, "no faults for hosts", nil),
+            (#""kind": "stall", "for": "1 s", "when": { "http": { "path": "/b" } }"#, "requests for “/”", nil),
+            (#""kind": "discard", "when": { "http": { "header": { "A": "b" } } }"#, "requests for “/”", nil),
+            (#""kind": "cut", "stream": "downstream", "pattern": "a""#, "no patterns in the bytes", nil),
+            (#""kind": "corrupt", "at": "1 B""#, "starts over for changed bytes", nil),
+            (#""kind": "truncate", "bytes": "1 B""#, "starts over for changed bytes", nil),
+            (#""kind": "insert", "at": "1 B", "bytes": "a""#, "starts over for changed bytes", nil),
+            (#""kind": "http", "answer": { "status": 200 }"#, "no answer of a fault in place of the file", nil),
+            (#""kind": "cut", "at": "0 B", "when": { "connection": 1 }"#, "waits between attempts", nil),
+        ] as [(String, String, Int?)]
+    )
+    func `tells what it can't know, and then no accuracy`(fault: String, assumption: String, tolerance: Int?) throws {
+        let text = "{ \"name\": \"x\", \"faults\": [ { \(fault) } ] }"
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
         let transfer = Transfer(direction: .downstream, bytes: ByteCount(100))
         let plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
         let client = ClientModel()
         let forecast = TransferForecast(of: transfer, through: plan, client: client, retries: SteadyRetries())
         let report = PlanReport(profile: profile, seed: 1, transfer: transfer, client: client, forecast: forecast)
-        #expect(report.assumptions.contains("no faults of TLS"))
+        #expect(report.assumptions.contains(assumption), "\(report.assumptions)")
+        #expect(report.assumptions.contains("within") == (tolerance != nil))
+        #expect(report.tolerance == tolerance)
     }
 
     @Test

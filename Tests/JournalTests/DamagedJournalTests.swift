@@ -76,6 +76,22 @@ import Testing
                 "1: “digest” isn't that of the profile in this header"
             ),
             (DamagedJournalTests.header(proxies: "[]") + "\n", "1: the header has no proxy"),
+            (
+                DamagedJournalTests.header().replacing(#","version":"1""#, with: "") + "\n",
+                "1: this is no line of a journal: “version” is missing (write the journal again"
+            ),
+            (
+                DamagedJournalTests.header().replacing(#""1"}"#, with: "1}") + "\n",
+                "1: this is no line of a journal: it has a value of another type than a journal has (write the journal"
+            ),
+            (
+                DamagedJournalTests.header() + "\n" + DamagedJournalTests.header() + "\n",
+                "2: a second journal begins here (move the lines from here on"
+            ),
+            (
+                DamagedJournalTests.header() + "\n" + #"{"event":"future","proxy":"p"}"# + "\n",
+                "2: “future” is not an event of a journal (“event”) (replay it with the version"
+            ),
             ("\r\n \n" + DamagedJournalTests.header(proxies: "[]") + "\n", "3: the header has no proxy"),
         ] as [(String, String)]
     )

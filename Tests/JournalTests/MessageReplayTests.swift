@@ -67,11 +67,12 @@ struct MessageReplayTests {
         #expect(replayed.faults.map(\.condition.http) == [HTTPCondition(requests: .range(1...1))])
     }
 
-    @Test func `ends a truncation of the connection's bytes with the message that it was narrowed to`() throws {
+    @Test(arguments: ["", #", "chance": "99.9 %""#])
+    func `ends a truncation of the connection's bytes with the message that it was narrowed to`(chance: String) throws {
         let profile = try profile(
             """
             { "kind": "truncate", "stream": "downstream", "at": "120 B", "bytes": "1 GiB",
-              "when": { "http": { "status": 104 } } }
+              "when": { "http": { "status": 104 \(chance) } } }
             """
         )
         let first = journal(profile)

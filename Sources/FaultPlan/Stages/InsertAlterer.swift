@@ -54,6 +54,11 @@ struct InsertAlterer: StreamAlterer {
         }
     }
 
+    /// Moves an insertion at `offset` after the `count` bytes that another one has inserted there.
+    mutating func inserted(_ count: Int64, at offset: Int64) {
+        if case .at(offset) = state { state = .at(offset + count) }
+    }
+
     /// Moves the insertion after removed bytes.
     mutating func vanished(_ range: Range<Int64>) {
         if case .found(let end) = state, range.contains(end) { state = .found(range.upperBound) }

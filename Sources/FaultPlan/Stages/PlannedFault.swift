@@ -54,7 +54,8 @@ enum StageRank: Int {
 struct StagePlace {
     let source: PreparedFault
     let direction: Direction
-    /// The number of connections it has met before; `nil` on a live connection.
+    /// The number of connections it has met before while it was on; `nil` on a live connection, or if the fault was off
+    /// when the connection was accepted.
     let turn: Int?
     /// Whether the connection was accepted while the fault was on.
     let isOnAtStart: Bool

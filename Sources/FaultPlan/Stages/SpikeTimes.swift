@@ -24,16 +24,20 @@ struct SpikeTimes {
     }
 
     /// The extra delay of a byte that comes at a time of the clocks.
-    func extra(at time: LinkTime) -> Int64 { place(time) < duration ? extra : 0 }
+    func extra(at time: LinkTime) -> Int64 { elapsed(time) >= 0 && place(time) < duration ? extra : 0 }
 
     /// How long after a time a spike begins or ends.
     func change(after time: LinkTime) -> Int64 {
+        let elapsed = elapsed(time)
+        // No spike comes before the clock starts.
+        if elapsed < 0 { return Int64.zero.subtractingSaturated(elapsed) }
         let place = place(time)
         return (place < duration ? duration : every) - place
     }
 
-    /// The time since the last spike began.
-    private func place(_ time: LinkTime) -> Int64 {
-        (max(0, isCommon ? time.clock : time.age) % every).addingSaturated(shift) % every
-    }
+    /// The time on the clock of the spikes; below zero before it starts.
+    private func elapsed(_ time: LinkTime) -> Int64 { isCommon ? time.clock : time.age }
+
+    /// The time since the last spike began, at a time after the start of the clock.
+    private func place(_ time: LinkTime) -> Int64 { (elapsed(time) % every).addingSaturated(shift) % every }
 }

@@ -12,8 +12,8 @@ public struct Cut: Hashable, Sendable {
     public enum Position: Hashable, Sendable {
         /// After this many bytes.
         case at(ByteCount)
-        /// The first connection that the fault meets is cut at the first offset, the second at the
-        /// second, and so on; connections after the last are left alone. Never empty.
+        /// The first connection that is accepted while the fault is on is cut at the first offset, the second at the second,
+        /// and so on; connections after the last, and those accepted while it is off, are left alone. Never empty.
         case inTurn([ByteCount])
         /// At the next multiple of this, which is above zero.
         case every(ByteCount)
@@ -58,8 +58,8 @@ extension Cut: FaultDefinition {
     static let table = ObjectTable(
         Cut(position: .at(.zero), how: .reset),
         texts: """
-            at: after this many bytes; `"0 B"` is before the first. Of a list, each affected connection takes the next \
-            offset, and later ones none
+            at: after this many bytes; `"0 B"` is before the first. Of a list, each affected connection that is accepted \
+            while the fault is on takes the next offset, and later ones none
             every: at the next multiple of this
             between: drawn for each connection or message, both ends included
             after: at this age of the connection, however busy it is

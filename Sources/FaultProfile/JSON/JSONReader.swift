@@ -29,7 +29,7 @@ package struct JSONReader {
         let start = SourcePlace(file: file, place: Place())
         guard bytes.count <= limit else {
             problems.add(
-                "the file has \(bytes.count) bytes, more than the \(limit) that a profile may have",
+                "the file has more than \(limit) bytes, the most that a profile may have",
                 remedy: "is it a profile at all? If so, split it with “extends”",
                 at: start
             )

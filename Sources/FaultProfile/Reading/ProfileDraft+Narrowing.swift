@@ -4,8 +4,8 @@ extension FaultKind {
 }
 
 extension ProfileDraft {
-    /// Narrows every fault as `when` says, and reports those that it can't narrow.
-    mutating func narrow(_ decoder: inout ProfileDecoder) {
+    /// Narrows every fault as the `when` of a profile says, and reports those that it can't narrow.
+    mutating func narrow(to when: (condition: Condition, place: SourcePlace)?, _ decoder: inout ProfileDecoder) {
         guard let when else { return }
         change { fault in
             if !fault.kind.countsConnections {

@@ -14,7 +14,7 @@ package struct PlanPrediction: Encodable {
     var seconds: Double
     var seed: UInt64
     var timeouts: Int
-    var withinPercent: Int
+    var withinPercent: Int?
 
     package init(_ report: PlanReport) {
         let forecast = report.forecast

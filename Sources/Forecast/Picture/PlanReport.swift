@@ -74,29 +74,61 @@ package struct PlanReport: Sendable {
             + "the longest of \(NearestText.time(longest.duration)) at \(NearestText.time(longest.begin - .zero))"
     }
 
+    private var faults: [Fault] { profile.faults + profile.phases.flatMap(\.faults) }
+
     /// Whether a fault depends on socket buffers, which a forecast doesn't model.
-    private var hasLoss: Bool {
-        (profile.faults + profile.phases.flatMap(\.faults)).contains { if case .loss = $0.kind { true } else { false } }
-    }
+    private var hasLoss: Bool { faults.contains { if case .loss = $0.kind { true } else { false } } }
 
-    /// The maximum deviation of a run from the prediction on an idle machine, in percent.
-    package var tolerance: Int { hasLoss ? 10 : 3 }
+    /// The maximum deviation of a run from the prediction on an idle machine, in percent; `nil` if a run may differ by more,
+    /// because the forecast lacks something of the client, the server or the bytes.
+    package var tolerance: Int? { missing.isEmpty ? (hasLoss ? 10 : 3) : nil }
 
-    /// "no faults for hosts" if a fault asks for a host, which isn't known, and "no faults of TLS" if one is of TLS, which
-    /// a predicted connection doesn't have.
+    /// What the forecast lacks: "no faults for hosts" if a fault asks for a host, which isn't known, and "no faults of TLS" if
+    /// one is of TLS, which a predicted connection doesn't have.
     private var missing: [String] {
-        let faults = profile.faults + profile.phases.flatMap(\.faults)
         let unknown = ConnectionFacts.Kind.allCases
             .filter { fact in !client.facts.has(fact) && faults.contains { $0.condition.asks(for: fact) } }
             .map { "no faults for \($0.rawValue)" }
-        let hasTLS = faults.contains { if case .tls = $0.kind { true } else { false } }
-        return unknown + (hasTLS ? ["no faults of TLS"] : [])
+        let others = [
+            ("no faults of TLS", faults.contains { if case .tls = $0.kind { true } else { false } }),
+            ("requests for “/” without header fields", faults.contains(where: \.asksForRequest)),
+            ("no patterns in the bytes", faults.contains { $0.kind.pattern != nil }),
+            ("no download that starts over for changed bytes", faults.contains(where: \.changesBytes)),
+            ("no answer of a fault in place of the file", faults.contains(where: \.answersForServer)),
+            ("no requests of an upload without content", transfer.direction == .upstream && forecast.connections > 1),
+            ("waits between attempts that each run draws anew", forecast.waits > 0),
+        ]
+        return unknown + others.filter(\.1).map(\.0)
     }
 
     package var assumptions: String {
-        let accuracy = hasLoss ? "; within 10 % where loss acts" : "; within 3 %"
-        return
+        let parts = ["no time for the machines and the real network"] + missing
+        var text =
             "a client that resumes as squall get does, \(client.headBytes) bytes in front of the body of each answer, "
-            + (["no time for the machines and the real network"] + missing).joined(separator: ", ") + accuracy
+        text += parts.joined(separator: ", ")
+        if let tolerance { text += "; within \(tolerance) %" + (hasLoss ? " where loss acts" : "") }
+        return text
+    }
+}
+
+extension Fault {
+    /// Whether the fault goes by what only the client of a run knows of its request.
+    fileprivate var asksForRequest: Bool {
+        guard let messages = condition.http else { return false }
+        return messages.path != nil || !messages.fields.isEmpty
+    }
+
+    /// Whether the fault changes bytes, so that their digest is wrong.
+    fileprivate var changesBytes: Bool {
+        switch kind {
+        case .corrupt, .insert, .truncate: true
+        default: false
+        }
+    }
+
+    /// Whether the fault gives an answer that a client may take for that of the server, or follows elsewhere.
+    fileprivate var answersForServer: Bool {
+        guard case .http(.answer(let answer)) = kind else { return false }
+        return answer.status < 400 || answer.status == 412 || answer.status == 416
     }
 }

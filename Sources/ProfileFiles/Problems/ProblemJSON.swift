@@ -31,9 +31,10 @@ package enum ProblemJSON {
 
     private static func position(_ number: Int) -> JSONText { number > 0 ? .number(UInt64(number)) : .null }
 
-    /// The value of a file; `nil` if it can't be read or isn't JSON.
+    /// The value of a file, or of standard input; `nil` if it can't be read or isn't JSON.
     private static func document(at path: String) -> JSONNode? {
-        guard case .success(let source) = ProfileLibrary.read(path) else { return nil }
+        let source = path == StandardInput.name ? StandardInput.readable : try? ProfileLibrary.read(path).get()
+        guard let source else { return nil }
         return try? ProfileReader.document(source, limit: ProfileLimits.fileBytes)
     }
 }

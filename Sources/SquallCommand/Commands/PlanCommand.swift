@@ -19,7 +19,8 @@ struct PlanCommand: AsyncParsableCommand {
         discussion: """
             Runs the proxy's own links in virtual time, with a client that resumes as `squall get` does, so the time, \
             the connections, the cuts and the pauses are those of a run with the same seed and name: the time within 3 %, \
-            or 10 % with loss. What is assumed is told at the end; the machines and the real network cost no time in it.
+            or 10 % with loss, unless the end tells of something assumed that a run may do otherwise. The machines and the \
+            real network cost no time in it.
 
             With --journal it draws a run that happened: the events of the journal over the time of its profile. With --pcap \
             it draws a capture over the time of a profile: its connections, and the faults that it tells of.
