@@ -10,16 +10,19 @@ extension FaultProxy {
     /// that has passed never acts. The seed and the clock of the phases go on.
     ///
     /// - Throws: A `FaultProxyError`; nothing has changed then.
-    public func apply(_ profile: NetworkProfile) async throws {
-        let (next, description) = (try profile.read().narrowed(to: name), profile.description)
-        try await changes.withLock { () async throws in try await apply(next, description) }
+    public func apply(_ profile: NetworkProfile) async throws(FaultProxyError) {
+        let (next, description) = (try profile.read(for: name), profile.description)
+        try await changes.withLock { () async throws(FaultProxyError) in
+            try checkRuns()
+            try await apply(next, description)
+        }
     }
 
     /// Adds a fault that is always on, or replaces the one of the same name; the others keep their state. Calls for one proxy
     /// follow each other, in the order in which they come.
     ///
     /// - Throws: A `FaultProxyError`; nothing has changed then.
-    public func set(_ fault: NetworkFault) async throws {
+    public func set(_ fault: NetworkFault) async throws(FaultProxyError) {
         guard let new = try NetworkProfile.faults([fault]).read().faults.first else { return }
         try await change { faults in
             if let index = faults.firstIndex(where: { $0.name == new.name }) {
@@ -37,7 +40,7 @@ extension FaultProxy {
     /// - Returns: `false` if there is none.
     /// - Throws: A `FaultProxyError`; nothing has changed then.
     @discardableResult
-    public func remove(fault name: String) async throws -> Bool {
+    public func remove(fault name: String) async throws(FaultProxyError) -> Bool {
         try await change { faults in
             let count = faults.count
             faults.removeAll { $0.name == name }
@@ -47,8 +50,9 @@ extension FaultProxy {
 
     /// Changes the faults that are always on; returns what `body` does, and changes nothing if that is `false`.
     @discardableResult
-    private func change(_ body: @Sendable (inout [Fault]) -> Bool) async throws -> Bool {
-        try await changes.withLock { () async throws in
+    private func change(_ body: @Sendable (inout [Fault]) -> Bool) async throws(FaultProxyError) -> Bool {
+        try await changes.withLock { () async throws(FaultProxyError) in
+            try checkRuns()
             var (next, description) = following.withLock { ($0.current, $0.profile) }
             guard body(&next.faults) else { return false }
             if !description.hasSuffix(", changed") { description += ", changed" }
@@ -57,7 +61,12 @@ extension FaultProxy {
         }
     }
 
-    private func apply(_ next: Profile, _ description: String) async throws {
+    /// Called within `changes`, as `stop` is.
+    private func checkRuns() throws(FaultProxyError) {
+        if following.withLock({ $0.isStopped }) { throw .stopped }
+    }
+
+    private func apply(_ next: Profile, _ description: String) async throws(FaultProxyError) {
         try await changing { () throws(ProxyError) in try proxy.check(next) }
         let generation = following.withLock { following in
             following.generation += 1
@@ -73,22 +82,22 @@ extension FaultProxy {
     /// Moves the clock to the first time at which a phase begins. A paused clock stays paused.
     ///
     /// - Throws: A `FaultProxyError` with the code `.unknownPhase` or `.stopped`; nothing has changed then.
-    public func enter(phase: String) async throws {
+    public func enter(phase: String) async throws(FaultProxyError) {
         try await changing { () throws(ProxyError) in try await proxy.setClock(.step(phase: phase)) }
     }
 
     /// Stops the clock of the phases: the current one goes on until `resumePhases`. Nothing if it is stopped.
-    public func pausePhases() async throws {
+    public func pausePhases() async throws(FaultProxyError) {
         try await changing { () throws(ProxyError) in try await proxy.setClock(.pause) }
     }
 
     /// Lets the clock of the phases run on. Nothing if it runs.
-    public func resumePhases() async throws {
+    public func resumePhases() async throws(FaultProxyError) {
         try await changing { () throws(ProxyError) in try await proxy.setClock(.resume) }
     }
 
     /// Sets the clock of the phases to zero and lets it run.
-    public func restartPhases() async throws {
+    public func restartPhases() async throws(FaultProxyError) {
         try await changing { () throws(ProxyError) in try await proxy.setClock(.restart) }
     }
 

@@ -51,6 +51,7 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
         /// Its number, from 1.
         var generation = 1
         var hasHadFaults: Bool
+        var isStopped = false
     }
 
     private init(
@@ -78,7 +79,8 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
     /// Starts a proxy.
     ///
     /// - Parameters:
-    ///   - profile: The faults. Addresses in it are ignored; of its proxies the one called `name` counts.
+    ///   - profile: The faults. Addresses in it are ignored; of its proxies the one called `name` counts. A profile whose
+    ///     faults are all for proxies of other names is invalid.
     ///   - upstream: The server: `host:port`, `[::1]:port` or `unix:PATH`. It needn't listen yet.
     ///   - listen: Where to listen, likewise; port 0 takes a free one. The default is a free port of 127.0.0.1, which
     ///     other machines can't reach.
@@ -91,12 +93,12 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
         listen: String = "127.0.0.1:0",
         name: String = "network",
         seed: UInt64? = nil
-    ) async throws -> FaultProxy {
-        let faults = try profile.read().narrowed(to: name)
+    ) async throws(FaultProxyError) -> FaultProxy {
+        let faults = try profile.read(for: name)
         let configuration = ProxyConfiguration(
             name: name,
-            listen: try endpoint(listen),
-            upstream: try endpoint(upstream),
+            listen: try endpoint(listen, "listen"),
+            upstream: try endpoint(upstream, "upstream"),
             profile: faults,
             seed: seed ?? faults.seed ?? 1
         )
@@ -116,23 +118,35 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
         }
     }
 
-    private static func endpoint(_ text: String) throws(FaultProxyError) -> Endpoint {
+    /// Reads the address of the argument called `argument`.
+    private static func endpoint(_ text: String, _ argument: String) throws(FaultProxyError) -> Endpoint {
         if let refusal = ForeignWords.refusal(ofAddress: text) {
-            throw FaultProxyError(.invalidAddress, "\(refusal.problem) (\(refusal.remedy))")
+            throw FaultProxyError(.invalidAddress, "\(argument): \(refusal.problem) (\(refusal.remedy))")
         }
         guard let endpoint = Endpoint(text) else {
             let remedy = "write “127.0.0.1:8080”, “[::1]:8080”, “name:8080” or “unix:/run/app.sock”"
-            throw FaultProxyError(.invalidAddress, "\(text.quoted) is no address (\(remedy))")
+            throw FaultProxyError(.invalidAddress, "\(argument): \(text.quoted) is no address (\(remedy))")
         }
         return endpoint
     }
 
-    /// The URL of a path on this proxy, which begins with a slash; for TCP only.
-    public func url(_ path: String = "/", scheme: String = "http") -> String { "\(scheme)://\(address)\(path)" }
+    /// The URL of a path on this proxy; a slash is put before one that has none.
+    ///
+    /// - Precondition: It listens on TCP: a Unix-domain socket has no URL.
+    public func url(_ path: String = "/", scheme: String = "http") -> String {
+        precondition(port > 0, "a Unix-domain socket has no URL")
+        return "\(scheme)://\(address)\(path.hasPrefix("/") ? "" : "/")\(path)"
+    }
 
     /// Stops listening and resets every connection. The port is free when it returns, the journal stays. Calling it twice
     /// is fine.
-    public func stop() async { await proxy.stop() }
+    public func stop() async {
+        // After the changes that have begun: none fails halfway.
+        await changes.withLock {
+            following.withLock { $0.isStopped = true }
+            await proxy.stop()
+        }
+    }
 
     /// The profile, the seed and the number of fault events, on one line.
     public var description: String {

@@ -1,9 +1,10 @@
 internal import EventLoop
 internal import FaultProfile
+public import FoundationEssentials
 internal import ProxyEngine
 
 /// Why a proxy doesn't start or change.
-public struct FaultProxyError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct FaultProxyError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of an error. Later versions may have more.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the constant.
@@ -35,20 +36,26 @@ public struct FaultProxyError: Error, Hashable, Sendable, CustomStringConvertibl
 
     /// The kind.
     public let code: Code
-    /// The problem and the remedy. A profile has a line for each problem: `file:line:column: problem (remedy)`.
+    /// The problem and the remedy. A profile has a line for each problem: `file:line:column: problem (remedy)`, or
+    /// `fault 2, cut: problem (remedy)` for a fault made in Swift.
     public let message: String
-    /// The problems of a profile, 100 at most; empty for other errors.
+    /// The problems of a profile with their places, 100 at most; empty for other errors, and for faults that are all for
+    /// proxies of other names.
     public let problems: [ProfileProblem]
 
     /// The message.
     public var description: String { message }
+    /// The message.
+    public var errorDescription: String? { message }
 
     init(_ code: Code, _ message: String) { (self.code, self.message, problems) = (code, message, []) }
 
-    init(_ error: ProfileProblems) {
-        (code, message) = (.invalidProfile, error.description)
-        problems = error.problems.map(ProfileProblem.init)
+    init(_ error: ProfileProblems, _ problems: [ProfileProblem]) {
+        let lines = problems.map(\.description) + (error.omitted > 0 ? ["and \(error.omitted) more"] : [])
+        (code, message, self.problems) = (.invalidProfile, lines.joined(separator: "\n"), problems)
     }
+
+    static let stopped = FaultProxyError(ProxyError.stopped)
 
     init(_ error: ProxyError) {
         let code: Code =
@@ -65,21 +72,25 @@ public struct FaultProxyError: Error, Hashable, Sendable, CustomStringConvertibl
 
 /// A problem of a profile, with its place.
 public struct ProfileProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The path of the file, or the place of the text.
+    /// The path of the file, the place of the text, or the fault made in Swift: "fault 2, cut".
     public let file: String
-    /// The line, from 1.
+    /// The line, from 1; of a fault made in Swift in its JSON.
     public let line: Int
-    /// The column, from 1, in characters.
+    /// The column, from 1, in characters; of a fault made in Swift in its JSON.
     public let column: Int
     /// What is wrong.
     public let what: String
     /// What to do about it.
     public let remedy: String
-    /// `file:line:column: problem (remedy)`.
+    /// `file:line:column: problem (remedy)`, or `fault 2, cut: problem (remedy)`.
     public let description: String
 
     init(_ problem: Problem) {
-        (file, line, column) = (problem.file, problem.line, problem.column)
-        (what, remedy, description) = (problem.what, problem.remedy, problem.description)
+        self.init(problem, file: problem.file, line: problem.line, problem.description)
+    }
+
+    init(_ problem: Problem, file: String, line: Int, _ description: String) {
+        (self.file, self.line, column) = (file, line, problem.column)
+        (what, remedy, self.description) = (problem.what, problem.remedy, description)
     }
 }

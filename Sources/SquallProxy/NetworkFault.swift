@@ -47,18 +47,21 @@ public struct NetworkFault: Sendable {
     }
 
     /// The element that members are added to; `nil` for an empty one.
-    private let text: String?
+    let text: String?
+    /// The kind; `nil` for a fault of JSON.
+    let kind: String?
     private var members: [(key: String, value: JSONText)]
     private var condition: [(key: String, value: JSONText)] = []
 
     private init(_ kind: String, _ members: (key: String, value: JSONText)...) {
         text = nil
+        self.kind = kind
         self.members = [("kind", .text(kind))] + members
     }
 
-    private init(text: String) { (self.text, members) = (text, []) }
+    private init(text: String) { (self.text, kind, members) = (text, nil, []) }
 
-    /// A fault as JSON: an element of `faults` in a profile. `on`, `named` and the like add to it what it doesn't have.
+    /// A fault as JSON: one element of `faults` in a profile. `on`, `named` and the like add to it what it doesn't have.
     public static func json(_ text: String) -> NetworkFault { NetworkFault(text: text) }
 
     /// A delay of each byte, drawn evenly from `delay` − `jitter` to `delay` + `jitter`.
@@ -67,7 +70,7 @@ public struct NetworkFault: Sendable {
     }
 
     /// A rate in bytes a second, 1 or more, for each connection, or for all of them with `shared`.
-    public static func bandwidth(_ bytesPerSecond: Int, shared: Bool = false) -> NetworkFault {
+    public static func bandwidth(bytesPerSecond: Int, shared: Bool = false) -> NetworkFault {
         NetworkFault("bandwidth", ("rate", .text("\(bytesPerSecond) B/s")), ("shared", .flag(shared)))
     }
 
@@ -134,12 +137,12 @@ public struct NetworkFault: Sendable {
     public static func trace(file: String) -> NetworkFault { NetworkFault("trace", ("file", .text(file))) }
 
     /// Writes of at most `bytes`, 1 or more, with a pause after each.
-    public static func slice(_ bytes: Int, pause: Duration = .zero) -> NetworkFault {
+    public static func slice(bytes: Int, pause: Duration = .zero) -> NetworkFault {
         NetworkFault("slice", ("size", size(bytes)), ("pause", .text(pause.text)))
     }
 
     /// A receiver with a small window that reads at a rate in bytes per second, 1 or more.
-    public static func slowReader(_ bytesPerSecond: Int) -> NetworkFault {
+    public static func slowReader(bytesPerSecond: Int) -> NetworkFault {
         NetworkFault("slow-reader", ("rate", .text("\(bytesPerSecond) B/s")))
     }
 
@@ -255,8 +258,9 @@ public struct NetworkPhase: Sendable {
         (self.name, self.duration, self.faults) = (name, duration, faults)
     }
 
-    var json: JSONText {
+    /// The members of its object but for the faults.
+    var members: Substring {
         let length = duration.map { [(key: "for", value: JSONText.text($0.text))] } ?? []
-        return .object([("name", .text(name))] + length + [("faults", .array(faults.map(\.json)))])
+        return JSONText.object([("name", .text(name))] + length).compact.dropFirst().dropLast()
     }
 }

@@ -6,11 +6,13 @@ internal import Units
 
 /// The faults of a network: a shipped profile, a file, JSON text, or faults made in Swift.
 ///
-/// It is read when a proxy starts with it or applies it; all problems are reported then, with their lines and columns.
+/// It is read when a proxy starts with it or applies it; all problems are reported then, with their lines and columns, or the
+/// number and kind of a fault made in Swift.
 public struct NetworkProfile: Sendable, CustomStringConvertible {
     private enum Content {
         case reference(String)
         case text(String, file: String)
+        case made(ProfileText)
     }
 
     private let content: Content
@@ -48,9 +50,7 @@ public struct NetworkProfile: Sendable, CustomStringConvertible {
 
     /// A profile of faults that are always on.
     public static func faults(_ faults: [NetworkFault]) -> NetworkProfile {
-        let list = JSONText.array(faults.map(\.json))
-        let text = JSONText.object([("name", .text("faults")), ("faults", list)]).compact
-        return NetworkProfile(.text(text, file: "faults"), "faults")
+        NetworkProfile(.made(ProfileText(faults)), "faults")
     }
 
     /// A profile of phases, which follow each other on the clock of the proxy.
@@ -64,39 +64,59 @@ public struct NetworkProfile: Sendable, CustomStringConvertible {
         always faults: [NetworkFault] = [],
         repeats: Bool = false
     ) -> NetworkProfile {
-        let members: [(key: String, value: JSONText)] = [
-            ("name", .text("phases")), ("faults", .array(faults.map(\.json))),
-            ("phases", .array(phases.map(\.json))), ("repeat", .flag(repeats)),
-        ]
-        return NetworkProfile(.text(JSONText.object(members).compact, file: "phases"), "phases")
+        NetworkProfile(.made(ProfileText(phases, always: faults, repeats: repeats)), "phases")
     }
 
     /// Reads the profile, and everything that it names.
     ///
     /// - Throws: A `FaultProxyError` with the code `.invalidProfile` and all problems.
-    public func check() throws { _ = try read() }
+    public func check() throws(FaultProxyError) { _ = try read() }
 
     /// How a command is given the profile: its argument, and what it reads from standard input if that is `-`.
     package var argument: (word: String, input: String?) {
         switch content {
         case .reference(let reference): (reference, nil)
         case .text(let text, _): ("-", text)
+        case .made(let made): ("-", made.text)
         }
     }
 
-    /// The seed that the profile names, and whether it has faults.
+    /// The seed that the profile names, and whether it has faults for the proxy called `name`.
     ///
     /// - Throws: A `FaultProxyError` with the code `.invalidProfile` and all problems.
-    package func summary() throws(FaultProxyError) -> (seed: UInt64?, hasFaults: Bool) {
-        let profile = try read()
+    package func summary(for name: String) throws(FaultProxyError) -> (seed: UInt64?, hasFaults: Bool) {
+        let profile = try read(for: name)
         return (profile.seed, !profile.allFaults.isEmpty)
+    }
+
+    /// Reads what the profile has for the proxy called `name`.
+    ///
+    /// - Throws: A `FaultProxyError` with the code `.invalidProfile`, also if all faults are for proxies of other names.
+    func read(for name: String) throws(FaultProxyError) -> Profile {
+        let profile = try read()
+        let narrowed = profile.narrowed(to: name)
+        guard narrowed.allFaults.isEmpty, !profile.allFaults.isEmpty else { return narrowed }
+        let names = Set(profile.proxies.map(\.name) + profile.allFaults.flatMap(\.condition.proxies))
+        // One that the profile defines is meant to have none.
+        guard !names.contains(name) else { return narrowed }
+        let listed = names.sorted().map(\.quoted).joined(separator: ", ")
+        throw FaultProxyError(
+            .invalidProfile,
+            "\(description): the profile has no fault for a proxy called \(name.quoted), only for \(listed): give it one of these names"
+        )
     }
 
     func read() throws(FaultProxyError) -> Profile {
         do throws(ProfileProblems) {
             return try ProfileReader.profile(from: try source(), resolving: ProfileFiles.resolve)
         } catch {
-            throw FaultProxyError(error)
+            let problems = error.problems.map { problem in
+                guard case .made(let made) = content, problem.file == description else {
+                    return ProfileProblem(problem)
+                }
+                return made.placed(problem)
+            }
+            throw FaultProxyError(error, problems)
         }
     }
 
@@ -104,6 +124,9 @@ public struct NetworkProfile: Sendable, CustomStringConvertible {
         switch content {
         case .text(let text, let file):
             return ProfileSource(file: file, text: text)
+        case .made(let made):
+            try made.check()
+            return ProfileSource(file: description, text: made.text)
         case .reference(let reference):
             switch ProfileFiles.resolve(ProfileReference(reference, in: "")) {
             case .success(let source): return source

@@ -4,8 +4,8 @@ internal import Testing
 
 /// What is behind the network when the test begins.
 enum NetworkSubject: Sendable {
-    /// A proxy forwards to this server.
-    case upstream(String)
+    /// A proxy of this name forwards to this server.
+    case upstream(String, name: String)
     /// This command runs, with options of `squall exec`.
     case command([String], options: [String])
     /// Nothing: the test begins it.
@@ -59,7 +59,7 @@ final class NetworkRun: Sendable {
     private func perform(_ test: Test, _ function: @Sendable () async throws -> Void) async throws {
         do {
             switch subject {
-            case .upstream(let upstream): _ = try await scope.connect(to: upstream)
+            case .upstream(let upstream, let name): _ = try await scope.connect(to: upstream, named: name)
             case .command(let command, let options): try scope.start(command, options: options, environment: [:])
             case .none: break
             }
@@ -73,8 +73,10 @@ final class NetworkRun: Sendable {
         }
     }
 
-    /// The issue with the advice of the scope, if it is a failure.
-    private func noted(_ issue: Issue) -> Issue {
+    /// The issue with the advice of the scope, if it is a failure; `nil` for an issue of no test.
+    private func noted(_ issue: Issue) -> Issue? {
+        // An issue of a detached task or a thread comes to every running test, and is recorded without them too.
+        guard Test.current != nil else { return nil }
         #if compiler(>=6.3)
             guard issue.isFailure else { return issue }
         #endif

@@ -10,6 +10,7 @@ final class NetworkScope: Sendable {
         var networks: [TestNetwork] = []
         var processes: [TestProcess] = []
         var names: Set<String> = []
+        var isStopped = false
 
         /// The name, with a number if it is taken.
         mutating func unique(_ name: String) -> String {
@@ -35,9 +36,12 @@ final class NetworkScope: Sendable {
 
     /// Starts a network. A name that is taken gets a number.
     func connect(to upstream: String, named name: String = "network") async throws -> TestNetwork {
-        let unique = state.withLock { $0.unique(name) }
+        let unique = try uniqueName(name)
         let network = try await TestNetwork.start(profile, to: upstream, name: unique, seed: seed)
-        state.withLock { $0.networks.append(network) }
+        guard isAdded({ $0.networks.append(network) }) else {
+            await network.stop()
+            throw TestNetworkError.ended
+        }
         return network
     }
 
@@ -47,7 +51,7 @@ final class NetworkScope: Sendable {
     /// Starts a process.
     @discardableResult
     func start(_ command: [String], options: [String], environment: [String: String]) throws -> TestProcess {
-        let name = state.withLock { $0.unique("process") }
+        let name = try uniqueName("process")
         let process = try TestProcess(
             command,
             behind: profile,
@@ -56,21 +60,42 @@ final class NetworkScope: Sendable {
             options: options,
             environment: environment
         )
-        state.withLock { $0.processes.append(process) }
+        guard isAdded({ $0.processes.append(process) }) else {
+            process.terminate()
+            throw TestNetworkError.ended
+        }
         return process
     }
 
-    /// Stops the processes and the networks; their journals stay.
+    /// The name, with a number if it is taken.
+    ///
+    /// - Throws: A `TestNetworkError` after `stop`.
+    private func uniqueName(_ name: String) throws(TestNetworkError) -> String {
+        let unique = state.withLock { $0.isStopped ? nil : $0.unique(name) }
+        guard let unique else { throw .ended }
+        return unique
+    }
+
+    /// Adds what has been started, unless `stop` came before it.
+    private func isAdded(_ add: (inout State) -> Void) -> Bool {
+        state.withLock { state in
+            if !state.isStopped { add(&state) }
+            return !state.isStopped
+        }
+    }
+
+    /// Stops the processes and the networks; their journals stay. None is started afterwards.
     func stop() async {
+        state.withLock { $0.isStopped = true }
         for process in processes { await process.stop() }
         for network in networks { await network.stop() }
     }
 
-    func check(_ expectation: NetworkExpectation) async throws(NetworkError) {
+    func check(_ expectation: NetworkExpectation) async throws(TestNetworkError) {
         guard expectation != .nothing else { return }
         let (networks, processes) = (networks, processes)
         guard !networks.isEmpty || !processes.isEmpty else {
-            throw NetworkError(
+            throw TestNetworkError(
                 .vacuous,
                 "the test has connected no network and started no process: call TestNetwork.connect(to:) or "
                     + "TestProcess.start(_:)"
@@ -93,7 +118,7 @@ final class NetworkScope: Sendable {
             let remedy =
                 networks.isEmpty
                 ? "wait for its end with end(), let it connect" : "let the client use the address of the network"
-            throw NetworkError(
+            throw TestNetworkError(
                 .vacuous,
                 "no connection came \(places.joined(separator: ", ")), so the test shows nothing: \(remedy), or say "
                     + "expecting: .nothing"
@@ -105,7 +130,7 @@ final class NetworkScope: Sendable {
         let state = networks.first.map { "\($0); " } ?? ""
         let figures = networks.isEmpty ? "" : ", \(bytes) bytes"
         let notices = networks.flatMap(\.notices).map { "; \($0)" }.joined()
-        throw NetworkError(
+        throw TestNetworkError(
             .vacuous,
             "no fault acted (\(state)\(connections) connection\(connections == 1 ? "" : "s")\(figures)\(notices)), so "
                 + "the test shows nothing: let it transfer more, take a profile that acts sooner, or say expecting: .connections"
@@ -147,10 +172,10 @@ final class NetworkScope: Sendable {
 /// The environment variables that change runs.
 enum NetworkEnvironment {
     /// The seed of all runs: `SQUALL_SEED`.
-    static func seed() throws(NetworkError) -> UInt64? {
+    static func seed() throws(TestNetworkError) -> UInt64? {
         guard let text = ProcessInfo.processInfo.environment["SQUALL_SEED"], !text.isEmpty else { return nil }
         guard let seed = UInt64(text) else {
-            throw NetworkError(.invalidSeed, "SQUALL_SEED is “\(text)”: write a whole number from 0 to 2⁶⁴ − 1")
+            throw TestNetworkError(.invalidSeed, "SQUALL_SEED is “\(text)”: write a whole number from 0 to 2⁶⁴ − 1")
         }
         return seed
     }

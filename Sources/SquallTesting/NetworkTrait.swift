@@ -46,16 +46,16 @@ public struct NetworkTrait: TestTrait, SuiteTrait, TestScoping {
         }
     }
 
-    private func wantedSeeds() throws(NetworkError) -> [UInt64?] {
+    private func wantedSeeds() throws(TestNetworkError) -> [UInt64?] {
         if let seed = try NetworkEnvironment.seed() { return [seed] }
         guard let seeds else { return [nil] }
         guard !seeds.isEmpty, seeds.count <= NetworkTrait.seedLimit else {
             let remedy = "give from 1 to \(NetworkTrait.seedLimit), such as 1...3"
-            throw NetworkError(.invalidSeed, "the test has \(seeds.isEmpty ? "no" : "too many") seeds: \(remedy)")
+            throw TestNetworkError(.invalidSeed, "the test has \(seeds.isEmpty ? "no" : "too many") seeds: \(remedy)")
         }
-        return try seeds.map { text throws(NetworkError) in
+        return try seeds.map { text throws(TestNetworkError) in
             guard let seed = UInt64(text) else {
-                throw NetworkError(.invalidSeed, "the seed \(text) is none: give a number from 0 to 2⁶⁴ − 1")
+                throw TestNetworkError(.invalidSeed, "the seed \(text) is none: give a number from 0 to 2⁶⁴ − 1")
             }
             return seed
         }
@@ -83,16 +83,18 @@ extension Trait where Self == NetworkTrait {
     ///   - profile: The faults. A profile with problems fails the test, with the line and column of each.
     ///   - upstream: The server: `host:port`, `[::1]:port` or `unix:PATH`. Without one, the test calls
     ///     `TestNetwork.connect(to:)`.
+    ///   - name: The name of that network: of a profile with several proxies, the one that counts.
     ///   - seed: The seed of every draw. The default is the profile's seed, or 1. The environment variable `SQUALL_SEED`
     ///     replaces it.
     ///   - expectation: What must have happened, else a passed test fails as vacuous.
     public static func network(
         _ profile: NetworkProfile,
         upstream: String? = nil,
+        named name: String = "network",
         seed: UInt64? = nil,
         expecting expectation: NetworkExpectation = .faults
     ) -> Self {
-        NetworkTrait(profile, upstream.map { .upstream($0) } ?? .none, seed.map { ["\($0)"] }, expectation)
+        NetworkTrait(profile, upstream.map { .upstream($0, name: name) } ?? .none, seed.map { ["\($0)"] }, expectation)
     }
 
     /// Runs the test once for each seed, one after the other: for `seeds: 1...3` with three networks in turn.
@@ -102,15 +104,17 @@ extension Trait where Self == NetworkTrait {
     /// - Parameters:
     ///   - profile: The faults.
     ///   - upstream: The server; without one, the test calls `TestNetwork.connect(to:)`.
+    ///   - name: The name of that network.
     ///   - seeds: The seeds, from 1 to 1,000 of them, each from 0 to 2⁶⁴ − 1. The environment variable `SQUALL_SEED` replaces them all.
     ///   - expectation: What must have happened with each seed, else a passed test fails as vacuous.
     public static func network(
         _ profile: NetworkProfile,
         upstream: String? = nil,
+        named name: String = "network",
         seeds: some Sequence<some BinaryInteger>,
         expecting expectation: NetworkExpectation = .faults
     ) -> Self {
-        NetworkTrait(profile, upstream.map { .upstream($0) } ?? .none, digits(of: seeds), expectation)
+        NetworkTrait(profile, upstream.map { .upstream($0, name: name) } ?? .none, digits(of: seeds), expectation)
     }
 
     /// Starts a command behind a network before the test, which `TestProcess.current` names: every TCP connection that it opens,

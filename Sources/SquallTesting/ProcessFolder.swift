@@ -14,8 +14,8 @@ final class ProcessFolder: Sendable {
 
     /// Makes the folder.
     ///
-    /// - Throws: A `NetworkError`.
-    init() throws(NetworkError) {
+    /// - Throws: A `TestNetworkError`.
+    init() throws(TestNetworkError) {
         folder = "\(FileManager.default.temporaryDirectory.path)/squall-\(UUID().uuidString)"
         do {
             let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
@@ -25,7 +25,7 @@ final class ProcessFolder: Sendable {
                 attributes: mode
             )
         } catch {
-            throw NetworkError(.files, "can't make the folder “\(folder)”: \(error)")
+            throw TestNetworkError(.files, "can't make the folder “\(folder)”: \(error)")
         }
     }
 
@@ -35,12 +35,12 @@ final class ProcessFolder: Sendable {
 
     /// The files of a child process that reads `input`.
     ///
-    /// - Throws: A `NetworkError`.
-    func streams(reading input: String) throws(NetworkError) -> ChildProcess.Files {
+    /// - Throws: A `TestNetworkError`.
+    func streams(reading input: String) throws(TestNetworkError) -> ChildProcess.Files {
         do {
             try Data(input.utf8).write(to: URL(fileURLWithPath: path(.input)))
         } catch {
-            throw NetworkError(.files, "can't write “\(path(.input))”: \(error)")
+            throw TestNetworkError(.files, "can't write “\(path(.input))”: \(error)")
         }
         return ChildProcess.Files(input: path(.input), output: path(.output), errors: path(.errors))
     }

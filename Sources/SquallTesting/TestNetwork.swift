@@ -1,3 +1,4 @@
+public import FoundationEssentials
 @_exported public import SquallProxy
 
 /// The network of a test: a proxy of its own, with the faults of a profile.
@@ -8,18 +9,18 @@ extension FaultProxy {
     ///
     /// Known to the test's task and its child tasks, not to detached tasks and threads.
     ///
-    /// - Throws: A `NetworkError` where there is none.
+    /// - Throws: A `TestNetworkError` where there is none.
     public static var current: FaultProxy {
         get throws {
             guard let scope = NetworkScope.current else {
-                throw NetworkError(
+                throw TestNetworkError(
                     .noNetwork,
                     "there is no network here: give the test the trait .network(…), or use withNetwork; a detached task and "
                         + "a thread have to be handed theirs"
                 )
             }
             guard let network = scope.networks.first else {
-                throw NetworkError(
+                throw TestNetworkError(
                     .noNetwork,
                     "the network has no server yet: give the trait an upstream, or call TestNetwork.connect(to:) first"
                 )
@@ -35,10 +36,10 @@ extension FaultProxy {
     /// - Parameters:
     ///   - upstream: The server: `host:port`, `[::1]:port` or `unix:PATH`. It needn't listen yet.
     ///   - name: The name in the journal, and in the seed of every draw. The default is "network", then "network-2".
-    /// - Throws: A `NetworkError` in a test without the trait, or a `FaultProxyError`.
+    /// - Throws: A `TestNetworkError` in a test without the trait, or after its end; or a `FaultProxyError`.
     public static func connect(to upstream: String, named name: String = "network") async throws -> FaultProxy {
         guard let scope = NetworkScope.current else {
-            throw NetworkError.noNetwork
+            throw TestNetworkError.noNetwork
         }
         return try await scope.connect(to: upstream, named: name)
     }
@@ -55,7 +56,7 @@ public enum NetworkExpectation: Sendable {
 }
 
 /// Why a test has no network, or shows nothing.
-public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct TestNetworkError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of an error. Later versions may have more.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The name of the constant.
@@ -64,7 +65,7 @@ public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
         /// A code by the name of its constant.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// There is no network, or none yet.
+        /// There is no network, none yet, or none any more.
         public static let noNetwork = Code(rawValue: "noNetwork")
         /// No connection came, or no fault acted.
         public static let vacuous = Code(rawValue: "vacuous")
@@ -84,8 +85,14 @@ public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// The problem and the remedy.
     public let description: String
+    /// The description.
+    public var errorDescription: String? { description }
 
     init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
 
-    static let noNetwork = NetworkError(.noNetwork, "there is no network here: give the test the trait .network(…)")
+    static let noNetwork = TestNetworkError(.noNetwork, "there is no network here: give the test the trait .network(…)")
+    static let ended = TestNetworkError(
+        .noNetwork,
+        "its test has ended: wait in the test for tasks that start a network or a process"
+    )
 }

@@ -59,8 +59,8 @@ public final class TestProcess: Sendable, CustomStringConvertible {
     ///   - command: The command, a path or a name in PATH, and its arguments.
     ///   - options: Options of `squall exec`: `["--only", ":5432"]`.
     ///   - environment: Variables beside those of this process, which they replace.
-    /// - Throws: A `NetworkError` in a test without the trait, or if there is no `squall`; a `FaultProxyError` if the profile
-    ///   has problems.
+    /// - Throws: A `TestNetworkError` in a test without the trait, after its end, or if there is no `squall`; a
+    ///   `FaultProxyError` if the profile has problems.
     @discardableResult
     public static func start(
         _ command: [String],
@@ -68,18 +68,18 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         environment: [String: String] = [:]
     ) throws -> TestProcess {
         guard let scope = NetworkScope.current else {
-            throw NetworkError.noNetwork
+            throw TestNetworkError.noNetwork
         }
         return try scope.start(command, options: options, environment: environment)
     }
 
     /// The first process that the current test has started, or its trait.
     ///
-    /// - Throws: A `NetworkError` where there is none.
+    /// - Throws: A `TestNetworkError` where there is none.
     public static var current: TestProcess {
         get throws {
             guard let process = NetworkScope.current?.processes.first else {
-                throw NetworkError(
+                throw TestNetworkError(
                     .noNetwork,
                     "there is no process here: give the test the trait .network(…, command: […]), or call TestProcess.start(_:)"
                 )
@@ -97,7 +97,7 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         environment: [String: String]
     ) throws {
         try TestProcess.check(command, options)
-        let (usual, hasFaults) = try profile.summary()
+        let (usual, hasFaults) = try profile.summary(for: "exec")
         (self.command, self.name, self.profile) = (command, name, profile.description)
         (self.seed, hasHadFaults) = (seed ?? usual ?? 1, hasFaults)
         folder = try ProcessFolder()
@@ -111,23 +111,25 @@ public final class TestProcess: Sendable, CustomStringConvertible {
         do throws(SystemError) {
             child = try ChildProcess([squall, "exec", word] + words, environment: variables, files: files)
         } catch {
-            throw NetworkError(
+            throw TestNetworkError(
                 .noCommand,
                 "can't run “\(squall)”: \(error); install the command (make install), or name it by the environment variable SQUALL"
             )
         }
     }
 
-    private static func check(_ command: [String], _ options: [String]) throws(NetworkError) {
+    private static func check(_ command: [String], _ options: [String]) throws(TestNetworkError) {
         guard !command.isEmpty else {
-            throw NetworkError(.notStarted, "the command is empty: give a program and its arguments")
+            throw TestNetworkError(.notStarted, "the command is empty: give a program and its arguments")
         }
         let own = ["--seed", "--journal", "--parent", "--print-profile", "--version", "--help", "-h", "--"]
-        if let option = options.first(where: { own.contains(String($0.prefix { $0 != "=" })) }) {
-            throw NetworkError(
+        for option in options {
+            let name = String(option.prefix { $0 != "=" })
+            guard own.contains(name) else { continue }
+            throw TestNetworkError(
                 .notStarted,
                 "options can't have “\(option)”: "
-                    + (["--seed", "--journal"].contains(option)
+                    + (["--seed", "--journal"].contains(name)
                         ? "the seed is that of the test, and the journal that of the process"
                         : "they are those of squall exec for a command that runs")
             )
@@ -138,7 +140,7 @@ public final class TestProcess: Sendable, CustomStringConvertible {
     ///
     /// After `stop()` it may be the end of Squall: `.exit(143)` or a signal.
     ///
-    /// - Throws: A `NetworkError` if it hasn't been run: there is no such command, an option is wrong, or this system doesn't let
+    /// - Throws: A `TestNetworkError` if it hasn't been run: there is no such command, an option is wrong, or this system doesn't let
     ///   Squall do it. A `CancellationError` if the task was cancelled.
     public func end() async throws -> End {
         let end = await withTaskCancellationHandler {
@@ -147,7 +149,10 @@ public final class TestProcess: Sendable, CustomStringConvertible {
             terminate()
         }
         try Task.checkCancellation()
-        if let reason = failure(of: end) { throw NetworkError(.notStarted, reason) }
+        // Stopped early, Squall may not have begun its journal.
+        if !isEnding.load(ordering: .relaxed), let reason = failure(of: end) {
+            throw TestNetworkError(.notStarted, reason)
+        }
         return switch end {
         case .exit(let code): .exit(code)
         case .signal(let number): .signal(number)
@@ -163,7 +168,7 @@ public final class TestProcess: Sendable, CustomStringConvertible {
 
     /// Squall passes SIGTERM on to the command, the first one. At the second it has the command killed and all that this has
     /// started. When it is killed itself, its guard does that, a moment later.
-    private func terminate() {
+    func terminate() {
         guard !isEnding.exchange(true, ordering: .relaxed) else { return }
         child.signal(SIGTERM)
         // Detached, so that it doesn't keep the test's values alive.

@@ -21,23 +21,25 @@ internal import Testing
 /// - Parameters:
 ///   - profile: The faults.
 ///   - upstream: The server: `host:port`, `[::1]:port` or `unix:PATH`.
+///   - name: The name of the network: of a profile with several proxies, the one that counts.
 ///   - seed: The seed of every draw. The default is the profile's seed, or 1. The environment variable `SQUALL_SEED`
 ///     replaces it.
 ///   - expectation: What must have happened when `body` returns.
 ///   - isolation: The actor of `body`, which is that of the caller.
 ///   - body: Is given the network, which `TestNetwork.current` names as well.
 /// - Returns: What `body` returns.
-/// - Throws: What `body` throws, a `FaultProxyError`, or a `NetworkError` if the expectation isn't met.
+/// - Throws: What `body` throws, a `FaultProxyError`, or a `TestNetworkError` if the expectation isn't met.
 public func withNetwork<Result>(
     _ profile: NetworkProfile,
     to upstream: String,
+    named name: String = "network",
     seed: UInt64? = nil,
     expecting expectation: NetworkExpectation = .faults,
     isolation: isolated (any Actor)? = #isolation,
     _ body: (TestNetwork) async throws -> Result
 ) async throws -> Result {
     try await withScope(profile, seed, expectation, isolation) { scope in
-        try await body(try await scope.connect(to: upstream))
+        try await body(try await scope.connect(to: upstream, named: name))
     }
 }
 
@@ -52,7 +54,7 @@ public func withNetwork<Result>(
 ///   - isolation: The actor of `body`, which is that of the caller.
 ///   - body: Starts the networks and processes.
 /// - Returns: What `body` returns.
-/// - Throws: What `body` throws, a `FaultProxyError`, or a `NetworkError` if the expectation isn't met.
+/// - Throws: What `body` throws, a `FaultProxyError`, or a `TestNetworkError` if the expectation isn't met.
 public func withNetwork<Result>(
     _ profile: NetworkProfile,
     seed: UInt64? = nil,
@@ -100,7 +102,7 @@ private enum JournalFiles {
     private static let count = Atomic<Int>(0)
 
     /// Writes the journals of a scope to the folder of `SQUALL_JOURNALS`, if it is set, each to a file of its own.
-    static func write(_ scope: NetworkScope) async throws(NetworkError) {
+    static func write(_ scope: NetworkScope) async throws(TestNetworkError) {
         guard let folder = NetworkEnvironment.journals else { return }
         for journal in await scope.journals() {
             let number = count.add(1, ordering: .relaxed).newValue
@@ -109,7 +111,7 @@ private enum JournalFiles {
             do {
                 try Data(journal.text.utf8).write(to: URL(fileURLWithPath: path))
             } catch {
-                throw NetworkError(.journal, "SQUALL_JOURNALS: the journal “\(path)” can't be written: \(error)")
+                throw TestNetworkError(.journal, "SQUALL_JOURNALS: the journal “\(path)” can't be written: \(error)")
             }
         }
     }

@@ -1,4 +1,5 @@
 internal import Logging
+internal import SystemPackage
 internal import TransferClient
 internal import TransferProtocol
 
@@ -36,7 +37,8 @@ extension StatusFeed {
                 if withoutResource == nil { status.note(reason) } else { status.resumability = .unknown }
             }
         case .redirected(let url): update { $0.redirectedTo = url }
-        case .interimResponse(let status, let fields): update { $0.interimResponse = InterimResponse(status, fields) }
+        case .interimResponse(let status, let fields):
+            update { $0.interimResponse = InterimResponse(status: status, headers: fields) }
         case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
         case .verified: break
         case .finished(let summary):
@@ -94,6 +96,18 @@ extension TransferError {
     init(keepingNothing error: EngineError) {
         self.init(error, nil)
         if obstacle != .wrongInput { obstacle = .nothingKept }
+    }
+}
+
+extension FilePath {
+    /// The path in a text.
+    ///
+    /// - Throws: `.invalidFile` for a NUL character, where the system's path would end.
+    init(checked text: String) throws(EngineError) {
+        guard !text.utf8.contains(0) else {
+            throw .invalidFile(text.replacing("\0", with: "␀"), "it has a NUL character")
+        }
+        self.init(text)
     }
 }
 

@@ -5,7 +5,8 @@ public struct InterimResponse: Hashable, Sendable {
     /// The header fields, in order.
     public var headers: HTTPFields
 
-    init(_ status: Int, _ fields: HTTPFields) {
-        (self.status, headers) = (status, fields)
+    /// Makes a response, for tests.
+    public init(status: Int, headers: HTTPFields = [:]) {
+        (self.status, self.headers) = (status, headers)
     }
 }

@@ -57,6 +57,8 @@ final class StatusFeed: Sendable {
     /// - Throws: `.cancelled` with `token`.
     func wait(_ delay: Duration, _ token: ResumptionToken?) async throws(TransferError) {
         guard delay > .zero else { return }
+        // The clock has no times much later.
+        let delay = min(delay, .seconds(100 * 365 * 86_400))
         update { status in
             status.phase = .waiting
             status.nextAttempt = delay

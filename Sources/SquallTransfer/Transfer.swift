@@ -60,22 +60,23 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
     public func cancel() { task.cancel() }
 
     /// Cancels the transfer if it runs, waits for its end, and removes what it keeps: the partial file of a download and its
-    /// journal, or an unfinished upload at the server, which is asked once, and its journal. A finished file stays.
+    /// journal, or an unfinished upload at the server, which is asked once, and its journal. A finished file stays, and so
+    /// does what another transfer had locked.
     ///
     /// - Throws: A `TransferError` when a file can't be removed.
     public func discard() async throws {
         task.cancel()
-        guard case .failure = await task.value else { return }
+        guard case .failure(let error) = await task.value, error.code != .locked else { return }
         try await removeState()
     }
 
     /// Pauses the transfer, and waits until everything transferred is durable.
     ///
-    /// - Returns: a token that resumes it; `nil` when it had already ended, or can't be resumed.
+    /// - Returns: a token that resumes it; `nil` when it had already ended otherwise, or can't be resumed.
     public func pause() async -> ResumptionToken? {
         feed.pause()
         task.cancel()
-        guard case .failure(let error) = await task.value else { return nil }
+        guard case .failure(let error) = await task.value, error.code == .cancelled else { return nil }
         return error.token
     }
 

@@ -13,6 +13,11 @@ public struct TransferResponse: Hashable, Sendable {
     /// The URL that responded, after redirects.
     public var url: String
 
+    /// Makes a head, for tests.
+    public init(status: Int, headers: HTTPFields = [:], url: String = "") {
+        (self.status, self.headers, self.url) = (status, headers, url)
+    }
+
     /// The values of the fields with this name, case-insensitively, joined with commas (RFC 9110, section 5.3); `nil`
     /// if there are none.
     public subscript(name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
@@ -26,7 +31,9 @@ public struct TransferResponse: Hashable, Sendable {
 
 /// The body of a response as an async sequence, with backpressure. The request is cancelled when the value is dropped.
 ///
-/// For one reader. It ends only when the response is complete: a lost connection is an error.
+/// For one reader: of two at the same time the second gets the code `.invalidRequest`. One after the other, such as
+/// `lines` and then `save(to:)`, each goes on where the last one stopped. It ends only when the response is complete: a
+/// lost connection is an error.
 public struct TransferBytes: AsyncSequence, Sendable {
     /// The element type.
     public typealias Element = UInt8
@@ -49,10 +56,10 @@ public struct TransferBytes: AsyncSequence, Sendable {
     @discardableResult
     public func save(to file: String) async throws -> Int64 {
         do {
-            let received = try await ReceivedFile(for: FilePath(TransferSession.absolute(file)))
+            let received = try await ReceivedFile(for: FilePath(checked: TransferSession.absolute(file)))
             var length: Int64 = 0
             do {
-                while let chunk = try await source.next() {
+                while let chunk = try await source.nextChunk() {
                     try await received.write(chunk, at: length)
                     length += Int64(chunk.count)
                 }
@@ -76,20 +83,9 @@ public struct TransferBytes: AsyncSequence, Sendable {
     /// Iterates over the bytes of a body.
     public struct Iterator: AsyncIteratorProtocol {
         let source: Source
-        private var chunk: [UInt8] = []
-        private var index = 0
-
-        init(source: Source) { self.source = source }
 
         /// The next byte; `nil` at the end.
-        public mutating func next() async throws -> UInt8? {
-            if index == chunk.count {
-                guard let next = try await source.next() else { return nil }
-                (chunk, index) = (next, 0)
-            }
-            defer { index += 1 }
-            return chunk[index]
-        }
+        public mutating func next() async throws -> UInt8? { try await source.next { $0.removeFirst() } }
     }
 
     /// The chunks of a body.
@@ -102,7 +98,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
         public func makeAsyncIterator() -> Chunks { self }
 
         /// The next chunk; `nil` at the end.
-        public mutating func next() async throws -> [UInt8]? { try await source.next() }
+        public mutating func next() async throws -> [UInt8]? { try await source.nextChunk() }
     }
 
     /// The lines of a body.
@@ -114,28 +110,28 @@ public struct TransferBytes: AsyncSequence, Sendable {
         let source: Source
 
         /// Iterates over the lines.
-        public func makeAsyncIterator() -> Iterator { Iterator(bytes: TransferBytes.Iterator(source: source)) }
+        public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
         /// Iterates over the lines of a body.
         public struct Iterator: AsyncIteratorProtocol {
-            private var bytes: TransferBytes.Iterator
+            private let source: Source
             private var isAtEnd = false
 
-            init(bytes: TransferBytes.Iterator) { self.bytes = bytes }
+            init(source: Source) { self.source = source }
 
             /// The next line; `nil` at the end. A trailing newline doesn't produce an empty line.
             public mutating func next() async throws -> String? {
                 if isAtEnd { return nil }
                 var line: [UInt8] = []
-                while let byte = try await bytes.next() {
-                    if byte == UInt8(ascii: "\n") {
-                        if line.last == UInt8(ascii: "\r") { line.removeLast() }
-                        return String(decoding: line, as: UTF8.self)
-                    }
-                    guard line.count < Lines.maximumLength else {
+                let newline = UInt8(ascii: "\n")
+                while let (part, isWhole) = try await source.next({ $0.removeFirstPart(endingWith: newline) }) {
+                    guard line.count + part.count <= Lines.maximumLength else {
                         throw TransferError(.tooLong, "a line has more than \(Lines.maximumLength) bytes")
                     }
-                    line.append(byte)
+                    line += part
+                    guard isWhole else { continue }
+                    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+                    return String(decoding: line, as: UTF8.self)
                 }
                 isAtEnd = true
                 return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
@@ -157,23 +153,37 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
         func cancel() { task.cancel() }
 
-        func next() async throws(TransferError) -> [UInt8]? {
-            let received = await withTaskCancellationHandler {
-                await pipe.receive()
-            } onCancel: {
-                task.cancel()
+        /// What `take` removes from the unread bytes, of which there is at least one; `nil` at the end.
+        func next<Value>(_ take: (inout ArraySlice<UInt8>) -> Value) async throws(TransferError) -> Value? {
+            while true {
+                if let taken = pipe.take(take) { return taken }
+                let hasMore = await withTaskCancellationHandler {
+                    await pipe.wait()
+                } onCancel: {
+                    task.cancel()
+                }
+                guard try hasMore.get() else { return nil }
             }
-            return try received.get()
+        }
+
+        /// All unread bytes that are there.
+        func nextChunk() async throws(TransferError) -> [UInt8]? {
+            try await next { unread in
+                defer { unread = [] }
+                return Array(unread)
+            }
         }
     }
 }
 
-/// Passes body chunks from the receiving to the reading task: an unread chunk blocks further receiving.
+/// Passes body chunks from the receiving to the reading task: an unread chunk blocks further receiving. What a reader
+/// leaves of a chunk is there for the next one.
 final class BodyPipe: Sendable {
     private struct State {
-        var part: [UInt8]?
-        var end: Result<[UInt8]?, TransferError>?
-        var reader: CheckedContinuation<Result<[UInt8]?, TransferError>, Never>?
+        var unread: ArraySlice<UInt8> = []
+        /// Whether there is nothing more after `unread`, or why.
+        var end: Result<Bool, TransferError>?
+        var reader: CheckedContinuation<Result<Bool, TransferError>, Never>?
         var writer: CheckedContinuation<Void, Never>?
     }
 
@@ -182,23 +192,31 @@ final class BodyPipe: Sendable {
     /// The response head, once it is there.
     let head = FirstValue<Result<TransferResponse, TransferError>>()
 
-    /// Delivers a chunk, and waits until it is taken or the task is cancelled.
+    /// Delivers a chunk, and waits until it is read or the task is cancelled. A reader that waits for it counts as having
+    /// read it.
     func deliver(_ part: [UInt8]) async {
         guard !part.isEmpty else { return }
+        await allRead()
+        guard !Task.isCancelled else { return }
         let reader = state.withLock { state in
-            if state.reader == nil { state.part = part }
+            state.unread = part[...]
             defer { state.reader = nil }
             return state.reader
         }
-        if let reader { return reader.resume(returning: .success(part)) }
+        if let reader { return reader.resume(returning: .success(true)) }
+        await allRead()
+    }
+
+    /// Waits until nothing is unread, or the task is cancelled.
+    private func allRead() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isTaken = state.withLock { state in
-                    if state.part == nil || Task.isCancelled { return true }
+                let isRead = state.withLock { state in
+                    if state.unread.isEmpty || Task.isCancelled { return true }
                     state.writer = continuation
                     return false
                 }
-                if isTaken { continuation.resume() }
+                if isRead { continuation.resume() }
             }
         } onCancel: {
             state.withLock { state in
@@ -210,7 +228,7 @@ final class BodyPipe: Sendable {
 
     /// Delivers the end, which persists.
     func end(_ error: TransferError?) {
-        let end: Result<[UInt8]?, TransferError> = error.map { .failure($0) } ?? .success(nil)
+        let end: Result<Bool, TransferError> = error.map { .failure($0) } ?? .success(false)
         let reader = state.withLock { state in
             state.end = end
             defer { state.reader = nil }
@@ -219,22 +237,42 @@ final class BodyPipe: Sendable {
         reader?.resume(returning: end)
     }
 
-    /// Waits for the next chunk; `nil` at the end.
-    func receive() async -> Result<[UInt8]?, TransferError> {
+    /// Lets `body` remove some of the unread bytes; `nil` without any.
+    func take<Value>(_ body: (inout ArraySlice<UInt8>) -> Value) -> Value? {
+        let (value, writer) = state.withLock { state -> (Value?, CheckedContinuation<Void, Never>?) in
+            guard !state.unread.isEmpty else { return (nil, nil) }
+            let value = body(&state.unread)
+            guard state.unread.isEmpty else { return (value, nil) }
+            defer { state.writer = nil }
+            return (value, state.writer)
+        }
+        writer?.resume()
+        return value
+    }
+
+    /// Waits for unread bytes; `false` at the end. A second reader at the same time gets an error.
+    func wait() async -> Result<Bool, TransferError> {
         await withCheckedContinuation { continuation in
-            let (result, writer) = state.withLock {
-                state -> (Result<[UInt8]?, TransferError>?, CheckedContinuation<Void, Never>?) in
-                defer { state.writer = nil }
-                if let part = state.part {
-                    state.part = nil
-                    return (.success(part), state.writer)
+            let result = state.withLock { state -> Result<Bool, TransferError>? in
+                if !state.unread.isEmpty { return .success(true) }
+                if let end = state.end { return end }
+                guard state.reader == nil else {
+                    return .failure(.invalidRequest("two tasks read a body at the same time, which is for one reader"))
                 }
-                if let end = state.end { return (end, state.writer) }
                 state.reader = continuation
-                return (nil, state.writer)
+                return nil
             }
-            writer?.resume()
             if let result { continuation.resume(returning: result) }
         }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Removes and returns the bytes up to the first `terminator`, which is left out, or all of them without one.
+    fileprivate mutating func removeFirstPart(endingWith terminator: UInt8) -> (part: [UInt8], isWhole: Bool) {
+        let end = firstIndex(of: terminator)
+        let part = Array(self[..<(end ?? endIndex)])
+        self = end.map { self[($0 + 1)...] } ?? []
+        return (part, end != nil)
     }
 }

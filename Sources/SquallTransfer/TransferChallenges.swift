@@ -139,19 +139,26 @@ extension TransferSession {
     /// The engine's callbacks for a request.
     func callbacks(for request: TransferRequest, isForUpload: Bool) -> TransferCallbacks {
         var callbacks = TransferCallbacks()
-        let provided = { @Sendable (credentials: TransferCredentials) -> RequestCredentials? in
+        let provided = { @Sendable (credentials: TransferCredentials?) throws(EngineError) -> RequestCredentials? in
+            guard let credentials else { return nil }
             var authenticated = request
             authenticated.credentials = credentials
             // A caller's field would override the new credentials.
             authenticated.headers[.authorization] = nil
-            return try? authenticated.engineCredentials(isForUpload: isForUpload)
+            do throws(TransferError) {
+                return try authenticated.engineCredentials(isForUpload: isForUpload)
+            } catch {
+                throw .invalidCredentials(error.message)
+            }
         }
         if let ask = request.authenticator {
-            callbacks.authenticate = { await ask(TransferChallenge($0)).flatMap(provided) }
+            callbacks.authenticate = { (refusal) async throws(EngineError) in
+                try provided(await ask(TransferChallenge(refusal)))
+            }
         } else if let ask = configuration.authenticator {
             // Refusals of remembered credentials don't count: the caller, who was never asked, may know newer ones.
             let seen = Mutex((generation: 0, remembered: 0))
-            callbacks.authenticate = { [credentialCache] refusal in
+            callbacks.authenticate = { [credentialCache] (refusal) async throws(EngineError) in
                 let origin = "\(refusal.url.scheme.rawValue)://\(refusal.url.authority)"
                 let known = seen.withLock { seen in
                     if refusal.previousRefusals == 0 { seen.remembered = 0 }
@@ -171,14 +178,14 @@ extension TransferSession {
                     seen.generation = found.generation
                     if found.isRemembered { seen.remembered += 1 }
                 }
-                return provided(found.credentials)
+                return try provided(found.credentials)
             }
         }
         if let refresh = request.urlRefresher {
             callbacks.refreshURL = { await refresh(TransferRefusedURL(url: $0.url.text, status: $0.status)) }
         }
         if let inform = request.onInterimResponse {
-            callbacks.onInterimResponse = { inform(InterimResponse($0, $1)) }
+            callbacks.onInterimResponse = { inform(InterimResponse(status: $0, headers: $1)) }
         }
         if let mayRetry = configuration.shouldRetry {
             callbacks.mayRetry = { mayRetry(TransferRetry($0, after: $1)) }

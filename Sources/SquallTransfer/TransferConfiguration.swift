@@ -110,6 +110,11 @@ public struct TransferRetry: Hashable, Sendable {
     /// The wait before the next attempt.
     public var delay: Duration
 
+    /// Makes a retry, for tests.
+    public init(code: String, reason: String = "", status: Int? = nil, delay: Duration = .zero) {
+        (self.code, self.reason, self.status, self.delay) = (code, reason, status, delay)
+    }
+
     init(_ failure: TransientFailure, after delay: Duration) {
         (code, reason, self.delay) = (failure.code, failure.description, delay)
         if case .status(let status) = failure { self.status = status }

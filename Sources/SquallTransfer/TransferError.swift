@@ -1,9 +1,10 @@
+public import FoundationEssentials
 package import TransferClient
 
 /// Why a transfer failed.
 ///
 /// The code is stable and for programs; the message is for people.
-public struct TransferError: Error, Sendable, CustomStringConvertible {
+public struct TransferError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// A kind of failure. Others may be added.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name.
@@ -75,7 +76,13 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// Whether the token continues the transfer where it was, and if not, why.
     public var resumability: Resumability { token == nil ? .impossible(obstacle ?? .finalFailure) : progress }
 
-    init(_ code: Code, _ message: String, status: Int? = nil) {
+    /// Makes an error, for tests.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - message: A description.
+    ///   - status: The status of the response.
+    public init(_ code: Code, _ message: String, status: Int? = nil) {
         self.code = code
         self.message = message
         self.status = status
@@ -87,6 +94,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// Whether the transfer can be resumed.
     public var isResumable: Bool { token != nil }
 
+    /// The message.
+    public var errorDescription: String? { message }
     /// The message, followed by the code.
     public var description: String { "\(message) (\(code.rawValue))" }
 }

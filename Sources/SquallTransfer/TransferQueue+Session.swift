@@ -11,7 +11,8 @@ extension TransferQueue {
     ///   - configuration: The configuration.
     ///   - tls: Trusted authorities and the client certificate.
     ///   - proxies: The proxies.
-    /// - Throws: A `TransferQueueError`; with the code `.locked` if another process has the queue.
+    /// - Throws: A `TransferQueueError`; with the code `.locked` if another process has the queue, or another
+    ///   `TransferQueue` of this one that isn't closed.
     public convenience init(
         identifier: String,
         configuration: TransferQueueConfiguration = TransferQueueConfiguration(),

@@ -51,7 +51,7 @@ public struct TransferSession: Sendable {
         let client = client(for: request)
         return Transfer(feed(for: request, observer)) { () async throws(TransferError) in
             try await Self.discard { () async throws(EngineError) in
-                try await client.discardDownload(at: FilePath(file))
+                try await client.discardDownload(at: FilePath(checked: file))
             }
         } body: { feed throws(TransferError) in
             var callbacks = provided
@@ -69,7 +69,7 @@ public struct TransferSession: Sendable {
             )
             given.replacesFile = request.replacesFile
             do throws(EngineError) {
-                let path = FilePath(file)
+                let path = try FilePath(checked: file)
                 let summary = try await client.download(given, to: path, callbacks: callbacks) { feed.note($0) }
                 return DownloadResult(summary, file: file)
             } catch {
@@ -111,7 +111,7 @@ public struct TransferSession: Sendable {
         switch token.direction {
         case .download:
             try await Self.discard { [client] () async throws(EngineError) in
-                try await client.discardDownload(at: FilePath(token.file))
+                try await client.discardDownload(at: FilePath(checked: token.file))
             }
         case .upload:
             guard !token.file.isEmpty else { throw TransferError(.invalidToken, "the token has no file") }

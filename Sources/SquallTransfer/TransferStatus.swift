@@ -35,6 +35,11 @@ public struct TransferStatus: Hashable, Sendable {
         public var offset: Int64
         /// When a download got the server's response from there, or an upload began its request.
         public var instant: ContinuousClock.Instant
+
+        /// Makes a resumption, for tests.
+        public init(offset: Int64, instant: ContinuousClock.Instant) {
+            (self.offset, self.instant) = (offset, instant)
+        }
     }
 
     /// The current phase.
@@ -62,6 +67,9 @@ public struct TransferStatus: Hashable, Sendable {
     public var interimResponse: InterimResponse?
     /// The URL of the last redirect.
     public var redirectedTo: String?
+
+    /// Makes the first status of a transfer.
+    public init() {}
 
     /// Whether this is the last status of the transfer.
     public var isLast: Bool { [.finished, .failed, .paused, .cancelled].contains(phase) }

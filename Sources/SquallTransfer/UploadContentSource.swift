@@ -23,7 +23,7 @@ enum UploadContentSource: Sendable {
     /// Opens a file, hashes bytes, or spools a stream.
     func content(by client: TransferEngine, spooledIn folder: FilePath) async throws(EngineError) -> UploadContent {
         switch self {
-        case .file(let path): try await client.content(of: FilePath(path))
+        case .file(let path): try await client.content(of: FilePath(checked: path))
         case .memory(let bytes): try await client.content(of: bytes)
         case .stream(let spool): try await spool(client, folder)
         }

@@ -239,7 +239,7 @@ final class AttemptLoop {
         var refusal = refusal
         refusal.previousRefusals = resolvedRefusals
         resolvedRefusals += 1
-        if let credentials = await callbacks.credentials(for: refusal) {
+        if let credentials = try await callbacks.credentials(for: refusal) {
             transfer.use(credentials)
         } else if let text = await callbacks.url(inPlaceOf: refusal) {
             transfer.use(try TransferURL(checked: text))

@@ -100,6 +100,8 @@ extension TransferRefusal: CustomStringConvertible {
     /// What the server did, and the remedy.
     public var description: String {
         switch self {
+        case .status(204): "the server answered 204: it has no file there"
+        case .status(413): "the server answered 413: it takes no content of this size"
         case .status(let status): "the server answered \(status); check the URL"
         case .otherProtocol(let status, let name): "the server answered \(status) and speaks \(name), another protocol"
         case .unauthorized(let challenge, let use): challenge.sentence(use)

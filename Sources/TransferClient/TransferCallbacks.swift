@@ -5,8 +5,8 @@ import TransferProtocol
 /// The callbacks of a transfer, which waits for each until it is cancelled or its deadline passes. They are cancelled then.
 public struct TransferCallbacks: Sendable {
     /// Provides credentials after a 401 (RFC 9110, section 11.6.1); `nil` fails the transfer. Not called for other
-    /// origins than the URL's. Called at most 3 times in a row.
-    public var authenticate: (@Sendable (AttemptRefusal) async -> RequestCredentials?)?
+    /// origins than the URL's. Called at most 3 times in a row. What it throws ends the transfer.
+    public var authenticate: (@Sendable (AttemptRefusal) async throws(TransferError) -> RequestCredentials?)?
     /// Provides a URL to replace one refused with 400, 401, 403, 404 or 410, such as an expired signed URL; `nil` fails
     /// the transfer. Called at most 3 times in a row.
     public var refreshURL: (@Sendable (AttemptRefusal) async -> String?)?
@@ -33,23 +33,28 @@ public struct TransferCallbacks: Sendable {
     /// The same callbacks, each on a task of its own, so that a cancelled transfer doesn't wait for one that ignores it.
     var endingWithTask: TransferCallbacks {
         var callbacks = self
-        callbacks.authenticate = Self.onTask(authenticate, orWhenCancelled: nil)
-        callbacks.refreshURL = Self.onTask(refreshURL, orWhenCancelled: nil)
-        callbacks.accepts = Self.onTask(accepts, orWhenCancelled: false)
+        if let authenticate {
+            let result = { @Sendable (refusal: AttemptRefusal) async -> Result<RequestCredentials?, TransferError> in
+                await Result { () async throws(TransferError) in try await authenticate(refusal) }
+            }
+            let outcome = Self.onTask(result, orWhenCancelled: .success(nil))
+            callbacks.authenticate = { (refusal) async throws(TransferError) in try await outcome(refusal).get() }
+        }
+        callbacks.refreshURL = refreshURL.map { Self.onTask($0, orWhenCancelled: nil) }
+        callbacks.accepts = accepts.map { Self.onTask($0, orWhenCancelled: false) }
         return callbacks
     }
 
     private static func onTask<Input: Sendable, Output: Sendable>(
-        _ callback: (@Sendable (Input) async -> Output)?,
+        _ callback: @escaping @Sendable (Input) async -> Output,
         orWhenCancelled cancelled: Output
-    ) -> (@Sendable (Input) async -> Output)? {
-        guard let callback else { return nil }
-        return { input in await FirstValue.result(orWhenCancelled: cancelled) { await callback(input) } }
+    ) -> @Sendable (Input) async -> Output {
+        { input in await FirstValue.result(orWhenCancelled: cancelled) { await callback(input) } }
     }
 
-    func credentials(for refusal: AttemptRefusal) async -> RequestCredentials? {
+    func credentials(for refusal: AttemptRefusal) async throws(TransferError) -> RequestCredentials? {
         guard let challenge = refusal.challenge, !challenge.isFromProxy, refusal.isAtOrigin else { return nil }
-        return await authenticate?(refusal)
+        return try await authenticate?(refusal)
     }
 
     func url(inPlaceOf refusal: AttemptRefusal) async -> String? {

@@ -144,7 +144,7 @@ extension TransferEngine {
                         isAtOrigin: !redirects.hasLeftOrigin,
                         previousRefusals: refusals
                     )
-                    if let found = await callbacks.credentials(for: refusal) { return .authenticated(found) }
+                    if let found = try await callbacks.credentials(for: refusal) { return .authenticated(found) }
                 }
                 let response = ResponseHead(status: head.status.code, fields: head.headerFields, url: url.text)
                 if let accepts = callbacks.accepts, await !accepts(response) { throw TransferError.cancelled }

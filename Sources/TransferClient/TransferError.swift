@@ -19,6 +19,8 @@ public enum TransferError: Error, Hashable, Sendable {
     case invalidFile(String, String)
     /// The given digest isn't 32 bytes long.
     case invalidDigest(count: Int)
+    /// The credentials that the caller provided after a 401 can't be sent: why.
+    case invalidCredentials(String)
     /// Another transfer, in any process, has this file locked: a partial file, or the journal of an upload.
     case locked(String)
     /// A file system call failed.
@@ -82,8 +84,8 @@ extension TransferError {
     /// How the caller can react to this error.
     public var disposition: Disposition {
         switch self {
-        case .invalidURL, .invalidTLSSettings, .invalidProxy, .invalidFile, .invalidDigest, .digestDiffers,
-            .streamTooLong:
+        case .invalidURL, .invalidTLSSettings, .invalidProxy, .invalidFile, .invalidDigest, .invalidCredentials,
+            .digestDiffers, .streamTooLong:
             .invalidInput
         case .locked, .gaveUp, .tooManyRestarts, .cancelled, .sourceChanged: .resumable
         case .refused, .tlsRefused, .tooManyRedirections, .invalidRedirection, .digestMismatch, .digestMissing,
@@ -107,7 +109,7 @@ extension TransferError {
         case .invalidTLSSettings: .invalidTLSSettings
         case .tlsRefused: .tlsRefused
         case .invalidFile: .invalidFile
-        case .invalidDigest, .digestDiffers, .invalidProxy: .invalidRequest
+        case .invalidDigest, .invalidCredentials, .digestDiffers, .invalidProxy: .invalidRequest
         case .locked: .locked
         case .fileSystem: .fileSystem
         case .refused(.unauthorized): .unauthorized
@@ -144,6 +146,7 @@ extension TransferError: CustomStringConvertible {
             "can't talk to “\(host.shortened(to: Self.shownCharacters))” by TLS: \(failure)"
         case .invalidFile(let path, let why): "can't transfer “\(path)”: \(why)"
         case .invalidDigest(let count): "a SHA-256 has 32 bytes, and the given one has \(count)"
+        case .invalidCredentials(let why): why
         case .locked(let path): "another transfer has locked “\(path)”"
         case .fileSystem(let call, let path, let errno): "\(call)(\(path)): \(errno) (errno \(errno.rawValue))"
         case .refused(let refusal): refusal.description

@@ -1,7 +1,8 @@
 package import DurableFiles
+public import FoundationEssentials
 
 /// Why a call to a queue failed.
-public struct TransferQueueError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct TransferQueueError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// A kind of failure. Others may be added.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name.
@@ -21,7 +22,7 @@ public struct TransferQueueError: Error, Hashable, Sendable, CustomStringConvert
         public static let full = Code(rawValue: "full")
         /// The transfer isn't valid.
         public static let invalid = Code(rawValue: "invalid")
-        /// Another process has the queue.
+        /// Another process, or another `TransferQueue` of this one, has the queue.
         public static let locked = Code(rawValue: "locked")
         /// The log can't be used: it is damaged, or of a newer version.
         public static let unusable = Code(rawValue: "unusable")
@@ -47,6 +48,8 @@ public struct TransferQueueError: Error, Hashable, Sendable, CustomStringConvert
 
     /// The message.
     public var description: String { message }
+    /// The message.
+    public var errorDescription: String? { message }
 }
 
 extension TransferQueueError {
@@ -64,7 +67,11 @@ extension TransferQueueError {
 
     init(_ problem: QueueLog.Problem, folder: String) {
         switch problem {
-        case .locked: self.init(.locked, "another process has the queue in “\(folder)”: end it, or ask it")
+        case .locked:
+            self.init(
+                .locked,
+                "another process, or another TransferQueue of this process, has the queue in “\(folder)”: end or close it, or ask it"
+            )
         case .unusable(let why):
             self.init(
                 .unusable,

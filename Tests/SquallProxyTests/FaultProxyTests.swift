@@ -1,7 +1,8 @@
 import Foundation
-import SquallProxy
 import TestSockets
 import Testing
+
+@testable import SquallProxy
 
 /// A proxy by the interface of the library, on loopback.
 @Suite(.timeLimit(.minutes(2))) struct FaultProxyTests {
@@ -16,7 +17,7 @@ import Testing
         let cut = NetworkFault.cut(at: 40_000).on(.downstream).connections(1...1)
         let proxy = try await FaultProxy.start(.faults([cut]), to: server.address, seed: 7)
         #expect(proxy.host == "127.0.0.1" && proxy.port > 0)
-        #expect(proxy.url("/x") == "http://127.0.0.1:\(proxy.port)/x")
+        #expect(proxy.url("/x") == "http://127.0.0.1:\(proxy.port)/x" && proxy.url("x") == proxy.url("/x"))
         #expect(await proxy.faults.isEmpty)
         #expect(proxy.description == "profile “faults”, seed 7, 0 fault events")
 
@@ -86,8 +87,36 @@ import Testing
         #expect(journal.count == 4, "a header, two profiles and a cut: \(journal)")
         #expect(journal.count { $0.contains(#""event":"profile""#) } == 2)
         await proxy.stop()
-        let error = await #expect(throws: FaultProxyError.self) { try await proxy.apply(.clear) }
-        #expect(error?.code == .stopped)
+        let (last, name) = (await proxy.journal, proxy.description)
+        await #expect(throws: FaultProxyError.stopped) { try await proxy.apply(.faults([.cut(at: 5)])) }
+        await #expect(throws: FaultProxyError.stopped) { try await proxy.set(.cut(at: 5)) }
+        await #expect(throws: FaultProxyError.stopped) { try await proxy.remove(fault: "cut") }
+        await #expect(throws: FaultProxyError.stopped) { try await proxy.enter(phase: "gone") }
+        #expect(await proxy.journal == last)
+        #expect(proxy.description == name)
+    }
+
+    @Test func `faults that are all for proxies of other names are a mistake`() async throws {
+        let profile = NetworkProfile.json(
+            #"""
+            { "name": "two", "proxies": [
+                { "name": "api", "listen": "127.0.0.1:1", "upstream": "127.0.0.1:2", "faults": [ { "kind": "cut", "at": "7 B" } ] },
+                { "name": "db", "listen": "127.0.0.1:3", "upstream": "127.0.0.1:4" } ] }
+            """#
+        )
+        let other = await #expect(throws: FaultProxyError.self) {
+            try await FaultProxy.start(profile, to: server.address)
+        }
+        #expect(other?.code == .invalidProfile)
+        #expect(other?.message.contains("no fault for a proxy called “network”, only for “api”, “db”") == true)
+        let clear = try await FaultProxy.start(profile, to: server.address, name: "db")
+        #expect(received(from: clear)?.bytes.count == 100_000)
+        let proxy = try await FaultProxy.start(.clear, to: server.address)
+        await #expect(throws: FaultProxyError.self) { try await proxy.apply(profile) }
+        let cut = try await FaultProxy.start(.clear, to: server.address, name: "api")
+        try await cut.apply(profile)
+        #expect(received(from: cut)?.bytes.count == 7)
+        for proxy in [clear, proxy, cut] { await proxy.stop() }
     }
 
     @Test func `the phases of a profile are entered when a test wants it`() async throws {
@@ -153,6 +182,10 @@ import Testing
             }?.code
         }
         #expect(await code(to: "localhost") == .invalidAddress)
+        let wrong = await #expect(throws: FaultProxyError.self) {
+            try await FaultProxy.start(.clear, to: server.address, listen: "8080")
+        }
+        #expect(wrong?.message.hasPrefix("listen: ") == true && wrong?.errorDescription == wrong?.message)
         #expect(await code(to: "127.0.0.1:9", listen: "8080") == .invalidAddress)
         #expect(await code(.json("{}")) == .invalidProfile)
         #expect(await code(to: "no-such-host.invalid:80") == .unresolved)

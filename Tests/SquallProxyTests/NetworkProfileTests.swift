@@ -50,7 +50,7 @@ import Testing
     @Test func `faults made in Swift are those of a profile, and are checked like them`() throws {
         let faults: [NetworkFault] = [
             .latency(.milliseconds(80), jitter: .milliseconds(20)),
-            .bandwidth(1_000_000, shared: true).on(.downstream),
+            .bandwidth(bytesPerSecond: 1_000_000, shared: true).on(.downstream),
             .cut(at: 0, by: .close).connections(1...2),
             .cut(every: 300_000).named("often"),
             .cut(after: .seconds(2), by: .silence),
@@ -62,7 +62,7 @@ import Testing
         try NetworkProfile.faults(faults).check()
         try NetworkProfile.clear.check()
         let wrong: [NetworkFault] = [
-            .latency(.milliseconds(-1)), .bandwidth(0), .cut(at: -5), .stall(at: 0, for: .zero),
+            .latency(.milliseconds(-1)), .bandwidth(bytesPerSecond: 0), .cut(at: -5), .stall(at: 0, for: .zero),
             .loss(percent: 100, roundTrip: .seconds(1)), .outage(.refuse).on(.upstream),
             .json("{ \"kind\": \"late\" }"),
             .latency(.seconds(1)).chance(percent: 101), .cut(every: 0),
@@ -73,13 +73,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (NetworkProfile.faults([.latency(.zero), .cut(at: -5), .json("{\n}")]), ["fault 2, cut: ", "fault 3:1:1: "]),
+        (
+            .phases(
+                [NetworkPhase("a", for: .zero), NetworkPhase("b", [.json("{}"), .slice(bytes: 0)])],
+                always: [.cut(every: 0)]
+            ),
+            ["fault 1, cut: ", "phase “a”: ", "phase “b”, fault 1:1:1: ", "phase “b”, fault 2, slice: "]
+        ),
+        (.faults([.json(#"{"kind":"discard"}, {"kind":"discard"}"#)]), ["fault 1:1:19: more follows the fault (give "]),
+        (.faults([.discard(), .json("{")]), ["fault 2:1:2: "]),
+        (.faults([.trace(file: "none.trace")]), ["fault 1, trace: "]),
+    ])
+    func `a problem of a fault made in Swift names the fault`(profile: NetworkProfile, places: [String]) throws {
+        let error = try #require(failure(of: profile))
+        let lines = error.message.split(separator: "\n")
+        #expect(lines.count == places.count && zip(lines, places).allSatisfy { $0.hasPrefix($1) }, "\(error)")
+        #expect(error.problems.map(\.description) == lines.map(String.init))
+    }
+
     @Test func `every kind of fault and phases are made in Swift`() throws {
         let faults: [NetworkFault] = [
-            .latency(.milliseconds(1)), .bandwidth(1_000), .cut(at: 1), .stall(at: 0, for: .seconds(1)),
+            .latency(.milliseconds(1)), .bandwidth(bytesPerSecond: 1_000), .cut(at: 1), .stall(at: 0, for: .seconds(1)),
             .loss(percent: 1, roundTrip: .milliseconds(40)), .outage(.silence), .corrupt(at: 3),
             .corrupt(percent: 0.000_01),
-            .truncate(at: 5, bytes: 2), .insert([0, 255], at: 9), .slice(512, pause: .milliseconds(1)),
-            .slowReader(10_000), .answer(503, fields: [("Retry-After", "2")], body: "later\n"), .dropInterim(),
+            .truncate(at: 5, bytes: 2), .insert([0, 255], at: 9), .slice(bytes: 512, pause: .milliseconds(1)),
+            .slowReader(bytesPerSecond: 10_000), .answer(503, fields: [("Retry-After", "2")], body: "later\n"),
+            .dropInterim(),
             .connect(delayedBy: .seconds(1)), .connect(.hang), .connectionLimit(3, isSilent: true),
             .slowClose(by: .seconds(1)), .halfOpen(at: 7).on(.downstream), .discard(closingAfter: .seconds(2)),
             .discard().hosts(["*.example.com"]), .connect(.refuse).connections(4...4),

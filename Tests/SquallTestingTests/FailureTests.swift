@@ -105,12 +105,14 @@ import Testing
 
     @Test(arguments: [
         ("noConnection", "no connection came to 127.0.0.1:"), ("noFault", "no fault acted (profile “faults”, seed 1"),
+        ("issueOfNoTest", "no connection came to 127.0.0.1:"),
         ("notConnected", "the test has connected no network and started no process: call TestNetwork.connect(to:)"),
         ("processWithoutConnection", "no connection came from “true”, so the test shows nothing: wait for its end"),
         ("processWithoutFault", "no fault acted (1 connection), so the test shows nothing"),
         ("processWithWrongProfile", ":1:38: “cat” is not a value of “kind”"),
         ("wrongProfile", ":1:38: “cat” is not a value of “kind”"),
-        ("wrongAddress", "“nowhere” is no address"), ("noSeeds", "the test has no seeds: give from 1 to 1000"),
+        ("wrongAddress", "upstream: “nowhere” is no address"),
+        ("noSeeds", "the test has no seeds: give from 1 to 1000"),
     ])
     func `a test that shows nothing, or can't start, fails with the reason`(test: String, reason: String) async throws {
         let outcome = try await run(test)

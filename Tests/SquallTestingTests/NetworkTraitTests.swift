@@ -36,7 +36,7 @@ import Testing
 
     @Test(.network(.faults([.cut(at: 10)]), seed: 9))
     func `a server of the test itself is connected by it, and a second one too`() async throws {
-        #expect(throws: NetworkError.self) { try TestNetwork.current }
+        #expect(throws: TestNetworkError.self) { try TestNetwork.current }
         let (first, second) = (ByteServer([1, 2, 3]), ByteServer(content))
         let network = try await TestNetwork.connect(to: first.address)
         #expect(try TestNetwork.current === network)
@@ -72,9 +72,9 @@ import Testing
     }
 
     @Test func `a test without the trait has no network`() async {
-        let error = #expect(throws: NetworkError.self) { try TestNetwork.current }
+        let error = #expect(throws: TestNetworkError.self) { try TestNetwork.current }
         #expect(error?.code == .noNetwork)
-        await #expect(throws: NetworkError.self) { try await TestNetwork.connect(to: server.address) }
+        await #expect(throws: TestNetworkError.self) { try await TestNetwork.connect(to: server.address) }
     }
 }
 

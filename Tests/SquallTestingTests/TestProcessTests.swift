@@ -17,7 +17,7 @@ import Testing
 
     @Test(.network(cut))
     func `a command meets the profile, and its end, outputs, connects and faults are told`() async throws {
-        #expect(throws: NetworkError.self) { try TestProcess.current }
+        #expect(throws: TestNetworkError.self) { try TestProcess.current }
         let process = try TestProcess.start(Self.count(2), environment: Self.squall)
         #expect(try await process.end() == .exit(0), "\(process.errors)")
         #expect(process.output == "40000\n40000\n")
@@ -50,7 +50,7 @@ import Testing
             #expect(try await process.end() == .exit(0))
             #expect(process.seed == 5 && process.faults.count == 1)
         }
-        await #expect(throws: NetworkError.self) {
+        await #expect(throws: TestNetworkError.self) {
             try await withNetwork(Self.cut) {
                 _ = try await TestProcess.start(["true"], environment: Self.squall).end()
             }
@@ -75,21 +75,23 @@ import Testing
     func `a command that can't be run is an error that says why`() async throws {
         func reason(_ command: [String], _ options: [String] = []) async throws -> String {
             let process = try TestProcess.start(command, options: options, environment: Self.squall)
-            let error = await #expect(throws: NetworkError.self) { try await process.end() }
+            let error = await #expect(throws: TestNetworkError.self) { try await process.end() }
             #expect(error?.code == .notStarted)
             return error?.description ?? ""
         }
         #expect(try await reason(["no-such-command"]).hasPrefix("can't run “no-such-command”: No such file"))
         #expect(try await reason(["true"], ["--onyl", "a"]).contains("--onyl"))
         for option in ["--seed=9", "--journal", "--version", "--"] {
-            let error = #expect(throws: NetworkError.self) {
+            let error = #expect(throws: TestNetworkError.self) {
                 try TestProcess.start(["true"], options: [option], environment: Self.squall)
             }
             #expect(error?.description.hasPrefix("options can't have “\(option)”") == true)
+            let isOfTest = error?.description.contains("the seed is that of the test") == true
+            #expect(isOfTest == ["--seed=9", "--journal"].contains(option))
         }
-        #expect(throws: NetworkError.self) { try TestProcess.start([], environment: Self.squall) }
+        #expect(throws: TestNetworkError.self) { try TestProcess.start([], environment: Self.squall) }
         let other = try TestProcess.start(["true"], environment: ["SQUALL": "/bin/true"])
-        let wrong = await #expect(throws: NetworkError.self) { try await other.end() }
+        let wrong = await #expect(throws: TestNetworkError.self) { try await other.end() }
         #expect(wrong?.description.contains("install the same version") == true)
         // Its own codes are the command's.
         for code: Int32 in [2, 125, 127] {
@@ -99,14 +101,29 @@ import Testing
         }
         let killed = try TestProcess.start(["sh", "-c", "kill -9 $$"], environment: Self.squall)
         #expect(try await killed.end() == .signal(SIGKILL))
-        let none = #expect(throws: NetworkError.self) {
+        let none = #expect(throws: TestNetworkError.self) {
             try TestProcess.start(["true"], environment: ["SQUALL": "/no/squall"])
         }
         #expect(none?.code == .noCommand && none?.description.contains("can't run “/no/squall”: No such file") == true)
     }
 
+    @Test(.network(.clear, expecting: .nothing))
+    func `a command that is stopped early isn't taken for a wrong installation`() async throws {
+        let process = try TestProcess.start(["sleep", "1000"], environment: Self.squall)
+        await process.stop()
+        #expect(try await process.end() != .exit(0))
+    }
+
+    @Test(.network(.json(#"{ "name": "x", "faults": [ { "kind": "cut", "at": "1 B", "when": { "proxy": "db" } } ] }"#)))
+    func `a profile whose faults are for other proxies starts none`() async throws {
+        let error = #expect(throws: FaultProxyError.self) { try TestProcess.start(["true"], environment: Self.squall) }
+        #expect(error?.message.contains("no fault for a proxy called “exec”, only for “db”") == true)
+        let network = try await TestNetwork.connect(to: server.address, named: "db")
+        #expect(received(from: network)?.bytes.count == 1)
+    }
+
     @Test func `a test without the trait starts none`() {
-        let error = #expect(throws: NetworkError.self) { try TestProcess.start(["true"]) }
+        let error = #expect(throws: TestNetworkError.self) { try TestProcess.start(["true"]) }
         #expect(error?.code == .noNetwork)
     }
 }

@@ -1,6 +1,7 @@
-import SquallTesting
 import TestSockets
 import Testing
+
+@testable import SquallTesting
 
 /// The function for XCTest and anybody.
 @Suite(.timeLimit(.minutes(2))) struct WithNetworkTests {
@@ -21,6 +22,27 @@ import Testing
         #expect(await network.faults.count == 1)
     }
 
+    @Test func `a task that outlives the body starts nothing any more`() async throws {
+        let (gate, opened) = AsyncStream<Void>.makeStream()
+        let task = try await withNetwork(.clear, expecting: .nothing) {
+            Task {
+                for await _ in gate {}
+                await #expect(throws: TestNetworkError.ended) { try await TestNetwork.connect(to: server.address) }
+                #expect(throws: TestNetworkError.ended) { try TestProcess.start(["sleep", "1000"]) }
+            }
+        }
+        opened.finish()
+        await task.value
+    }
+
+    @Test func `a network has the faults of the proxy of its name`() async throws {
+        let text = #"{ "name": "x", "faults": [ { "kind": "cut", "at": "9 B", "when": { "proxy": "db" } } ] }"#
+        try await withNetwork(.json(text), to: server.address, named: "db") { network in
+            #expect(received(from: network)?.bytes.count == 9)
+        }
+        await #expect(throws: FaultProxyError.self) { try await withNetwork(.json(text), to: server.address) { _ in } }
+    }
+
     @MainActor @Test func `the body stays on its actor`() async throws {
         try await withNetwork(.clear, to: server.address) { network in
             MainActor.assertIsolated()
@@ -34,7 +56,7 @@ import Testing
             expecting expectation: NetworkExpectation = .faults,
             connects: Bool = true
         ) async -> String? {
-            let error = await #expect(throws: NetworkError.self) {
+            let error = await #expect(throws: TestNetworkError.self) {
                 try await withNetwork(profile, to: server.address, expecting: expectation) { network in
                     if connects { _ = received(from: network) }
                 }

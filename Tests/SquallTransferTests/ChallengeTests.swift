@@ -194,6 +194,28 @@ import Testing
         #expect(response.status == 401)
     }
 
+    @Test func `credentials of an authenticator that can't be sent end the request with the reason`() async throws {
+        let server = Self.server("none")
+        let folder = try Folder()
+        for isShared in [true, false] {
+            var configuration = TransferConfiguration()
+            var request = TransferRequest(server.url)
+            if isShared {
+                configuration.authenticator = { _ in .bearer("two\nlines") }
+            } else {
+                request.authenticator = { _ in .basic(name: "a:b", password: "secret") }
+            }
+            let (session, final) = (TransferSession(configuration: configuration), request)
+            var error = await #expect(throws: TransferError.self) { try await session.data(for: final) }
+            #expect(error?.code == .invalidRequest)
+            error = await #expect(throws: TransferError.self) {
+                try await session.download(for: final, to: folder.file("a.bin")).value
+            }
+            let reason = isShared ? "the token has a control character" : "a name has no colon"
+            #expect(error?.code == .invalidRequest && error?.message.contains(reason) == true)
+        }
+    }
+
     @Test func `a URL that has expired is replaced`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try served.write(Self.content, to: "file.bin")

@@ -45,6 +45,37 @@ import Units
         }
     }
 
+    @Test func `a download of a file that another one has leaves that one's bytes when it is discarded`() async throws {
+        let (served, mine) = (try Folder(), try Folder())
+        try served.write(Self.content, to: "file.bin")
+        try await withOrigin(served) { _, host, port in
+            try await withFaults([Self.stall], on: .downstream, before: host, port) { url in
+                let (session, request) = (mine.session(), TransferRequest(url + "/file.bin"))
+                let first = session.download(for: request, to: mine.file("copy.bin"))
+                for try await status in first where status.completedBytes >= 300_000 { break }
+                let second = session.download(for: request, to: mine.file("copy.bin"))
+                let error = await #expect(throws: TransferError.self) { try await second.value }
+                #expect(error?.code == .locked)
+                try await second.discard()
+                #expect(await first.pause() != nil)
+                try await second.discard()
+                #expect(mine.names.contains(".copy.bin.squall-part"))
+            }
+        }
+    }
+
+    @Test func `values for tests of callbacks are made by their callers`() {
+        let response = TransferResponse(status: 200, headers: [.contentType: "a/b"])
+        #expect(response["content-type"] == "a/b" && response.url.isEmpty)
+        #expect(InterimResponse(status: 103).headers.isEmpty)
+        #expect(TransferRetry(code: "status", status: 503).delay == .zero)
+        var status = TransferStatus()
+        status.lastResumption = TransferStatus.Resumption(offset: 7, instant: .now)
+        #expect(status.phase == .preparing)
+        let error = TransferError(.refused, "no", status: 404)
+        #expect(error == TransferError(.refused, "no", status: 404) && error.errorDescription == "no")
+    }
+
     @Test func `an upload that is discarded is deleted at the server`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try mine.write(Self.content, to: "file.bin")
@@ -87,10 +118,10 @@ import Units
                 return retry.status == nil
             }
         }
-        let error = await #expect(throws: TransferError.self) {
-            try await session.download(for: TransferRequest(server.url), to: mine.file("a")).value
-        }
+        let transfer = session.download(for: TransferRequest(server.url), to: mine.file("a"))
+        let error = await #expect(throws: TransferError.self) { try await transfer.value }
         #expect(error?.code == .gaveUp && error?.isResumable == true)
+        #expect(await transfer.pause() == nil)
         #expect(told.withLock { $0.map(\.code) } == ["connection-lost", "status"])
         #expect(told.withLock { $0.last?.status } == 503)
     }

@@ -2,6 +2,7 @@ import Dispatch
 import SquallTransfer
 import Synchronization
 import TestSockets
+import TestStreams
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct DataTests {
@@ -137,6 +138,51 @@ import Testing
             if lines.count == 3 { areRead.signal() }
         }
         #expect(lines == ["one", "two", "", "fünf", "ab"])
+    }
+
+    @Test func `a reader of a body goes on where the last one stopped`() async throws {
+        let server = ScriptedServer("HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\none\ntwo\r\nthree\nfour")
+        let (bytes, _) = try await session.bytes(for: TransferRequest(server.url))
+        var iterator = bytes.makeAsyncIterator()
+        #expect(try await iterator.next() == UInt8(ascii: "o"))
+        for expected in ["ne", "two"] {
+            for try await line in bytes.lines {
+                #expect(line == expected)
+                break
+            }
+        }
+        #expect(try await iterator.next() == UInt8(ascii: "t"))
+        let folder = try Folder()
+        #expect(try await bytes.save(to: folder.file("rest")) == 9)
+        #expect(folder.bytes(of: "rest") == Array("hree\nfour".utf8))
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func `a second reader at the same time gets an error, and the first goes on`() async throws {
+        let areRead = DispatchSemaphore(value: 0)
+        let server = ScriptedServer { _, _, socket in
+            try socket.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n".utf8))
+            areRead.wait()
+            try socket.send(Array("abc".utf8))
+        }
+        let (bytes, _) = try await session.bytes(for: TransferRequest(server.url))
+        let chunks = await withTaskGroup(of: Result<[UInt8]?, any Error>.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    var chunks = bytes.chunks
+                    do { return .success(try await chunks.next()) } catch { return .failure(error) }
+                }
+            }
+            var ends: [Result<[UInt8]?, any Error>] = []
+            for await end in group {
+                ends.append(end)
+                areRead.signal()
+            }
+            return ends
+        }
+        let error = #expect(throws: TransferError.self) { try chunks.first?.get() }
+        #expect(error?.code == .invalidRequest && error?.message.contains("two tasks read a body") == true)
+        #expect(try chunks.last?.get() == Array("abc".utf8))
     }
 
     @Test func `a body isn't received faster than it is read, and only while it is read`() async throws {

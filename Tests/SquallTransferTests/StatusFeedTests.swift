@@ -47,6 +47,16 @@ import Units
         #expect(feed.status.completedBytes == count)
     }
 
+    @Test func `the longest delay can be waited for, and cancelled`() async {
+        let waiting = Task { () throws(TransferError) in
+            try await StatusFeed(observer: nil).wait(.seconds(Int64.max), nil)
+        }
+        await Task.yield()
+        waiting.cancel()
+        let error = await #expect(throws: TransferError.self) { try await waiting.value }
+        #expect(error?.code == .cancelled)
+    }
+
     @Test func `a reader whose task is cancelled ends, and others continue`() async throws {
         let feed = StatusFeed(observer: nil)
         let cancelled = Task {

@@ -217,6 +217,12 @@ import Units
         #expect(error?.code == .invalidRequest && error?.message.contains("secret") == false)
         error = await failure(other.url) { $0.credentials = .basic(name: "a:b", password: "secret") }
         #expect(error?.code == .invalidRequest && error?.message.contains("secret") == false)
+        error = await failure(other.url) { request in
+            for number in 0...64 { HTTPField.Name("X-\(number)").map { request.headers[$0] = "1" } }
+        }
+        #expect(error?.code == .invalidRequest && error?.message.hasPrefix("more than 64 headers") == true)
+        error = await failure(other.url, to: "copy\0.bin")
+        #expect(error?.code == .invalidFile && error?.message.contains("NUL") == true && mine.names == ["file.bin"])
         error = await failure(other.url, to: "none/copy.bin")
         #expect(error?.systemError == 2 && error?.obstacle == .wrongInput)
         error = await failure(missing.url)

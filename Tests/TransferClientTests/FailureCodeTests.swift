@@ -8,6 +8,7 @@ struct FailureCodeTests {
     @Test(
         arguments: [
             (.invalidURL("x", .noScheme), "invalid-url", false), (.invalidDigest(count: 1), "invalid-request", false),
+            (.invalidCredentials("why"), "invalid-request", false),
             (.invalidTLSSettings(.keyMismatch), "invalid-tls-settings", false),
             (.invalidFile("/x", "why"), "invalid-file", false), (.locked("/x"), "locked", true),
             (.fileSystem(call: "open", path: "/x", .noSpace), "file-system", true),

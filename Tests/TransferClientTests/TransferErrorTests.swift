@@ -66,6 +66,12 @@ import TransferProtocol
         }
     }
 
+    @Test(arguments: [(404, true), (403, true), (204, false), (413, false)])
+    func `an answer that no other URL would change doesn't ask for one`(status: Int, asksForURL: Bool) {
+        let shown = TransferError.refused(.status(status)).description
+        #expect(shown.contains("the server answered \(status)") && shown.contains("check the URL") == asksForURL)
+    }
+
     @Test func `a digest mismatch names the source of the digest`() {
         let requested = TransferError.digestMismatch(
             .caller,

@@ -242,6 +242,22 @@ import Units
         #expect(DailyWindow(text)?.text == read)
     }
 
+    @Test func `times beyond the last and before the first saturate`() {
+        #expect(QueueTime(secondsSince1970: .max) == QueueTime(milliseconds: .max))
+        #expect(QueueTime(secondsSince1970: .min) == QueueTime(milliseconds: .min))
+        #expect(QueueTime(secondsSince1970: -2) == QueueTime(milliseconds: -2_000))
+    }
+
+    @Test func `a header is never printed with its value`() {
+        var transfer = QueuedTransfer.download("http://host/", to: "/file")
+        transfer.headers = [QueueHeader("Authorization", .plain("secret"))]
+        var dumped = ""
+        dump(transfer, to: &dumped)
+        for text in ["\(transfer)", String(reflecting: transfer), "\(transfer.headers[0])", dumped] {
+            #expect(text.contains("Authorization") && !text.contains("secret"))
+        }
+    }
+
     @Test func `a window that no day has isn't read`() {
         for text in [#"{"start":9223372036854775807,"end":0}"#, #"{"start":-1,"end":5}"#, #"{"start":5,"end":5}"#] {
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(DailyWindow.self, from: Data(text.utf8)) }

@@ -10,9 +10,9 @@ public struct QueueTime: Comparable, Hashable, Sendable, Codable {
         self.milliseconds = milliseconds
     }
 
-    /// Makes a time from seconds since 1970-01-01T00:00:00Z.
+    /// Makes a time from seconds since 1970-01-01T00:00:00Z; saturates.
     public init(secondsSince1970 seconds: Int64) {
-        milliseconds = seconds.multipliedReportingOverflow(by: 1_000).partialValue
+        milliseconds = Duration.seconds(seconds).wholeMilliseconds
     }
 
     /// Reads a time.

@@ -101,7 +101,9 @@ public struct QueuedTransfer: Hashable, Sendable, Codable {
 }
 
 /// A header field of a queued transfer. Never printed with its value.
-public struct QueueHeader: Hashable, Sendable, Codable {
+public struct QueueHeader: Hashable, Sendable, Codable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     /// Where the value is.
     public enum Value: Hashable, Sendable, Codable {
         /// In the log, for fields that are no secret: Accept, Accept-Language, User-Agent.
@@ -125,6 +127,13 @@ public struct QueueHeader: Hashable, Sendable, Codable {
         self.name = name
         self.value = value
     }
+
+    /// The name.
+    public var description: String { "\(name): (confidential)" }
+    /// The name.
+    public var debugDescription: String { description }
+    /// No children, so that dumps don't show the value.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// The names, in lower case, of fields whose values may be in the log.
     static let openNames: Set<String> = ["accept", "accept-language", "user-agent"]

@@ -230,7 +230,8 @@ extension TransferError {
         // The location may have a signature, and logs have the message.
         case .invalidRedirection(_, let problem):
             return .failed(.refused, "the server redirected to a URL that can't be requested: \(problem)")
-        case .invalidURL, .invalidTLSSettings, .invalidProxy, .invalidFile, .invalidDigest, .streamTooLong:
+        case .invalidURL, .invalidTLSSettings, .invalidProxy, .invalidFile, .invalidDigest, .invalidCredentials,
+            .streamTooLong:
             return .failed(.invalid, description)
         }
     }

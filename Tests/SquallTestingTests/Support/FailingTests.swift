@@ -30,6 +30,9 @@ struct FailingTests {
     @Test(.network(cut, upstream: server.address))
     func noConnection() {}
 
+    @Test(.network(cut, upstream: server.address))
+    func issueOfNoTest() async { await Task.detached { _ = Issue.record("of no test") }.value }
+
     @Test(.network(.faults([.cut(at: 1_000_000)]), upstream: server.address))
     func noFault() throws { _ = received(from: try TestNetwork.current) }
 

@@ -26,7 +26,7 @@ private let server = FileServer(file)
         let network = try TestNetwork.current
         let url = try #require(URL(string: network.url("/file")))
         async let copy = download(url)
-        try await network.apply(.faults([.latency(.milliseconds(20)), .bandwidth(2_000_000)]))
+        try await network.apply(.faults([.latency(.milliseconds(20)), .bandwidth(bytesPerSecond: 2_000_000)]))
         #expect(try await copy == file)
     }
 
