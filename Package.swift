@@ -111,12 +111,13 @@ let modules: KeyValuePairs<String, [String]> = [
 
 /// Tests, with what each uses besides the module of the same name and what that uses.
 let suites: KeyValuePairs<String, [String]> = [
+    "ChaosStageTests": ["TestStreams"],
     "SimulationTests": ["FaultProfile", "SimulatedWorld"],
     "FaultProfileTests": ["ProfileDocuments"],
     "StreamReadingTests": ["TestProtocols"],
     "OperatingSystemTests": ["TestSockets", "TestStreams"],
     "EventLoopTests": ["TestSockets", "TestStreams"],
-    "ProxyEngineTests": ["TestProtocols", "TestSockets"],
+    "ProxyEngineTests": ["TestProtocols", "TestSockets", "TestStreams"],
     "SquallProxyTests": ["TestSockets", "TestStreams"],
     "SquallTestingTests": ["OriginServer", "SquallTransfer", "TestSockets", "TestStreams"],
     "ControlAPITests": ["TestSockets", "TestStreams"],
@@ -126,7 +127,7 @@ let suites: KeyValuePairs<String, [String]> = [
         "TLSTransport",
     ],
     "TransferClientTests": [
-        "DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestStreams",
+        "DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOHTTP2", "NIOSSL", "SimulatedDisk", "TestSockets", "TestStreams",
         "TestUploadServers", "TLSTransport",
     ],
     "SquallTransferTests": [
@@ -135,10 +136,14 @@ let suites: KeyValuePairs<String, [String]> = [
     ],
     "DurableFilesTests": ["SimulatedDisk"],
     "TransferQueueTests": ["NIOHTTP1", "SimulatedDisk", "TestStreams"],
-    "ResumableUploadsTests": ["NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk", "TestStreams"],
-    "OriginServerTests": ["DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TestStreams", "TLSTransport"],
+    "ResumableUploadsTests": [
+        "NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk", "TestStreams", "TestUploadServers",
+    ],
+    "OriginServerTests": [
+        "DevelopmentCA", "NIOEmbedded", "NIOHPACK", "NIOSSL", "TestStreams", "TestUploadServers", "TLSTransport",
+    ],
     "TLSSessionsTests": proxies + [
-        "DevelopmentCA", "HTTPTransport", "StreamReading", "TLSSessions", "TLSTransport", "TestSockets",
+        "DevelopmentCA", "HTTPTransport", "StreamReading", "TLSSessions", "TLSTransport", "TestSockets", "TestStreams",
     ],
     "TerminalDisplayTests": ["TestStreams"],
     "ProxyRuntimeTests": ["FaultProfile"],
@@ -220,15 +225,15 @@ let package = Package(
             "SimulatedWorld": ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
             "TestProtocols": [],
             "TestStreams": ["OperatingSystem"],
-            "TestSockets": ["CLibevent", "EventLoop", "Units"],
+            "TestSockets": ["CLibevent", "EventLoop", "TestStreams", "Units"],
             "TestUploadServers": web + [
                 "HTTPSemantics", "NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOResumableUpload", "NIOSSL", "ResumableUploads",
-                "TransferProtocol",
+                "TestStreams", "TransferProtocol",
             ],
             "SimulatedDisk": ["DurableFiles", "SystemPackage", "Units"],
         ])
         + ([
-            "Digests", "Supervisor", "Units", "QRCode", "ChaosStage", "HTTPSemantics", "TransferProtocol",
+            "Digests", "Supervisor", "Units", "QRCode", "HTTPSemantics", "TransferProtocol",
             "Demonstration", "TransferReports", "ProfileFiles", "ControlCommands", "SquallCommand",
         ].map { Target.suite("\($0)Tests", []) }
         + ["FaultPlan", "Forecast", "Journal"].map { Target.suite("\($0)Tests", ["SimulatedLink"]) }

@@ -47,7 +47,7 @@ import Testing
         (["run", "slow-3g", "--name", "mine"], "--name is for the proxy of --listen and --upstream"),
     ])
     func `are exit 2, with the reason and what to write`(arguments: [String], problem: String) async throws {
-        let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
+        let outcome = try await squall(arguments)
         #expect(outcome.status == 2)
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.contains(problem), "\(outcome.errors)")

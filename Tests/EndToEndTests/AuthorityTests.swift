@@ -63,7 +63,7 @@ import Testing
         try await withAuthority { path in
             let arguments = ["run", "--latency", "1ms", "--listen", "tls::0", "--upstream", ":1", "--authority"]
             func refusal(_ path: String) async throws -> String {
-                let outcome = try await withChild(Programs.squall, arguments + [path]) { await $0.finish() }
+                let outcome = try await squall(arguments + [path])
                 #expect(outcome.status == 2)
                 return outcome.errors
             }

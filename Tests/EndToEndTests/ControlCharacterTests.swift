@@ -32,7 +32,7 @@ import Testing
     ])
     func `control characters in usage errors are escaped`(arguments: [String]) async throws {
         try await withFolder { folder in
-            let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+            let outcome = try await squall(arguments, folder: folder)
             #expect(
                 outcome.errors.contains("\\u{1b}") || outcome.errors.contains("control character"),
                 "\(outcome.errors)"
@@ -50,7 +50,7 @@ import Testing
         ["run", "a", "c\nsquall: b"], ["plan", "slow-3g", "--size", "1\nb"], ["run", "a", "--seed=1\nb"],
     ])
     func `an argument of several lines is printed on one`(arguments: [String]) async throws {
-        let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
+        let outcome = try await squall(arguments)
         #expect(outcome.status == 2)
         #expect(!outcome.errorLines.contains { $0.hasPrefix("b") || $0.hasPrefix("squall: b") }, "\(outcome.errors)")
         #expect(outcome.errors.contains("\\u{a}"))
@@ -90,7 +90,7 @@ import Testing
             #expect(text.contains(#"a\u202eb"#) && !text.contains("\u{202E}"))
             for events in ["text", "json"] {
                 let planned = ["plan", "p.json", "--size", "1KiB", "--events", events]
-                let outcome = try await withChild(Programs.squall, planned, folder: folder) { await $0.finish() }
+                let outcome = try await squall(planned, folder: folder)
                 #expect(outcome.status == 0)
                 #expect(!outcome.output.contains("\u{1B}") && !outcome.output.contains("\u{202E}"))
             }

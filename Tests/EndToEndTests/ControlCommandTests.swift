@@ -24,7 +24,7 @@ import Testing
     ) async throws -> Outcome {
         let words = ["ctl"] + line.split(separator: " ").map(String.init) + (last.map { [$0] } ?? [])
         let variables = environment.merging(["TOXIPROXY_URL": url]) { $1 }
-        return try await withChild(Programs.squall, words, environment: variables) { await $0.finish() }
+        return try await squall(words, environment: variables)
     }
 
     /// The output of a command that succeeds.
@@ -138,7 +138,7 @@ import Testing
                 _ = try await server.line(with: "ready: https:")
             }
             let signing = ["serve", "--port", "0", "--api-cert", "authority.crt", "--api-key", "authority"]
-            let outcome = try await withChild(Programs.squall, signing, folder: folder) { await $0.finish() }
+            let outcome = try await squall(signing, folder: folder)
             #expect(outcome.status == 2 && outcome.errors.contains("isn't for servers or clients"), "\(outcome.errors)")
         }
     }

@@ -12,7 +12,7 @@ import Testing
         let answer: @Sendable (String) -> (status: Int, content: String) = { _ in (status, content) }
         return try await RecordingServer.answering(answer) { server in
             let words = ["ctl"] + arguments + ["--host", "http://127.0.0.1:\(server.port)"]
-            let outcome = try await withChild(Programs.squall, words) { await $0.finish() }
+            let outcome = try await squall(words)
             let request = try #require(server.heads.last, "\(outcome)")
             let parts = request.components(separatedBy: "\r\n\r\n")
             return (outcome, String(request.prefix { $0 != "\r\n" }), parts.count > 1 ? parts[1] : "")

@@ -29,9 +29,7 @@ import Testing
             }
             let arguments = ["get", "http://127.0.0.1:\(server.port)/x", "--attempts", "1"] + options
             let variables = environment.merging(["HOME": folder.path]) { $1 }
-            return try await withChild(Programs.squall, arguments, environment: variables, folder: folder) {
-                await $0.finish()
-            }
+            return try await squall(arguments, environment: variables, folder: folder)
         }
     }
 
@@ -135,7 +133,7 @@ import Testing
                 try bytes(100_000).write(to: folder.appendingPathComponent("file.bin"))
                 for (options, status) in [(["--user", "ada:hunter3"], Int32(1)), (["--user", "ada:hunter2"], 0)] {
                     let arguments = ["put", "file.bin", server.url, "--state", "state", "--events", format] + options
-                    let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                    let outcome = try await squall(arguments, folder: folder)
                     #expect(outcome.status == status, "\(outcome.errors)")
                     #expect(
                         outcome.errors.contains("refuses the credentials that it was sent for “files”") == (status == 1)

@@ -60,11 +60,11 @@ import Testing
     @Test(arguments: [("downstream", "download"), ("upstream", "upload")])
     func `one direction is one transfer`(direction: String, transfer: String) async throws {
         let arguments = ["demo", "first-two-fail", "--size", "200KiB", "--direction", direction]
-        let text = try await withChild(Programs.squall, arguments) { await $0.finish() }
+        let text = try await squall(arguments)
         #expect(text.status == 0)
         #expect(text.output.contains("\n\(transfer)\n"))
         #expect(text.lines.last == "equal: the file arrived byte for byte")
-        let told = try await withChild(Programs.squall, arguments + ["--events", "json"]) { await $0.finish() }
+        let told = try await squall(arguments + ["--events", "json"])
         let events = try decoded(told.milestones, as: Event.self)
         #expect(events.allSatisfy { $0.transfer == transfer })
         #expect(events.filter { $0.event == "proved" }.map(\.equal) == [true])

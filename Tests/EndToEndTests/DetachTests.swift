@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSockets
 import Testing
 
 /// `--detach`: commands that go on in the background.
@@ -11,12 +12,7 @@ import Testing
         in folder: URL,
         _ body: (Outcome, String) async throws -> Void
     ) async throws {
-        let outcome = try await withChild(
-            Programs.squall,
-            arguments + ["--detach"],
-            environment: ["TMPDIR": folder.path],
-            folder: folder
-        ) { await $0.finish() }
+        let outcome = try await squall(arguments + ["--detach"], environment: ["TMPDIR": folder.path], folder: folder)
         #expect(outcome.status == 0, "\(outcome.errors)")
         let told = try #require(outcome.lines.last?.firstMatch(of: #/^detached: process ([0-9]+), /#), "\(outcome)")
         let process = try #require(pid_t(told.output.1))
@@ -55,10 +51,10 @@ import Testing
                 let profile = #"{ "name": "hold", "faults": [ { "kind": "outage", "how": "silence" } ] }"#
                 try Data(profile.utf8).write(to: folder.appendingPathComponent("hold.json"))
                 let arguments = ["run", "./hold.json", "--listen", "127.0.0.1:0", "--upstream", origin]
-                var client: RawSocket?
+                var client: TestSocket?
                 try await withDetached(arguments, in: folder) { _, address in
-                    client = try RawSocket(address)
-                    client?.send("GET / HTTP/1.1\r\n\r\n".utf8)
+                    client = try TestSocket.connected(to: address)
+                    try client?.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
                 }
                 #expect(client?.head() == nil)
             }
@@ -82,12 +78,8 @@ import Testing
             try await withOrigin(size: 1) { origin in
                 for (listen, code) in [(origin, Int32(1)), ("nowhere.invalid:0", 2)] {
                     let arguments = ["run", "slow-3g", "--listen", listen, "--upstream", "127.0.0.1:9"]
-                    let plain = try await withChild(Programs.squall, arguments) { await $0.finish() }
-                    let outcome = try await withChild(
-                        Programs.squall,
-                        arguments + ["--detach"],
-                        environment: ["TMPDIR": folder.path]
-                    ) { await $0.finish() }
+                    let plain = try await squall(arguments)
+                    let outcome = try await squall(arguments + ["--detach"], environment: ["TMPDIR": folder.path])
                     #expect(outcome.status == code && plain.status == code)
                     #expect(outcome.errors == plain.errors && !outcome.errors.isEmpty)
                     #expect(outcome.output.isEmpty)

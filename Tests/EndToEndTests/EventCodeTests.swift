@@ -14,9 +14,7 @@ import Testing
 
     /// The events and exit code of a command; only failure events have a code, and all of them do.
     private func reports(_ arguments: [String], folder: URL) async throws -> (events: [Report], status: Int32) {
-        let outcome = try await withChild(Programs.squall, arguments + ["--events", "json"], folder: folder) {
-            await $0.finish()
-        }
+        let outcome = try await squall(arguments + ["--events", "json"], folder: folder)
         let reports: [Report] = try decoded(outcome.lines)
         for report in reports {
             #expect(["failed", "retrying", "restarted"].contains(report.event) == (report.code != nil))

@@ -86,7 +86,7 @@ import Testing
     @Test func `plan and demo take them without a profile`() async throws {
         let options = ["--down", "80Mbit/s", "--size", "256KiB", "--seed", "1"]
         for command in ["plan", "demo"] {
-            let outcome = try await withChild(Programs.squall, [command] + options) { await $0.finish() }
+            let outcome = try await squall([command] + options)
             #expect(outcome.status == 0)
             #expect(outcome.output.hasPrefix("options: down 80 Mbit/s\n"), "\(command)")
         }
@@ -133,12 +133,12 @@ import Testing
     @Test func `a profile and its options have a limit together`() async throws {
         let outages = Array(repeating: ["--outage", "5s..6s"], count: 256).flatMap { $0 }
         let arguments = ["run", "--print-profile"] + outages
-        #expect(try await withChild(Programs.squall, arguments) { await $0.finish() }.status == 0)
-        let more = try await withChild(Programs.squall, arguments + ["--loss", "1%"]) { await $0.finish() }
+        #expect(try await squall(arguments).status == 0)
+        let more = try await squall(arguments + ["--loss", "1%"])
         #expect(more.status == 2 && more.output.isEmpty)
         #expect(more.errors.hasPrefix("squall: the profile has more than 256 faults with those of the options"))
         let cuts = ["run"] + Array(repeating: ["--cut-at", "1B"], count: 257).flatMap { $0 }
-        let many = try await withChild(Programs.squall, cuts) { await $0.finish() }
+        let many = try await squall(cuts)
         #expect(many.status == 2 && many.errors.hasPrefix("Error: --cut-at is given at most 256 times"))
     }
 }

@@ -160,7 +160,7 @@ import Testing
             let text = #"{"name":"x","faults":[{"kind":"connect","how":"delay","for":"1200 ms"}]}"#
             try Data(text.utf8).write(to: profile)
             let words = ["exec", profile.path, "--", "python3", "-c", ExecSocketTests.client]
-            let supervised = try await withChild(Programs.squall, words) { await $0.finish() }
+            let supervised = try await squall(words)
             #expect(supervised.lines == plain.lines, "\(supervised.errors)")
             #expect(supervised.errors.isEmpty)
         }
@@ -214,7 +214,7 @@ import Testing
                 to: profile
             )
             let words = ["exec", profile.path, "--", "python3", "-c", client]
-            let outcome = try await withChild(Programs.squall, words) { await $0.finish() }
+            let outcome = try await squall(words)
             #expect(outcome.lines == ["connected"], "\(outcome.errors)")
         }
     }
@@ -252,7 +252,7 @@ import Testing
 
     @Test func `what would connect unseen fails as on a system without it`() async throws {
         let words = ["exec", "--latency", "1ms", "--", "python3", "-c", ExecSocketTests.unseen]
-        let outcome = try await withChild(Programs.squall, words) { await $0.finish() }
+        let outcome = try await squall(words)
         #expect(
             outcome.lines == ["ENOTSUP", "ENOTSUP", "ENOTSUP", "ENOTSUP", "EPROTONOSUPPORT"],
             "\(outcome.errors)"

@@ -47,16 +47,16 @@ import Testing
             print("\\n".join(sorted(found)))
             """
 
-    private func exec(_ arguments: String...) async throws -> Outcome {
-        try await withChild(Programs.squall, ["exec"] + arguments) { await $0.finish() }
-    }
+    private func exec(_ arguments: String...) async throws -> Outcome { try await squall(["exec"] + arguments) }
+
+    private func exec(words line: Words) async throws -> Outcome { try await squall(["exec"] + line.words) }
 
     @Test func `connects that block and those that are polled end as without a supervisor`() async throws {
         try await withOrigin(size: 1_000) { origin in
             let arguments = ["-c", ExecTests.client, String(origin.split(separator: ":")[1])]
             let plain = try await run("python3", arguments)
             let words = ["exec", "--latency", "1ms", "--", "python3"] + arguments
-            let supervised = try await withChild(Programs.squall, words) { await $0.finish() }
+            let supervised = try await squall(words)
             #expect(supervised.status == 0, "\(supervised.errors)")
             #expect(supervised.errors.isEmpty)
             #expect(supervised.lines == plain.lines)
@@ -70,20 +70,10 @@ import Testing
             try await withFolder { folder in
                 let journal = folder.appendingPathComponent("journal.jsonl").path
                 let cut = try await exec(
-                    "--cut-at",
-                    "64KiB",
-                    "--journal",
-                    journal,
-                    "--seed",
-                    "3",
-                    "--",
-                    "curl",
-                    "-sS",
-                    "-o",
-                    "/dev/null",
-                    "-w",
-                    "%{remote_port}",
-                    "http://\(origin)/file.bin"
+                    words: """
+                        --cut-at 64KiB --journal \(journal) --seed 3 -- curl -sS -o /dev/null -w %{remote_port}
+                        http://\(origin)/file.bin
+                        """
                 )
                 #expect(cut.status == 56, "\(cut.errors)")
                 // getpeername(2) tells the target.
@@ -159,9 +149,7 @@ import Testing
                 #expect(lines.contains("\"fault\":\"off\"") && lines.contains("\"outcome\":\"ECONNREFUSED\""))
                 let generations = lines.matches(of: /"generation":([0-9]+)/).compactMap { Int($0.1) }
                 #expect(generations == [2, 3, 4, 5])
-                let replay = try await withChild(Programs.squall, ["replay", journal, "--", "true"]) {
-                    await $0.finish()
-                }
+                let replay = try await squall(["replay", journal, "--", "true"])
                 #expect(replay.status == 2 && replay.errors.contains("the network was changed here"), "\(replay)")
             }
         }
@@ -213,15 +201,9 @@ import Testing
                 let began = Date()
                 let limit = how == "hang" ? "1" : "60"
                 let outcome = try await exec(
-                    profile.path,
-                    "--",
-                    "curl",
-                    "-sS",
-                    "-m",
-                    limit,
-                    "-o",
-                    "/dev/null",
-                    "http://\(origin)/file.bin"
+                    words: """
+                        \(profile.path) -- curl -sS -m \(limit) -o /dev/null http://\(origin)/file.bin
+                        """
                 )
                 #expect(outcome.status == status, "\(outcome.errors)")
                 #expect(Date().timeIntervalSince(began) >= least)
@@ -234,11 +216,10 @@ import Testing
             let program = folder.appendingPathComponent("true")
             try FileManager.default.copyItem(atPath: "/bin/true", toPath: program.path)
             #expect(chmod(program.path, 0o4755) == 0)
-            let outcome = try await withChild(
-                Programs.squall,
+            let outcome = try await squall(
                 ["exec", "--latency", "1ms", "--", program.path],
                 environment: ["HTTPS_PROXY": "http://127.0.0.1:9"]
-            ) { await $0.finish() }
+            )
             #expect(outcome.status == 0)
             #expect(outcome.errors.contains("HTTPS_PROXY is set"), "\(outcome.errors)")
             #expect(outcome.errors.contains("without its privileges"), "\(outcome.errors)")
@@ -274,7 +255,7 @@ import Testing
                     try Data(profile.utf8).write(to: folder.appendingPathComponent("profile.json"))
                     func run(_ words: [String], _ targets: [String]) async throws -> Outcome {
                         let words = words + ["--", "sh", "-c", script, "sh"] + targets
-                        return try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                        return try await squall(words, folder: folder)
                     }
                     let order = [first, second, first, first, second]
                     let recorded = try await run(["exec", "profile.json", "--journal", "journal.jsonl"], order)
@@ -301,16 +282,7 @@ import Testing
     @Test func `a connect waits for the end of a silent outage`() async throws {
         try await withOrigin(size: 10) { origin in
             let began = Date()
-            let outcome = try await exec(
-                "--outage",
-                "0s..600ms",
-                "--",
-                "curl",
-                "-sS",
-                "-o",
-                "/dev/null",
-                "http://\(origin)/file.bin"
-            )
+            let outcome = try await exec(words: "--outage 0s..600ms -- curl -sS -o /dev/null http://\(origin)/file.bin")
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(Date().timeIntervalSince(began) >= 0.6)
         }
@@ -324,16 +296,9 @@ import Testing
                 ("--only", "10.0.0.0/8", 0), ("--except", "127.0.0.0/8", 0), ("--except", "127.0.0.1:1", 7),
             ] {
                 let outcome = try await exec(
-                    "--outage",
-                    "0s..1h=refuse",
-                    option,
-                    target,
-                    "--",
-                    "curl",
-                    "-sS",
-                    "-o",
-                    "/dev/null",
-                    "http://\(origin)/file.bin"
+                    words: """
+                        --outage 0s..1h=refuse \(option) \(target) -- curl -sS -o /dev/null http://\(origin)/file.bin
+                        """
                 )
                 #expect(outcome.status == status, "\(option) \(target): \(outcome.errors)")
             }
@@ -349,17 +314,7 @@ import Testing
         #expect(missing.status == 127)
         #expect(missing.errors.contains("can't run “no-such-command”"))
         #expect(try await exec("--latency", "1ms", "--", "/etc/passwd").status == 126)
-        let nested = try await exec(
-            "--latency",
-            "1ms",
-            "--",
-            Programs.squall.path,
-            "exec",
-            "--loss",
-            "1%",
-            "--",
-            "true"
-        )
+        let nested = try await exec(words: "--latency 1ms -- \(Programs.squall.path) exec --loss 1% -- true")
         #expect(nested.status == 125)
         #expect(nested.errors.contains("another supervisor"))
     }
@@ -372,7 +327,7 @@ import Testing
         (["no-such-profile", "--", "true"], "no-such-profile"),
     ])
     func `wrong words are exit 2, and nothing runs`(arguments: [String], words: String) async throws {
-        let outcome = try await withChild(Programs.squall, ["exec"] + arguments) { await $0.finish() }
+        let outcome = try await squall(["exec"] + arguments)
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(words), "\(outcome.errors)")
     }
@@ -439,7 +394,7 @@ import Testing
                 ["run", "./two.json", "--listen", ":0", "--upstream", ":9"], ["exec", "./two.json", "--", "true"],
                 ["demo", "./two.json"],
             ] {
-                let outcome = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                let outcome = try await squall(words, folder: folder)
                 #expect(outcome.status == 2, "\(outcome)")
                 #expect(outcome.errors.contains("the profile has no fault for a proxy called"), "\(outcome.errors)")
             }

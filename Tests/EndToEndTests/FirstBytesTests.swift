@@ -28,14 +28,7 @@ import Testing
 
     /// A server of `file.bin` with 300,000 bytes, over TLS or not.
     private func withServer(_ scheme: String, _ body: (String) async throws -> Void) async throws {
-        if scheme == "http" { return try await withOrigin(size: 300_000, body) }
-        try await withFolder { folder in
-            try bytes(300_000).write(to: folder.appendingPathComponent("file.bin"))
-            let arguments = ["origin", folder.path, "--tls-self-signed"]
-            try await withChild(Programs.squall, arguments, environment: ["TMPDIR": folder.path]) { child in
-                try await body(address(in: child.line(with: "ready: ")))
-            }
-        }
+        try await withOrigin(size: 300_000, isSecure: scheme == "https") { try await body($0.address) }
     }
 
     /// One name is cut, another late as well, and the others whole.

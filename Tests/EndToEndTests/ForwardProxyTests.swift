@@ -64,18 +64,11 @@ import Testing
     }
 
     @Test func `curl gets a file over TLS by HTTPS_PROXY`() async throws {
-        try await withFolder { folder in
-            try bytes(300_000).write(to: folder.appendingPathComponent("file.bin"))
-            try await withChild(Programs.squall, ["origin", folder.path, "--tls-self-signed"]) { child in
-                let origin = try await address(in: child.line(with: "ready: "))
-                try await withForwardProxy { address, _ in
-                    let arguments = ["-k", "https://\(origin)/file.bin"]
-                    let isWhole = try await getsFile(arguments, ["HTTPS_PROXY": "http://\(address)"])
-                    #expect(isWhole)
-                }
-                // So that it removes the certificate of its authority.
-                child.signal(SIGTERM)
-                _ = await child.finish()
+        try await withOrigin(size: 300_000, isSecure: true) { origin in
+            try await withForwardProxy { address, _ in
+                let arguments = ["-k", "\(origin.url)/file.bin"]
+                let isWhole = try await getsFile(arguments, ["HTTPS_PROXY": "http://\(address)"])
+                #expect(isWhole)
             }
         }
     }
@@ -264,7 +257,7 @@ import Testing
                 let reason = "squall: the clients of the journal's proxy named the hosts: give --forward-proxy PORT"
                 #expect(none.errors.hasPrefix(reason))
                 let both = ["replay", path("a.jsonl").path, "--forward-proxy", ":0", "--upstream", origin]
-                let refused = try await withChild(Programs.squall, both) { await $0.finish() }
+                let refused = try await squall(both)
                 #expect(refused.status == 2)
                 #expect(refused.errors.hasPrefix("Error: --forward-proxy takes the place of --listen and --upstream"))
                 let one = ["replay", path("a.jsonl").path, "--upstream", origin]
@@ -286,7 +279,7 @@ import Testing
         (["--forward-proxy", ":x"], "Error: "), (["--allow-local-targets"], "Error: --allow-local-targets is for"),
     ])
     func `options that can't be right are exit 2`(options: [String], message: String) async throws {
-        let outcome = try await withChild(Programs.squall, ["run", "slow-3g"] + options) { await $0.finish() }
+        let outcome = try await squall(["run", "slow-3g"] + options)
         #expect(outcome.status == 2)
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.hasPrefix(message), "\(outcome.errors)")

@@ -150,7 +150,7 @@ import Testing
         try await withFolder { folder in
             try Data("x".utf8).write(to: folder.appendingPathComponent("x"))
             for arguments in [["get", server.url + "/y"], ["put", "x", server.url + "/y"]] {
-                let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                let outcome = try await squall(arguments, folder: folder)
                 #expect(outcome.status == 1)
                 #expect(outcome.errors.contains("answered 412 and speaks tus 1.0.0"), "\(outcome.errors)")
             }

@@ -154,7 +154,7 @@ import Testing
                         #expect(outcome.status == (number == SIGKILL ? 128 + SIGKILL : 75))
                     }
                     #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("file.bin").path))
-                    let again = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                    let again = try await squall(arguments, folder: folder)
                     #expect(again.status == 0)
                     let events = try decoded(again.lines, as: Event.self)
                     let held = try #require(events.first?.bytes)

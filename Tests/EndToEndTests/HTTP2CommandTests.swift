@@ -5,16 +5,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct HTTP2CommandTests {
     /// Runs the origin over a folder with `file.bin`. `body` gets the folder, the URL and curl's arguments.
     private func withSecureOrigin(_ body: (URL, String, [String]) async throws -> Void) async throws {
-        try await withFolder { folder in
-            try bytes(1_000_000).write(to: folder.appendingPathComponent("file.bin"))
-            let arguments = ["origin", folder.path, "--uploads", folder.path, "--tls-self-signed"]
-            let environment = ["TMPDIR": folder.path]
-            try await withChild(Programs.squall, arguments, environment: environment, folder: folder) { child in
-                let trust = try await child.line(with: "trust: ")
-                let authority = try #require(trust.split(separator: " ").dropFirst().first.map(String.init))
-                let place = try await address(in: child.line(with: "ready: https://127.0.0.1:"))
-                try await body(folder, "https://\(place)", ["-s", "-S", "--http2", "--cacert", authority])
-            }
+        try await withOrigin(size: 1_000_000, isSecure: true, takesUploads: true) { origin in
+            try await body(origin.folder, origin.url, ["-s", "-S", "--http2", "--cacert", origin.authority])
         }
     }
 

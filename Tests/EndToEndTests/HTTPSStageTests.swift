@@ -9,24 +9,13 @@ import Testing
         _ command: [String],
         environment: [String: String] = [:]
     ) async throws -> (outcome: Outcome, left: [String]) {
-        try await withFolder { folder in
-            try bytes(300_000).write(to: folder.appendingPathComponent("file.bin"))
-            let temporary = folder.appendingPathComponent("temporary")
+        try await withOrigin(size: 300_000, isSecure: true) { origin in
+            let temporary = origin.folder.appendingPathComponent("temporary")
             try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
             let environment = ["TMPDIR": temporary.path].merging(environment) { $1 }
-            let origin = ["origin", folder.path, "--tls-self-signed"]
-            return try await withChild(Programs.squall, origin, environment: ["TMPDIR": folder.path]) { server in
-                let line = try await server.line(with: "trust: ")
-                let authority = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
-                let upstream = try address(in: try await server.line(with: "ready: https://127.0.0.1:"))
-                let arguments =
-                    ["test", "--latency", "1ms", "--upstream", "https://\(upstream)", "--ca-file", authority, "--"]
-                    + command
-                let outcome = try await withChild(Programs.squall, arguments, environment: environment) {
-                    await $0.finish()
-                }
-                return (outcome, try FileManager.default.contentsOfDirectory(atPath: temporary.path))
-            }
+            let options = ["--latency", "1ms", "--upstream", origin.url, "--ca-file", origin.authority]
+            let outcome = try await squall(["test"] + options + ["--"] + command, environment: environment)
+            return (outcome, try FileManager.default.contentsOfDirectory(atPath: temporary.path))
         }
     }
 
@@ -105,40 +94,32 @@ import Testing
     }
 
     @Test func `a journal of clients with TLS is shrunk with it, to localhost`() async throws {
-        try await withFolder { folder in
-            try bytes(300_000).write(to: folder.appendingPathComponent("file.bin"))
+        try await withOrigin(size: 300_000, isSecure: true) { origin in
+            let folder = origin.folder
             let environment = ["TMPDIR": folder.path]
             let journal = folder.appendingPathComponent("journal.jsonl").path
-            let origin = ["origin", folder.path, "--tls-self-signed"]
-            try await withChild(Programs.squall, origin, environment: environment) { server in
-                let line = try await server.line(with: "trust: ")
-                let authority = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
-                let upstream = try address(in: try await server.line(with: "ready: https://127.0.0.1:"))
-                let arguments = [
-                    "run", "--cut-at", "64KiB", "--listen", "tls:127.0.0.1:0", "--upstream", "https://\(upstream)",
-                    "--ca-file", authority, "--journal", journal,
-                ]
-                try await withChild(Programs.squall, arguments, environment: environment) { child in
-                    let place = try address(in: try await child.line(with: "ready: tls:127.0.0.1:"))
-                    let outcome = try await run("curl", ["-sSk", "-o", "/dev/null", "https://\(place)/file.bin"])
-                    #expect(outcome.status != 0)
-                    child.signal(SIGTERM)
-                    #expect(await child.finish().status == 0)
-                }
-                let shrink = [
-                    "shrink", journal, "--ca-file", authority, "--output", folder.path + "/shrunk", "--", "curl",
-                    "-sSf",
-                    "-o", "/dev/null", "https://{proxy}/file.bin",
-                ]
-                let outcome = try await withChild(Programs.squall, shrink, environment: environment) {
-                    await $0.finish()
-                }
-                #expect(outcome.status == 0, "\(outcome.errors)")
-                // Without trust it would fail in the handshake, with no fault at all.
-                let shrunk = try String(contentsOfFile: folder.path + "/shrunk.jsonl", encoding: .utf8)
-                #expect(shrunk.contains("\"tls\":\"clients\""))
-                #expect(shrunk.contains("\"offset\":65536"))
+            let arguments = [
+                "run", "--cut-at", "64KiB", "--listen", "tls:127.0.0.1:0", "--upstream", origin.url,
+                "--ca-file", origin.authority, "--journal", journal,
+            ]
+            try await withChild(Programs.squall, arguments, environment: environment) { child in
+                let place = try address(in: try await child.line(with: "ready: tls:127.0.0.1:"))
+                let outcome = try await run("curl", ["-sSk", "-o", "/dev/null", "https://\(place)/file.bin"])
+                #expect(outcome.status != 0)
+                child.signal(SIGTERM)
+                #expect(await child.finish().status == 0)
             }
+            let shrink = [
+                "shrink", journal, "--ca-file", origin.authority, "--output", folder.path + "/shrunk", "--", "curl",
+                "-sSf",
+                "-o", "/dev/null", "https://{proxy}/file.bin",
+            ]
+            let outcome = try await squall(shrink, environment: environment)
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            // Without trust it would fail in the handshake, with no fault at all.
+            let shrunk = try String(contentsOfFile: folder.path + "/shrunk.jsonl", encoding: .utf8)
+            #expect(shrunk.contains("\"tls\":\"clients\""))
+            #expect(shrunk.contains("\"offset\":65536"))
         }
     }
 }

@@ -25,31 +25,20 @@ import Testing
         _ options: [String] = [],
         _ body: (Run) async throws -> Void
     ) async throws {
-        try await withFolder { folder in
-            try bytes(3_000_000).write(to: folder.appendingPathComponent("file.bin"))
+        try await withOrigin(size: 3_000_000, isSecure: true) { origin in
+            let folder = origin.folder
             let path = folder.appendingPathComponent("profile.json").path
             try Data(profile.utf8).write(to: URL(fileURLWithPath: path))
+            let sides = ["--listen", "tls:127.0.0.1:0", "--upstream", origin.url, "--ca-file", origin.authority]
+            let arguments = ["run", path] + sides + options
             let environment = ["TMPDIR": folder.path]
-            let origin = ["origin", folder.path, "--tls-self-signed"]
-            try await withChild(Programs.squall, origin, environment: environment, folder: folder) { server in
-                let line = try await server.line(with: "trust: ")
-                let authority = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
-                let upstream = try address(in: try await server.line(with: "ready: https://127.0.0.1:"))
-                let arguments =
-                    [
-                        "run", path, "--listen", "tls:127.0.0.1:0", "--upstream", "https://\(upstream)", "--ca-file",
-                        authority,
-                    ]
-                    + options
-                try await withChild(Programs.squall, arguments, environment: environment, folder: folder) { child in
-                    let place = try address(in: try await child.line(with: "ready: tls:127.0.0.1:"))
-                    let trust = try await child.line(with: "trust: ")
-                    let file = try #require(trust.split(separator: " ").dropFirst().first.map(String.init))
-                    try await body(Run(folder: folder, child: child, place: place, trust: file))
-                    child.signal(SIGTERM)
-                    #expect(await child.finish().status == 0)
-                    #expect(!FileManager.default.fileExists(atPath: file), "the authority ends with the run")
-                }
+            try await withChild(Programs.squall, arguments, environment: environment, folder: folder) { child in
+                let place = try address(in: try await child.line(with: "ready: tls:127.0.0.1:"))
+                let file = try await child.authority()
+                try await body(Run(folder: folder, child: child, place: place, trust: file))
+                child.signal(SIGTERM)
+                #expect(await child.finish().status == 0)
+                #expect(!FileManager.default.fileExists(atPath: file), "the authority ends with the run")
             }
         }
     }
@@ -290,7 +279,7 @@ import Testing
             ]
             for (input, words) in cases {
                 let before = try Data(contentsOf: URL(fileURLWithPath: input))
-                let outcome = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                let outcome = try await squall(words, folder: folder)
                 #expect(outcome.status == 2 && outcome.errors.contains("would be written over"), "\(outcome)")
                 #expect(try Data(contentsOf: URL(fileURLWithPath: input)) == before)
             }

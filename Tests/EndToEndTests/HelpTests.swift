@@ -147,7 +147,7 @@ import Testing
         ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "a:1", "--connection-limit", "0"],
     ])
     func `an invalid command line is exit 2 with the usage`(arguments: [String]) async throws {
-        let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
+        let outcome = try await squall(arguments)
         #expect(outcome.status == 2)
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.hasPrefix("Error: "))

@@ -23,7 +23,7 @@ import Testing
                     """
             }
             for (name, text) in files { try Data(text.utf8).write(to: folder.appendingPathComponent(name)) }
-            return try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+            return try await squall(arguments, folder: folder)
         }
     }
 

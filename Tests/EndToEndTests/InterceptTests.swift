@@ -4,44 +4,12 @@ import Testing
 
 /// `--intercept` of `squall run --forward-proxy` and of `squall exec`, with clients that aren't Squall's.
 @Suite(.timeLimit(.minutes(5))) struct InterceptTests {
-    /// A server with TLS at every address of `localhost`, and its authority.
-    private struct Origin {
-        let port: String
-        let authority: String
-        let folder: URL
-
-        var url: String { "https://localhost:\(port)/file.bin" }
-
-        /// Runs a command of Squall's, whose temporary folder is `folder.path + "/temporary"`.
-        func squall(_ arguments: [String]) async throws -> Outcome {
-            let environment = ["TMPDIR": folder.path + "/temporary", "no_proxy": "", "HTTPS_PROXY": ""]
-            return try await withChild(Programs.squall, arguments, environment: environment) { await $0.finish() }
-        }
-
-        /// What is left in the temporary folder.
-        var left: [String] {
-            get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path + "/temporary") }
-        }
-    }
-
+    /// Runs a server with TLS at every address of `localhost`, with profiles in its folder.
     private func withOrigin(_ body: (Origin) async throws -> Void) async throws {
-        try await withFolder { folder in
-            try bytes(300_000).write(to: folder.appendingPathComponent("file.bin"))
-            try FileManager.default.createDirectory(
-                atPath: folder.path + "/temporary",
-                withIntermediateDirectories: false
-            )
-            try Data(InterceptTests.busy.utf8).write(to: folder.appendingPathComponent("busy.json"))
-            let arguments = ["origin", folder.path, "--tls-self-signed"]
-            try await withChild(Programs.squall, arguments, environment: ["TMPDIR": folder.path]) { child in
-                let line = try await child.line(with: "trust: ")
-                let authority = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
-                let place = try address(in: try await child.line(with: "ready: https://127.0.0.1:"))
-                let port = try #require(place.split(separator: ":").last.map(String.init))
-                try await body(Origin(port: port, authority: authority, folder: folder))
-                child.signal(SIGTERM)
-                _ = await child.finish()
-            }
+        try await EndToEndTests.withOrigin(size: 300_000, isSecure: true) { origin in
+            try FileManager.default.createDirectory(atPath: origin.temporary, withIntermediateDirectories: false)
+            try Data(InterceptTests.busy.utf8).write(to: origin.folder.appendingPathComponent("busy.json"))
+            try await body(origin)
         }
     }
 
@@ -57,21 +25,20 @@ import Testing
                 "--ca-file",
                 origin.authority,
             ]
-            let environment = ["TMPDIR": origin.folder.path + "/temporary"]
+            let environment = ["TMPDIR": origin.temporary]
             try await withChild(Programs.squall, arguments, environment: environment) { child in
                 let place = try address(in: try await child.line(with: "ready: "))
-                let line = try await child.line(with: "trust: ")
-                let trust = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
+                let trust = try await child.authority()
                 func curl(_ authority: String, _ url: String) async throws -> Outcome {
                     let twice = [url, "-o", "/dev/null", url, "-o", "/dev/null"]
                     let options = ["-sS", "--noproxy", "", "-x", "http://\(place)", "-w", "%{http_code} "]
                     return try await run("curl", options + ["--cacert", authority] + twice)
                 }
-                #expect(try await curl(trust, origin.url).output == "200 503 ")
+                #expect(try await curl(trust, origin.namedURL).output == "200 503 ")
                 // By its address it isn't named: its own certificate comes.
                 let untouched = try await curl(origin.authority, "https://127.0.0.1:\(origin.port)/file.bin")
                 #expect(untouched.output == "200 200 ", "\(untouched.errors)")
-                let stranger = try await curl(origin.authority, origin.url)
+                let stranger = try await curl(origin.authority, origin.namedURL)
                 #expect(stranger.status == 60)
                 let told = try await child.errorLine(with: "the client rejects the certificate")
                 #expect(told.contains("alert unknown_ca"))
@@ -98,10 +65,13 @@ import Testing
                 "https://127.0.0.1:\(origin.port)/file.bin",
             ]
             for command in [
-                ["curl", "-sSf", "-o", "/dev/null", origin.url],
+                ["curl", "-sSf", "-o", "/dev/null", origin.namedURL],
                 // By its address the ClientHello has the name.
-                ["curl", "-sSf", "-o", "/dev/null", "--resolve", "localhost:\(origin.port):127.0.0.1", origin.url],
-                ["python3", "-c", python, origin.url],
+                [
+                    "curl", "-sSf", "-o", "/dev/null", "--resolve", "localhost:\(origin.port):127.0.0.1",
+                    origin.namedURL,
+                ],
+                ["python3", "-c", python, origin.namedURL],
                 untouched,
             ] {
                 let outcome = try await origin.squall(
@@ -121,12 +91,12 @@ import Testing
     @Test func `exec reports an upstream that it distrusts, and a command that distrusts it`() async throws {
         try await withOrigin { origin in
             let exec = ["exec", "--latency", "1ms", "--intercept", "localhost"]
-            let untrusted = try await origin.squall(exec + ["--", "curl", "-sS", origin.url])
+            let untrusted = try await origin.squall(exec + ["--", "curl", "-sS", origin.namedURL])
             #expect(untrusted.status == 35)
             #expect(untrusted.errors.contains("can't reach the upstream tls:localhost:\(origin.port)"))
             let trusting = exec + ["--ca-file", origin.authority, "--"]
             let stranger = try await origin.squall(
-                trusting + ["curl", "-sS", "--cacert", origin.authority, origin.url]
+                trusting + ["curl", "-sS", "--cacert", origin.authority, origin.namedURL]
             )
             #expect(stranger.status == 60)
             #expect(stranger.errors.contains("it doesn't trust Squall's authority"))
@@ -141,11 +111,11 @@ import Testing
             let script = "curl -sSf -o /dev/null $0 -o /dev/null $0; test $? = 22"
             let stage = try await origin.squall(
                 ["test", "--profile", profile, "--exec", "--expect", "faults(http) == 1"] + options
-                    + ["--", "sh", "-c", script, origin.url]
+                    + ["--", "sh", "-c", script, origin.namedURL]
             )
             #expect(stage.status == 0, "\(stage.output)\(stage.errors)")
             let journal = origin.folder.path + "/journal.jsonl"
-            let curl = ["--", "curl", "-sS", "-o", "/dev/null", "-w", "%{size_download}", origin.url]
+            let curl = ["--", "curl", "-sS", "-o", "/dev/null", "-w", "%{size_download}", origin.namedURL]
             let first = try await origin.squall(["exec", "--cut-at", "64KiB", "--journal", journal] + options + curl)
             #expect(first.status == 56 || first.status == 18, "\(first.errors)")
             #expect(try String(contentsOfFile: journal, encoding: .utf8).contains("\"offset\":65536"))
@@ -161,10 +131,9 @@ import Testing
                 "serve", "--host", "127.0.0.1", "--port", "0", "--ca-file", origin.authority, "--forward-proxy", ":0",
                 "--intercept", "localhost",
             ]
-            let environment = ["TMPDIR": origin.folder.path + "/temporary"]
+            let environment = ["TMPDIR": origin.temporary]
             try await withChild(Programs.squall, arguments, environment: environment) { child in
-                let line = try await child.line(with: "trust: ")
-                let trust = try #require(line.split(separator: " ").dropFirst().first.map(String.init))
+                let trust = try await child.authority()
                 let api = try address(in: try await child.line(with: "ready: http://"))
                 let forward = try address(in: try await child.line(with: "forward proxy: "))
                 let body = """
@@ -177,7 +146,9 @@ import Testing
                 let url = "https://localhost:\(listen)/file.bin"
                 #expect(try await run("curl", output + [url, url]).output == "200 503 ")
                 let through = ["--noproxy", "", "-x", "http://\(forward)"]
-                #expect(try await run("curl", output + through + [origin.url, origin.url]).output == "200 200 ")
+                #expect(
+                    try await run("curl", output + through + [origin.namedURL, origin.namedURL]).output == "200 200 "
+                )
                 child.signal(SIGTERM)
                 #expect(await child.finish().status == 0)
             }
@@ -205,16 +176,33 @@ import Testing
     @Test func `an authority that stays has to sign for the host`() async throws {
         try await withFolder { folder in
             let file = folder.path + "/squall.pem"
-            let made = try await withChild(Programs.squall, ["authority", "create", file, "--for", "api.test"]) {
-                await $0.finish()
-            }
+            let made = try await squall(["authority", "create", file, "--for", "api.test"])
             #expect(made.status == 0)
             for (host, status) in [("*.api.test", Int32(0)), ("other.test", 2)] {
                 let words = ["exec", "--latency", "1ms", "--intercept", host, "--authority", file, "--", "true"]
-                let outcome = try await withChild(Programs.squall, words) { await $0.finish() }
+                let outcome = try await squall(words)
                 #expect(outcome.status == status, "\(outcome.errors)")
                 #expect(outcome.errors.contains("the authority doesn't sign for other.test") == (status == 2))
             }
         }
+    }
+}
+
+extension Origin {
+    /// The URL of the file, by a name.
+    fileprivate var namedURL: String { "https://localhost:\(port)/file.bin" }
+
+    /// The temporary folder of commands.
+    fileprivate var temporary: String { folder.path + "/temporary" }
+
+    /// What is left in the temporary folder.
+    fileprivate var left: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: temporary) }
+    }
+
+    /// Runs a command of Squall's with the temporary folder.
+    fileprivate func squall(_ arguments: [String]) async throws -> Outcome {
+        let environment = ["TMPDIR": temporary, "no_proxy": "", "HTTPS_PROXY": ""]
+        return try await EndToEndTests.squall(arguments, environment: environment)
     }
 }

@@ -10,7 +10,7 @@ import Testing
         try await withFolder { folder in
             let path = folder.appendingPathComponent("journal.jsonl")
             try Data(([Self.header] + lines).map { $0 + "\n" }.joined().utf8).write(to: path)
-            return try await withChild(Programs.squall, ["journal", path.path] + options) { await $0.finish() }
+            return try await squall(["journal", path.path] + options)
         }
     }
 

@@ -34,12 +34,7 @@ import Testing
     func `an invalid proxy is exit 2`(options: [String], environment: [String: String], word: String) async throws {
         try await withFolder { folder in
             let arguments = ["get", "http://files.example/file.bin"] + options
-            let outcome = try await withChild(
-                Programs.squall,
-                arguments,
-                environment: environment,
-                folder: folder
-            ) { await $0.finish() }
+            let outcome = try await squall(arguments, environment: environment, folder: folder)
             #expect(outcome.status == 2)
             #expect(outcome.errors.contains(word), "\(outcome.errors)")
         }

@@ -31,9 +31,7 @@ import Testing
     func `no output is written over another one`(arguments: [String]) async throws {
         try await withFolder { folder in
             let addresses = arguments[0] == "run" ? OutputTests.addresses : []
-            let outcome = try await withChild(Programs.squall, arguments + addresses, folder: folder) {
-                await $0.finish()
-            }
+            let outcome = try await squall(arguments + addresses, folder: folder)
             #expect(outcome.status == 2 && outcome.errors.contains("is named twice, for "), "\(outcome)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
         }
@@ -69,7 +67,7 @@ import Testing
             let path = folder.appendingPathComponent("journal.jsonl")
             try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", path.path]) { proxy, address in
                 let options = OutputTests.addresses + ["--journal", path.path]
-                let second = try await withChild(Programs.squall, ["run", "slow-3g"] + options) { await $0.finish() }
+                let second = try await squall(["run", "slow-3g"] + options)
                 #expect(second.status == 1)
                 let other = "squall: another squall writes the journal “\(path.path)”: wait for its end, "
                 #expect(second.errors == other + "or name another file\n")
@@ -87,9 +85,7 @@ import Testing
             try Data("of the last run\n".utf8).write(to: journal)
             try await withProxy("slow-3g", to: "127.0.0.1:9") { _, address in
                 let options = ["--upstream", "127.0.0.1:9", "--journal", journal.path]
-                let second = try await withChild(Programs.squall, ["run", "slow-3g", "--listen", address] + options) {
-                    await $0.finish()
-                }
+                let second = try await squall(["run", "slow-3g", "--listen", address] + options)
                 #expect(second.status == 1)
             }
             #expect(try String(contentsOf: journal, encoding: .utf8) == "of the last run\n")
@@ -137,12 +133,7 @@ import Testing
             )
             var options = Array(arguments.dropLast()) + ["link"]
             if arguments[0] == "run" { options += OutputTests.addresses }
-            let outcome = try await withChild(
-                Programs.squall,
-                options,
-                environment: ["SQUALL_PROFILES": folder.path],
-                folder: folder
-            ) { await $0.finish() }
+            let outcome = try await squall(options, environment: ["SQUALL_PROFILES": folder.path], folder: folder)
             #expect(outcome.status == 2)
             #expect(outcome.output.isEmpty)
             #expect(outcome.errorLines.count == 1)
@@ -164,9 +155,7 @@ import Testing
             let file = folder.appendingPathComponent(name)
             let before = try Data(contentsOf: file)
             let replay = ["journal.jsonl", "--profile", "child.json", "--listen", "127.0.0.1:0", "--journal", name]
-            let outcome = try await withChild(Programs.squall, ["replay"] + replay, folder: folder) {
-                await $0.finish()
-            }
+            let outcome = try await squall(["replay"] + replay, folder: folder)
             #expect(outcome.status == 2)
             #expect(outcome.errors.hasPrefix("squall: the journal would be written over “"), "\(outcome.errors)")
             #expect(try Data(contentsOf: file) == before)

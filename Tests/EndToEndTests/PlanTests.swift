@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestStreams
 import Testing
 
 /// `squall plan`: its drawing, and the accuracy of its predictions.
@@ -17,9 +18,7 @@ import Testing
     }
 
     private func predicted(_ arguments: [String]) async throws -> Figures {
-        let outcome = try await withChild(Programs.squall, ["plan"] + arguments + ["--events", "json"]) {
-            await $0.finish()
-        }
+        let outcome = try await squall(["plan"] + arguments + ["--events", "json"])
         #expect(outcome.status == 0)
         #expect(outcome.errors.isEmpty)
         #expect(outcome.lines.count == 1)
@@ -27,12 +26,7 @@ import Testing
     }
 
     private func done(_ arguments: [String]) async throws -> Figures {
-        let outcome = try await withChild(
-            Programs.squall,
-            ["demo", "--direction", "downstream"] + arguments + ["--events", "json"]
-        ) {
-            await $0.finish()
-        }
+        let outcome = try await squall(["demo", "--direction", "downstream"] + arguments + ["--events", "json"])
         #expect(outcome.status == 0)
         let finished = outcome.lines.filter { $0.contains("\"event\":\"finished\"") }
         return try #require(try decoded(finished, as: Figures.self).first)
@@ -171,10 +165,10 @@ import Testing
             let outcome = try await squall("plan", name, "--size", "4MiB", "--seed", "1", "--svg", picture.path)
             #expect(outcome.status == 0)
             #expect(outcome.output.contains("predicted    "))
-            let parser = XMLCheck(try Data(contentsOf: picture))
-            #expect(parser.problem == nil)
-            #expect(parser.elements["title", default: 0] >= 1 && parser.elements["desc"] == 1)
-            #expect(parser.elements["script"] == nil, "a picture runs nothing")
+            let document = ParsedXML(try String(contentsOf: picture, encoding: .utf8))
+            #expect(document.problem == nil)
+            #expect(!document["title"].isEmpty && document["desc"].count == 1)
+            #expect(document["script"].isEmpty, "a picture runs nothing")
         }
     }
 
@@ -191,11 +185,10 @@ import Testing
             try Data(profile.utf8).write(to: folder.appendingPathComponent("odd.json"))
             let outcome = try await squall("plan", "odd.json", "--size", "1KiB", "--svg", "odd.svg", folder: folder)
             #expect(outcome.status == 0)
-            let data = try Data(contentsOf: folder.appendingPathComponent("odd.svg"))
-            let parser = XMLCheck(data)
-            #expect(parser.problem == nil)
-            #expect(parser.elements["script"] == nil)
-            let text = String(decoding: data, as: UTF8.self)
+            let text = try String(contentsOf: folder.appendingPathComponent("odd.svg"), encoding: .utf8)
+            let document = ParsedXML(text)
+            #expect(document.problem == nil)
+            #expect(document["script"].isEmpty)
             #expect(text.contains("@media screen and (prefers-color-scheme: dark)"))
             #expect(text.contains("role=\"img\""))
             #expect(!text.replacing("http://www.w3.org/2000/svg", with: "").contains("http"))
@@ -275,7 +268,7 @@ import Testing
         isASCII: Bool
     ) async throws {
         let arguments = ["plan", "wifi-walkaway", "--size", "16MiB", "--seed", "7", "--columns", "80"]
-        let outcome = try await withChild(Programs.squall, arguments, environment: environment) { await $0.finish() }
+        let outcome = try await squall(arguments, environment: environment)
         #expect(outcome.status == 0)
         #expect(outcome.output.utf8.allSatisfy { $0 < 0x80 } == isASCII)
         #expect(outcome.output.contains("█") != isASCII && outcome.output.contains("# arrives") == isASCII)
@@ -303,7 +296,7 @@ import Testing
 
     @Test func `as JSON a plan has a point for each 100 ms`() async throws {
         let options = ["--size", "2MiB", "--seed", "7", "--format", "json"]
-        let outcome = try await withChild(Programs.squall, ["plan", "busy-cell"] + options) { await $0.finish() }
+        let outcome = try await squall(["plan", "busy-cell"] + options)
         #expect(outcome.status == 0 && outcome.lines.count == 1)
         let plan = try #require(try decoded(outcome.lines, as: Document.self).first)
         #expect(plan.interval == 0.1 && plan.points[7].begin == 0.7)
@@ -368,7 +361,7 @@ import Testing
         (["--pcap", "x"], "there is no fault to inject"),
     ])
     func `a plan of nothing, or of too much, is exit 2`(options: [String], message: String) async throws {
-        let outcome = try await withChild(Programs.squall, ["plan"] + options) { await $0.finish() }
+        let outcome = try await squall(["plan"] + options)
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(message), "\(outcome.errors)")
     }
@@ -387,7 +380,7 @@ import Testing
 
     @Test func `a picture for which the disk has no room is exit 1`() async throws {
         let options = ["plan", "slow-3g", "--size", "1KiB", "--svg", "/dev/full"]
-        let outcome = try await withChild(Programs.squall, options) { await $0.finish() }
+        let outcome = try await squall(options)
         #expect(outcome.status == 1)
         #expect(outcome.errors == "squall: can't write “/dev/full”: No space left on device (write, errno 28)\n")
     }

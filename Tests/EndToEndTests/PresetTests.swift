@@ -33,7 +33,7 @@ import Testing
         #expect(Repository.presets.count == 135)
         let paths = Repository.presetFiles.map { Repository.root.appendingPathComponent($0).path }
         for references in [Repository.presets, paths] {
-            let outcome = try await withChild(Programs.squall, ["check"] + references) { await $0.finish() }
+            let outcome = try await squall(["check"] + references)
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(outcome.lines.count == references.count)
         }

@@ -72,7 +72,7 @@ import Testing
             #expect(again == lines.filter { $0.proxy == "postgres" })
             let fails = "for n in 1 2; do curl -sf -o /dev/null http://$SQUALL_PROXY/file.bin || exit 1; done"
             let shrunk = ["shrink", "journal.jsonl", "--name", "postgres", "--", "sh", "-c", fails]
-            let outcome = try await withChild(Programs.squall, shrunk, folder: folder) { await $0.finish() }
+            let outcome = try await squall(shrunk, folder: folder)
             #expect(outcome.status == 0)
             #expect(outcome.output.contains("  connection 2, downstream: postgres/cut resets at 900\n"))
         }
@@ -84,21 +84,17 @@ import Testing
             let check = try await squall("check", "two.json", folder: folder)
             #expect(check.output == "two.json: fine (3 faults, no phases, 2 proxies)\n")
             let plan = ["plan", "./two.json", "--seed", "3", "--size", "10KB"]
-            let all = try await withChild(Programs.squall, plan, folder: folder) { await $0.finish() }
+            let all = try await squall(plan, folder: folder)
             #expect(all.status == 2)
             #expect(
                 all.errors.hasPrefix(
                     "squall: the proxies of the profile have faults of their own: choose one with --proxy"
                 )
             )
-            let one = try await withChild(Programs.squall, plan + ["--proxy", "postgres"], folder: folder) {
-                await $0.finish()
-            }
+            let one = try await squall(plan + ["--proxy", "postgres"], folder: folder)
             #expect(one.status == 0)
             #expect(one.output.contains("postgres/latency") && !one.output.contains("outage"))
-            let other = try await withChild(Programs.squall, plan + ["--proxy", "mysql"], folder: folder) {
-                await $0.finish()
-            }
+            let other = try await squall(plan + ["--proxy", "mysql"], folder: folder)
             #expect(other.status == 2)
             #expect(other.errors == "squall: the profile has no proxy “mysql” (it has postgres, redis)\n")
         }

@@ -43,7 +43,7 @@ import Testing
                     }
                 }
                 isStuck.withLock { $0 = false }
-                let last = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                let last = try await squall(arguments, folder: folder)
                 #expect(last.status == 0, "\(last.errors)")
                 #expect(last.lines.first?.contains("\"continued\":true") == true)
                 #expect(server.delivered.map { Data($0) } == [bytes(size)])

@@ -20,11 +20,7 @@ import Units
 
     /// Runs an origin with uploads during `body`, which gets its address and the upload folder.
     private func withUploads<Result>(_ body: (String, URL) async throws -> Result) async throws -> Result {
-        try await withFolder { folder in
-            try await withChild(Programs.squall, ["origin", folder.path, "--uploads", folder.path]) { origin in
-                try await body(address(in: origin.line(with: "ready: ")), folder)
-            }
-        }
+        try await withUploadingOrigin(size: 0) { try await body($1, $0) }
     }
 
     /// Uploads `content` through a proxy with `faults`, verifies it, and returns the events.
@@ -44,9 +40,7 @@ import Units
                         "--seed",
                         "\(seed)",
                     ]
-                    let outcome = try await withChild(Programs.squall, arguments + options, folder: own) {
-                        await $0.finish()
-                    }
+                    let outcome = try await squall(arguments + options, folder: own)
                     #expect(outcome.status == 0, "\(outcome.errors)")
                     let arrived = try? Data(contentsOf: folder.appendingPathComponent("new.bin"))
                     #expect(arrived == content, "\(arrived?.count ?? -1) of \(content.count) bytes")
@@ -191,7 +185,7 @@ import Units
                 try Data(#"{ "name": "slow", "faults": [ \#(cut) ] }"#.utf8).write(to: profile)
                 proxy.signal(SIGHUP)
                 _ = try await proxy.line(with: "reloaded: ")
-                let last = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                let last = try await squall(arguments, folder: folder)
                 #expect(last.status == 0, "\(last.errors)")
                 expectNoStepBack(try decoded(lines + last.lines, as: ReportedEvent.self))
                 #expect(kills >= 2)

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestStreams
 import Testing
 import TransferQueue
 
@@ -15,9 +16,7 @@ import TransferQueue
         func run(_ arguments: String...) async throws -> Outcome { try await run(arguments) }
 
         func run(_ arguments: [String]) async throws -> Outcome {
-            try await withChild(Programs.squall, ["queue"] + arguments, environment: environment, folder: folder) {
-                await $0.finish()
-            }
+            try await squall(["queue"] + arguments, environment: environment, folder: folder)
         }
 
         func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
@@ -41,10 +40,9 @@ import TransferQueue
     private func withHome(_ body: (Home) async throws -> Void) async throws {
         try await withFolder { folder in
             let home = Home(folder: folder)
-            let result: Result<Void, any Error>
-            do { result = .success(try await body(home)) } catch { result = .failure(error) }
-            if let process = try await home.daemon() { kill(process, SIGKILL) }
-            try result.get()
+            try await ending(home, after: body) {
+                if let process = try await home.daemon() { kill(process, SIGKILL) }
+            }
         }
     }
 
@@ -162,11 +160,10 @@ import TransferQueue
                 let options = ["--upload", source, "--limit-rate", "20KB/s"]
                 for (number, end) in [(1, "cancel"), (2, "prune")] {
                     let limit = end == "prune" ? ["--time-limit", "2s"] : []
-                    let submitted = try await withChild(
-                        Programs.squall,
+                    let submitted = try await squall(
                         ["queue", "submit", url] + options + limit,
                         environment: home.environment
-                    ) { await $0.finish() }
+                    )
                     #expect(submitted.status == 0, "\(submitted)")
                     while journals().isEmpty {}
                     if end == "cancel" {
@@ -292,12 +289,7 @@ import TransferQueue
             let environment = home.environment.merging(["XDG_CONFIG_HOME": settings.path]) { $1 }
             func serve() async throws -> Outcome {
                 let arguments = ["queue", "serve", "--idle", "1ms", "--metered", "ppp7"]
-                return try await withChild(
-                    Programs.squall,
-                    arguments,
-                    environment: environment,
-                    folder: home.folder
-                ) { await $0.finish() }
+                return try await squall(arguments, environment: environment, folder: home.folder)
             }
             try Data("# Mine.\nwlan0 expensive\n\neth1\tconstrained\n".utf8).write(to: file)
             #expect(try await serve().status == 0)
@@ -319,11 +311,7 @@ import TransferQueue
                 "XDG_STATE_HOME": folder.path, "XDG_CONFIG_HOME": folder.path, "PATH": "\(folder.path):\(path)",
             ]
             let arguments = ["--metered", "wlan0", "--per-host", "2"]
-            let enabled = try await withChild(
-                Programs.squall,
-                ["queue", "enable"] + arguments,
-                environment: environment
-            ) { await $0.finish() }
+            let enabled = try await squall(["queue", "enable"] + arguments, environment: environment)
             #expect(enabled.status == 0, "\(enabled)")
             let asked = try String(contentsOf: folder.appendingPathComponent("asked"), encoding: .utf8)
             #expect(asked == "--user daemon-reload\n--user enable --now squall-queue.service\n")
@@ -335,11 +323,7 @@ import TransferQueue
             for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
                 #expect(text.contains("\nEnvironment=\"\(name)=\(folder.path)\"\n"))
             }
-            let printed = try await withChild(
-                Programs.squall,
-                ["queue", "enable", "--print"] + arguments,
-                environment: environment
-            ) { await $0.finish() }
+            let printed = try await squall(["queue", "enable", "--print"] + arguments, environment: environment)
             #expect(printed.output == text)
         }
     }
@@ -402,12 +386,7 @@ import TransferQueue
     ])
     func `wrong input is exit 2, and says why`(arguments: [String]) async throws {
         try await withHome { home in
-            let outcome = try await withChild(
-                Programs.squall,
-                ["queue"] + arguments,
-                environment: home.environment,
-                folder: home.folder
-            ) { await $0.finish() }
+            let outcome = try await squall(["queue"] + arguments, environment: home.environment, folder: home.folder)
             #expect(outcome.status == 2, "\(outcome)")
             #expect(outcome.output.isEmpty)
             #expect(outcome.errors.hasPrefix("Error: ") || outcome.errors.contains("squall: "))
@@ -424,9 +403,7 @@ import TransferQueue
             let arguments = [
                 "demo", "--queue", "--latency", "5ms", "--size", "600KiB", "--seed", "3", "--events", "json",
             ]
-            let outcome = try await withChild(Programs.squall, arguments, environment: environment) {
-                await $0.finish()
-            }
+            let outcome = try await squall(arguments, environment: environment)
             #expect(outcome.status == 0, "\(outcome)")
             #expect(outcome.lines.filter { $0.contains(#""event":"killed""#) }.count == 2)
             #expect(outcome.lines.filter { $0.contains(#""phase":"completed""#) }.count >= 20)

@@ -228,7 +228,7 @@ import Testing
             #expect(lines.count == 4)
             #expect(lines[2].contains(#""event":"profile","generation":2,"profile":{"name":"changing""#))
             for command in [["replay", journal], ["shrink", journal, "--", "true"]] {
-                let outcome = try await withChild(Programs.squall, command, folder: folder) { await $0.finish() }
+                let outcome = try await squall(command, folder: folder)
                 #expect(outcome.status == 2)
                 #expect(
                     outcome.errors.hasPrefix("\(journal):3: the network was changed here while the journal was written")

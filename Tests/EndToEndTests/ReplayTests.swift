@@ -77,7 +77,7 @@ import Testing
                 try await replay(again, to: third)
                 #expect(try journal(at: third) == journal(at: recording))
                 let arguments = ["shrink", third.path, "--", "true"]
-                let shrink = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                let shrink = try await squall(arguments, folder: folder)
                 #expect(shrink.errors.contains("the command doesn't fail with all"), "\(shrink.errors)")
                 // The recorded profile explains all lines.
                 let header = try header(of: recording)
@@ -124,7 +124,7 @@ import Testing
                 }
                 let client = ["curl", "-s", "http://{proxy}/file.bin"]
                 let arguments = ["shrink", recording.path, "--"] + client
-                let shrink = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                let shrink = try await squall(arguments, folder: folder)
                 #expect(shrink.status == (status == 0 ? 2 : 0))
                 #expect(shrink.errors.contains("tells of no fault") == (status == 0))
             }

@@ -52,7 +52,7 @@ import Testing
     ])
     func `an address that can't be right is exit 2`(listen: String, upstream: String, reason: String) async throws {
         let arguments = ["run", "slow-3g", "--listen", listen, "--upstream", upstream]
-        let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
+        let outcome = try await squall(arguments)
         #expect(outcome.status == 2)
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.hasPrefix("squall: \(reason)"))

@@ -29,7 +29,7 @@ import Testing
 
     private func shrink(_ script: String, _ options: [String] = [], in folder: URL) async throws -> Outcome {
         let arguments = ["shrink", "journal.jsonl"] + options + ["--", "sh", "-c", script]
-        return try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+        return try await squall(arguments, folder: folder)
     }
 
     /// Starts a search whose command `script` reports its start through the FIFO, and runs `body` then. The reader of

@@ -92,7 +92,7 @@ import Testing
             let arguments = [
                 "shrink", "journal.jsonl", "--runs", "4", "--output", "best", "--", "sh", "client.sh", "{proxy}",
             ]
-            let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+            let outcome = try await squall(arguments, folder: folder)
             #expect(outcome.status == 1)
             #expect(outcome.output.contains("40 faults shrunk to "))
             #expect(outcome.output.contains(" in 4 runs"))

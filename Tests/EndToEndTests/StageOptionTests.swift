@@ -20,7 +20,7 @@ import Testing
             let limits = ["--link-memory", "1 MiB", "--connection-limit", "9"]
             let command = limits + ["--allow-vacuous", "--", "sh", "-c", "echo \"it's $1\"; exit 3", "sh", "{proxy}"]
             let arguments = ["test", "--upstream", origin] + profile + StageOptionTests.given + command
-            let first = try await withChild(Programs.squall, arguments) { await $0.finish() }
+            let first = try await squall(arguments)
             #expect(first.status == 1)
             let line = try #require(replayLine(first), "\(first)")
             #expect(
@@ -43,7 +43,7 @@ import Testing
                     "test", "--upstream", origin, "--latency", "1ms", "--seed", "1..2", "--pcap", "all captures",
                     "--pcap-limit", "1MiB", "--html", "page.html", "--", "curl", "-sS", "http://{proxy}/file.bin",
                 ]
-                let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                let outcome = try await squall(arguments, folder: folder)
                 #expect(outcome.status == 0, "\(outcome)")
                 let page = try String(contentsOf: folder.appendingPathComponent("page.html"), encoding: .utf8)
                 let names = try FileManager.default.contentsOfDirectory(
@@ -77,7 +77,7 @@ import Testing
             #expect(lines.count == 2, "\(all)")
             for line in lines {
                 let words = line.split(separator: " ").map(String.init)
-                let again = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                let again = try await squall(words, folder: folder)
                 #expect(again.status == 1 && again.output.contains("repeat it: squall \(line)\n"), "\(again)")
             }
         }
@@ -92,7 +92,7 @@ import Testing
         var printed: Set<String> = []
         for options in [StageOptionTests.given, StageOptionTests.repeated] {
             let arguments = ["test", "--print-profile"] + profile + options
-            let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
+            let outcome = try await squall(arguments)
             #expect(outcome.status == 0 && outcome.output.contains("\"outage\""), "\(outcome)")
             printed.insert(outcome.output)
         }
@@ -103,12 +103,12 @@ import Testing
         try await withOrigin(size: 300_000) { origin in
             let command = ["--", "curl", "-sf", "-o", "/dev/null", "http://{proxy}/file.bin"]
             let cut = ["test", "--cut-at", "100KB", "--upstream", origin, "--expect", "exit == 0 && faults(cut) == 1"]
-            let outcome = try await withChild(Programs.squall, cut + command) { await $0.finish() }
+            let outcome = try await squall(cut + command)
             #expect(outcome.status == 1)
             #expect(outcome.output.contains("options, seed 1 failed: "), "\(outcome)")
             #expect(outcome.output.contains("The command passes without faults."), "\(outcome)")
             let slow = ["test", "--latency", "5ms", "--upstream", origin, "--expect", "time >= 10 ms"]
-            let passed = try await withChild(Programs.squall, slow + command) { await $0.finish() }
+            let passed = try await squall(slow + command)
             #expect(passed.status == 0, "\(passed)")
         }
     }

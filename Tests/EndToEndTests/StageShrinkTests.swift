@@ -61,9 +61,7 @@ import Testing
                 try Data(profile.utf8).write(to: folder.appendingPathComponent("late.json"))
                 let arguments = ["test", "--profile", "late.json", "--upstream", origin, "--shrink"] + options
                 let command = ["--", "sh", "-c", "curl -s -o got http://{proxy}/file.bin || exit 1"]
-                let outcome = try await withChild(Programs.squall, arguments + command, folder: folder) {
-                    await $0.finish()
-                }
+                let outcome = try await squall(arguments + command, folder: folder)
                 #expect(outcome.status == 1 && outcome.output.contains(note), "\(outcome)")
                 #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("shrunk.json").path))
             }

@@ -143,11 +143,7 @@ import Testing
                 for expected in [["connections == 2", "bytes > 300 KB"], ["time < 60 s"]] {
                     let conditions = (expected + ["waste < 50 %"]).flatMap { ["--expect", $0] }
                     let arguments = ["test", "--profile", "cut.json", "--upstream", origin] + conditions
-                    let outcome = try await withChild(
-                        Programs.squall,
-                        arguments + ["--"] + command,
-                        folder: folder
-                    ) { await $0.finish() }
+                    let outcome = try await squall(arguments + ["--"] + command, folder: folder)
                     #expect(outcome.status == 0, "\(outcome)")
                 }
             }
@@ -166,9 +162,7 @@ import Testing
                     let profiles = files.flatMap { ["--profile", "\($0).json"] }
                     let arguments = ["test", "--upstream", origin, "--artifacts", "art"] + profiles
                     let command = ["sh", "-c", "curl -s http://{proxy}/file.bin >/dev/null; true"]
-                    return try await withChild(Programs.squall, arguments + ["--"] + command, folder: folder) {
-                        await $0.finish()
-                    }
+                    return try await squall(arguments + ["--"] + command, folder: folder)
                 }
                 let outcome = try await run(["a", "b", "c"])
                 #expect(outcome.status == 0, "\(outcome)")
@@ -234,7 +228,7 @@ import Testing
                     (late + fetch, 1, "no fault of the profile acted"),
                     (late + ["--allow-vacuous"] + fetch, 0, "1 of them empty"),
                 ] {
-                    let outcome = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                    let outcome = try await squall(words, folder: folder)
                     #expect(Int(outcome.status) == status, "\(outcome)")
                     #expect(outcome.output.contains(text), "\(outcome)")
                 }
@@ -389,7 +383,7 @@ import Testing
         ] as [([String], String)]
     )
     func `wrong input is exit 2 before anything runs`(words: [String], problem: String) async throws {
-        let outcome = try await withChild(Programs.squall, ["test"] + words) { await $0.finish() }
+        let outcome = try await squall(["test"] + words)
         #expect(outcome.status == 2, "\(outcome)")
         #expect(outcome.errors.contains(problem), "\(outcome)")
         #expect(outcome.output.isEmpty)

@@ -19,25 +19,19 @@ import Testing
     private func test(_ profile: String, _ words: [String], in folder: URL) async throws -> Outcome {
         try Data(profile.utf8).write(to: folder.appendingPathComponent("profile.json"))
         let arguments = ["test", "--profile", "./profile.json"] + words
-        return try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+        return try await squall(arguments, folder: folder)
     }
 
     @Test(arguments: [["--expect", "exit == 0"], ["--expect", "faults(http) >= 1"], ["--allow-vacuous"]])
     func `a client behind https with faults of HTTP only is never a pass`(options: [String]) async throws {
-        try await withFolder { folder in
-            try bytes(1_000).write(to: folder.appendingPathComponent("file.bin"))
-            let origin = ["origin", folder.path, "--tls-self-signed"]
-            let environment = ["TMPDIR": folder.path]
-            try await withChild(Programs.squall, origin, environment: environment, folder: folder) { child in
-                let upstream = try await address(in: child.line(with: "ready: https://"))
-                let fetch = ["--", "curl", "-sSk", "-o", "/dev/null", "https://{proxy}/file.bin"]
-                let words = ["--upstream", upstream] + options + fetch
-                let outcome = try await test(StageVerdictTests.unavailable, words, in: folder)
-                #expect(outcome.status == (options.contains("--allow-vacuous") ? 0 : 1), "\(outcome)")
-                #expect(!outcome.lines.contains { $0.hasPrefix("pass ") }, "\(outcome)")
-                #expect(outcome.output.contains("the stream is TLS, so faults of HTTP messages can't act on it"))
-                #expect(outcome.output.contains("exit 0, 1 connection, 0 faults"))
-            }
+        try await withOrigin(size: 1_000, isSecure: true) { origin in
+            let fetch = ["--", "curl", "-sSk", "-o", "/dev/null", "https://{proxy}/file.bin"]
+            let words = ["--upstream", origin.address] + options + fetch
+            let outcome = try await test(StageVerdictTests.unavailable, words, in: origin.folder)
+            #expect(outcome.status == (options.contains("--allow-vacuous") ? 0 : 1), "\(outcome)")
+            #expect(!outcome.lines.contains { $0.hasPrefix("pass ") }, "\(outcome)")
+            #expect(outcome.output.contains("the stream is TLS, so faults of HTTP messages can't act on it"))
+            #expect(outcome.output.contains("exit 0, 1 connection, 0 faults"))
         }
     }
 

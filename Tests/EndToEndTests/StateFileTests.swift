@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import OperatingSystem
 import Synchronization
+import TestSockets
 import TestStreams
 import Testing
 
@@ -33,7 +34,7 @@ import Testing
             var snapshot = ""
             for (line, body) in requests {
                 try await withServer(file) { server, address in
-                    let socket = try RawSocket(address)
+                    let socket = try TestSocket.connected(to: address)
                     let before = try #require(socket.response(to: "GET /v1/snapshot"))
                     if !snapshot.isEmpty { #expect(before.body == snapshot, "after a kill") }
                     let answer = try #require(socket.response(to: line, body))
@@ -62,7 +63,7 @@ import Testing
         init(_ number: Int) { name = "w\(number)" }
 
         /// Changes one thing after the other; `hasAnswered` is called after each.
-        func write(_ socket: RawSocket, _ hasAnswered: () -> Void) {
+        func write(_ socket: TestSocket, _ hasAnswered: () -> Void) {
             for value in answered.withLock({ $0.value }) + 1..<Int.max {
                 let body = #"{"attributes":{"latency":\#(value)}}"#
                 guard let changed = socket.response(to: "PATCH /proxies/\(name)/toxics/t", body) else { return }
@@ -107,7 +108,7 @@ import Testing
             let file = folder.appendingPathComponent("state.json")
             let writers = (0..<3).map { Writer($0) }
             try await withServer(file) { _, address in
-                let socket = try RawSocket(address)
+                let socket = try TestSocket.connected(to: address)
                 for writer in writers {
                     let proxy = StateFileTests.proxy.replacing("\"db\"", with: "\"\(writer.name)\"")
                     #expect(socket.response(to: "POST /proxies", proxy)?.status == 201)
@@ -118,12 +119,12 @@ import Testing
             for _ in 0..<StateFileTests.kills {
                 let countdown = Countdown(from: .random(in: 1...60))
                 try await withServer(file) { server, address in
-                    let listing = try #require(try RawSocket(address).response(to: "GET /proxies")).body
+                    let listing = try #require(try TestSocket.connected(to: address).response(to: "GET /proxies")).body
                     let proxies = try JSONSerialization.jsonObject(with: Data(listing.utf8)) as? [String: Any]
                     for writer in writers { try writer.check(try #require(proxies)) }
                     let ended = writers.map { writer in
                         StateFileTests.onThread {
-                            guard let socket = try? RawSocket(address) else { return }
+                            guard let socket = try? TestSocket.connected(to: address) else { return }
                             writer.write(socket) { if countdown.isOver() { server.signal(SIGKILL) } }
                         }
                     }
@@ -139,7 +140,7 @@ import Testing
             let link = folder.appendingPathComponent("link.json")
             try await withServer(file) { _, address in
                 try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
-                let socket = try RawSocket(address)
+                let socket = try TestSocket.connected(to: address)
                 for path in [file.path, link.path] {
                     #expect(socket.response(to: "POST /reset")?.status == 204)
                     let second = try await squall("serve", "--port", "0", "--state", path)
@@ -153,7 +154,7 @@ import Testing
             }
             // It is free once the first has ended.
             try await withServer(file) { _, address in
-                let socket = try RawSocket(address)
+                let socket = try TestSocket.connected(to: address)
                 #expect(socket.response(to: "GET /proxies/db")?.status == 200)
             }
         }
@@ -191,7 +192,7 @@ import Testing
             let config = folder.appendingPathComponent("proxies.json")
             try Data("[\(StateFileTests.proxy)]".utf8).write(to: config)
             try await withServer(file, ["--config", config.path]) { _, address in
-                let socket = try RawSocket(address)
+                let socket = try TestSocket.connected(to: address)
                 #expect(socket.response(to: "GET /proxies/db")?.status == 200)
             }
             let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
@@ -206,7 +207,7 @@ import Testing
             try FileManager.default.createDirectory(at: deep, withIntermediateDirectories: true)
             try await withServer(file) { server, address in
                 try FileManager.default.removeItem(at: deep)
-                let socket = try RawSocket(address)
+                let socket = try TestSocket.connected(to: address)
                 let first = try #require(socket.response(to: "POST /proxies", StateFileTests.proxy))
                 #expect(first.status == 500 && first.body.contains("the change acts, but it isn't kept: "))
                 let second = try #require(socket.response(to: "PUT /v1/profiles/mine", #"{"name":"mine"}"#))

@@ -4,7 +4,7 @@ import Testing
 /// `squall test --exec`: a stage of a command that knows of no proxy.
 @Suite(.timeLimit(.minutes(5))) struct SupervisedStageTests {
     private func test(_ words: [String], in folder: URL) async throws -> Outcome {
-        try await withChild(Programs.squall, ["test"] + words, folder: folder) { await $0.finish() }
+        try await squall(["test"] + words, folder: folder)
     }
 
     /// Runs that fetch a file; with `retries` curl tries again.
@@ -99,9 +99,7 @@ import Testing
     @Test func `a stage inside squall exec is refused`() async throws {
         try await withFolder { folder in
             let words = ["exec", "--latency", "1ms", "--", Programs.squall.path, "test", "--exec", "--latency", "1ms"]
-            let outcome = try await withChild(Programs.squall, words + ["--", "true"], folder: folder) {
-                await $0.finish()
-            }
+            let outcome = try await squall(words + ["--", "true"], folder: folder)
             #expect(outcome.status == 125)
             #expect(outcome.errors.contains("another supervisor"), "\(outcome.errors)")
         }

@@ -7,20 +7,8 @@ import Testing
     /// Runs `squall origin --tls-self-signed` in a folder with `file.bin`; `body` gets the folder, the address, and the
     /// authority's file.
     private func withSecureOrigin<Result>(_ body: (URL, String, String) async throws -> Result) async throws -> Result {
-        try await withFolder { folder in
-            try bytes(1_000_000).write(to: folder.appendingPathComponent("file.bin"))
-            let arguments = ["origin", folder.path, "--uploads", folder.path, "--tls-self-signed"]
-            let environment = ["TMPDIR": folder.path]
-            return try await withChild(Programs.squall, arguments, environment: environment, folder: folder) { child in
-                let trust = try await child.line(with: "trust: ")
-                let authority = try #require(trust.split(separator: " ").dropFirst().first.map(String.init))
-                let ready = try await child.line(with: "ready: https://127.0.0.1:")
-                let result = try await body(folder, try address(in: ready), authority)
-                child.signal(SIGTERM)
-                #expect(await child.finish().status == 0)
-                #expect(!FileManager.default.fileExists(atPath: authority), "the authority ends with the server")
-                return result
-            }
+        try await withOrigin(size: 1_000_000, isSecure: true, takesUploads: true) { origin in
+            try await body(origin.folder, origin.address, origin.authority)
         }
     }
 
@@ -55,7 +43,7 @@ import Testing
                 ["get", "https://\(place)/file.bin", "-o", "x.bin"], ["put", "file.bin", "https://\(place)/x"],
             ] {
                 let arguments = command + (command[0] == "put" ? ["--state", "state"] : [])
-                let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                let outcome = try await squall(arguments, folder: folder)
                 #expect(outcome.status == 1)
                 #expect(outcome.errorLines.count == 1)
                 #expect(outcome.errors.contains("by TLS: the server's certificate isn't signed"), "\(outcome.errors)")
@@ -94,7 +82,7 @@ import Testing
             try Data("secret\n".utf8).write(to: folder.appendingPathComponent("text"))
             let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
             try FileManager.default.setAttributes(mode, ofItemAtPath: folder.appendingPathComponent("text").path)
-            let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+            let outcome = try await squall(arguments, folder: folder)
             #expect(outcome.status == 2)
             #expect(outcome.errors.contains(words), "\(outcome.errors)")
             #expect(!outcome.errors.contains("secret"))

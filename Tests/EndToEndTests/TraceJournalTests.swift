@@ -135,12 +135,7 @@ import Testing
             #expect(traces.count == 1)
             #expect(traces.allSatisfy { $0.file.hasPrefix("traces/") })
             let arguments = ["shrink", journal.path, "--", "true"]
-            let elsewhere = try await withChild(
-                Programs.squall,
-                arguments,
-                environment: ["SQUALL_PROFILES": "share"],
-                folder: folder
-            ) { await $0.finish() }
+            let elsewhere = try await squall(arguments, environment: ["SQUALL_PROFILES": "share"], folder: folder)
             #expect(elsewhere.errors.contains("doesn't fail with all"), "\(elsewhere.errors)")
             let given = ["replay", journal.path, "--profile", "bufferbloat"]
             try await withChild(Programs.squall, given) { child in _ = try await child.line(with: "ready: ") }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TestSockets
+import TestStreams
 import Testing
 
 /// `squall run` between Unix sockets.
@@ -11,7 +12,7 @@ struct UnixSocketCommandTests {
         _ upstream: String,
         _ arguments: [String] = [],
         profile: String = "slow-3g",
-        in folder: TestFolder,
+        in folder: Folder,
         _ body: (Child) async throws -> Result
     ) async throws -> Result {
         try await withChild(
@@ -23,7 +24,7 @@ struct UnixSocketCommandTests {
     }
 
     @Test func `forwards between every two kinds of address, and its lines and journal tell them`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let path = "unix:\(folder.path)/inner"
         let profile = """
             { "name": "cut", "faults": [
@@ -63,7 +64,7 @@ struct UnixSocketCommandTests {
     }
 
     @Test func `sets the permissions that it is told, and replaces what a killed one has left`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         for _ in 0..<2 {
             try await run("unix:s", "unix:@none", ["--listen-mode", "0666"], in: folder) { proxy in
                 _ = try await proxy.line(with: "ready")
@@ -76,8 +77,8 @@ struct UnixSocketCommandTests {
     }
 
     @Test func `says what is in its way`() async throws {
-        let folder = TestFolder()
-        folder.write("file")
+        let folder = try Folder()
+        try folder.write([], to: "file")
         let live = TestSocket.listening(at: try #require(try folder.address("live").unix))
         let cases = [
             (

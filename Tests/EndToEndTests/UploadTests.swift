@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSockets
 import TestStreams
 import Testing
 
@@ -30,9 +31,7 @@ import Testing
     ])
     func `invalid upload options are wrong input`(_ options: [String], _ word: String) async throws {
         try await withFolder { folder in
-            let outcome = try await withChild(Programs.squall, ["origin", "."] + options, folder: folder) {
-                await $0.finish()
-            }
+            let outcome = try await squall(["origin", "."] + options, folder: folder)
             #expect(outcome.status == 2)
             #expect(outcome.errors.contains(word), "\(outcome.errors)")
         }
@@ -43,8 +42,8 @@ import Testing
             let options = ["origin", folder.path, "--uploads", folder.path, "--upload-limit", "1000B"]
             try await withChild(Programs.squall, options) { origin in
                 let place = try await address(in: origin.line(with: "ready: "))
-                let socket = try RawSocket(place)
-                socket.send("PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n".utf8)
+                let socket = try TestSocket.connected(to: place)
+                try socket.send(Array("PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n".utf8))
                 #expect(socket.head()?.first?.hasPrefix("HTTP/1.1 413 ") == true)
             }
         }
@@ -70,15 +69,15 @@ import Testing
                         #expect(offset >= told)
                         told = offset
                     }
-                    let socket = try RawSocket(place)
+                    let socket = try TestSocket.connected(to: place)
                     let rest = content.count - told
                     let count = isLast ? rest : Int.random(in: 0..<max(1, min(rest, 200_000)), using: &random)
-                    socket.send(Self.request(location, told, rest).utf8)
+                    try socket.send(Array(Self.request(location, told, rest).utf8))
                     if location == nil {
                         guard let head = socket.head() else { throw Complaint("no 104") }
                         location = field("location", in: head)
                     }
-                    socket.send(content[told..<(told + count)])
+                    try socket.send(Array(content[told..<(told + count)]))
                     guard isLast else {
                         // Half of the time the server has acknowledged something when it is killed.
                         if let location, Bool.random(using: &random) {
@@ -112,8 +111,8 @@ import Testing
     }
 
     private static func offset(of location: String, at place: String) throws -> Int {
-        let socket = try RawSocket(place)
-        socket.send("HEAD \(location) HTTP/1.1\r\nHost: a\r\nUpload-Draft-Interop-Version: 10\r\n\r\n".utf8)
+        let socket = try TestSocket.connected(to: place)
+        try socket.send(Array("HEAD \(location) HTTP/1.1\r\nHost: a\r\nUpload-Draft-Interop-Version: 10\r\n\r\n".utf8))
         guard let head = socket.head() else { throw Complaint("no answer to HEAD") }
         return try #require(field("upload-offset", in: head).flatMap { Int($0) }, "\(head)")
     }

@@ -1,6 +1,7 @@
 import Glibc
 import OperatingSystem
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -44,11 +45,12 @@ struct ListeningTests {
                 let fixture = Fixture()
                 return Swift.Result { try (LoopBound(fixture, on: loop), fixture.open(address, on: loop)) }
             }.get()
-            let result: Swift.Result<Result, any Error>
-            do { result = .success(try await body(fixture, bound)) } catch { result = .failure(error) }
-            try await loop.run { fixture.value.listening?.close() }
-            try await loop.run { fixture.value.listening?.close() }
-            return try result.get()
+            return try await ending(fixture) {
+                try await body($0, bound)
+            } by: {
+                try await loop.run { fixture.value.listening?.close() }
+                try await loop.run { fixture.value.listening?.close() }
+            }
         }
     }
 

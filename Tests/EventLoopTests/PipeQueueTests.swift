@@ -1,5 +1,6 @@
 import Glibc
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -91,14 +92,11 @@ struct PipeQueueTests {
                     return LoopBound(Mover(source, try StreamSocket(connectingTo: rightAddress, on: loop)), on: loop)
                 }
             }.get()
-            let result: Swift.Result<Result, any Error>
-            do {
-                result = .success(try await body(mover, left.accepted(), right.accepted()))
-            } catch {
-                result = .failure(error)
+            return try await ending(mover) {
+                try await body($0, left.accepted(), right.accepted())
+            } by: {
+                try await loop.run { mover.value.close() }
             }
-            try await loop.run { mover.value.close() }
-            return try result.get()
         }
     }
 

@@ -1,6 +1,7 @@
 import Glibc
 import OperatingSystem
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -28,11 +29,10 @@ struct UnixListeningTests {
                     return LoopBound(socket, on: loop)
                 }
             }.get()
-            let result: Swift.Result<Result, any Error>
-            do { result = .success(try await body(socket)) } catch { result = .failure(error) }
-            try await loop.run { socket.value.close() }
-            try await loop.run { socket.value.close() }
-            return try result.get()
+            return try await ending(socket, after: body) {
+                try await loop.run { socket.value.close() }
+                try await loop.run { socket.value.close() }
+            }
         }
     }
 
@@ -54,7 +54,7 @@ struct UnixListeningTests {
 
     @Test
     func `has a file of its owner alone, which goes when it is closed`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         try await withListening(address) { socket in
             #expect(folder.permissions(of: "s") == 0o600)
@@ -67,7 +67,7 @@ struct UnixListeningTests {
 
     @Test(arguments: ["0666", "0620", "0000"])
     func `has the permissions that it is given, whatever the mask of the process`(text: String) async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let permissions = try SocketPermissions(parsing: text)
         try await withListening(try folder.address(), permissions) { _ in
             #expect(folder.permissions(of: "s") == UInt32(permissions.bits))
@@ -76,7 +76,7 @@ struct UnixListeningTests {
 
     @Test
     func `takes the place of a file on which nobody listens any more`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         TestSocket.listening(at: try #require(address.unix)).close()
         #expect(folder.names == ["s"])
@@ -88,7 +88,7 @@ struct UnixListeningTests {
 
     @Test
     func `leaves a file alone on which somebody listens, even with a full queue`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         let live = TestSocket.listening(at: try #require(address.unix), backlog: 0)
         #expect(try await error(of: address)?.isAddressInUse == true)
@@ -100,8 +100,8 @@ struct UnixListeningTests {
 
     @Test
     func `never replaces what isn't a socket`() async throws {
-        let folder = TestFolder()
-        folder.write("s")
+        let folder = try Folder()
+        try folder.write([], to: "s")
         #expect(symlink("/nonexistent/target", "\(folder.path)/link") == 0)
         for name in ["s", "link"] {
             let error = try await error(of: try folder.address(name))
@@ -117,18 +117,18 @@ struct UnixListeningTests {
 
     @Test
     func `doesn't remove a file that has taken the place of its own`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         try await withListening(address) { _ in
             unlink("\(folder.path)/s")
-            folder.write("s")
+            try folder.write([], to: "s")
         }
         #expect(folder.names == ["s"])
     }
 
     @Test
     func `suspended it refuses, resets those that wait, and resumes with its permissions`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         try await withListening(address, SocketPermissions(bits: 0o640)) { socket in
             for _ in 0..<3 {
@@ -148,7 +148,7 @@ struct UnixListeningTests {
 
     @Test
     func `can't resume where somebody has taken its place, and does when that has gone`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         try await withListening(address) { socket in
             try await socket.loop.run { socket.value.suspend() }
@@ -163,7 +163,7 @@ struct UnixListeningTests {
 
     @Test(arguments: [false, true])
     func `without answers it accepts nobody, and who waits is accepted afterwards`(isSuspended: Bool) async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         try await withListening(address) { socket in
             if isSuspended { try await socket.loop.run { socket.value.suspend() } }
@@ -195,7 +195,7 @@ struct UnixListeningTests {
 
     @Test
     func `takes the longest names`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let rest = 107 - folder.path.utf8.count - 1
         let address = try folder.address(String(repeating: "n", count: rest))
         try await withListening(address) { _ in

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -140,7 +141,7 @@ struct LineWriterTests {
     }
 
     @Test func `a pipe that doesn't block is waited for`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let path = folder.path + "/pipe"
         #expect(mkfifo(path, 0o600) == 0)
         let reader = open(path, O_RDWR | O_CLOEXEC)
@@ -172,7 +173,7 @@ struct LineWriterTests {
     }
 
     @Test func `when nobody reads, so many lines wait and no more`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let path = folder.path + "/pipe"
         #expect(mkfifo(path, 0o600) == 0)
         let reader = open(path, O_RDWR | O_CLOEXEC)

@@ -5,6 +5,7 @@ import NIOHTTP1
 import NIOHTTPTypes
 import ResumableUploads
 import TestStreams
+import TestUploadServers
 import Testing
 
 @testable import OriginServer
@@ -29,7 +30,7 @@ import Testing
 
     private func ask(_ handler: ResumableUploadHandler) throws {
         let channel = EmbeddedChannel()
-        let connection = HeldWrites()
+        let connection = HeldWrites(failsAtClose: false)
         try channel.pipeline.syncOperations.addHandlers([connection, handler])
         try channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1)).wait()
         let head = HTTPRequest(method: .head, scheme: "http", authority: "h", path: "/.uploads/none")
@@ -44,33 +45,5 @@ import Testing
         let before = connection.reads
         connection.release()
         #expect(connection.reads == before + 1)
-    }
-}
-
-/// Keeps everything that is written, as a connection does whose client doesn't read.
-private final class HeldWrites: ChannelOutboundHandler {
-    typealias OutboundIn = HTTPResponsePart
-    private var held: [EventLoopPromise<Void>] = []
-    private(set) var reads = 0
-
-    func read(context: ChannelHandlerContext) {
-        reads += 1
-        context.read()
-    }
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if let promise { held.append(promise) }
-    }
-
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        release()
-        context.close(mode: mode, promise: promise)
-    }
-
-    /// Accepts everything that is held.
-    func release() {
-        let sent = held
-        held = []
-        for promise in sent { promise.succeed() }
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import OperatingSystem
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -286,7 +287,7 @@ struct CaptureTests {
     }
 
     @Test func `Unix-domain sockets have addresses that stand for them, and names`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let socket = try UnixSocketName(parsing: "unix:\(folder.path)/s")
         let server = TestServer.echo(at: socket)
         defer { server.stop() }

@@ -3,6 +3,7 @@ import FaultPlan
 import Glibc
 import OperatingSystem
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -34,9 +35,9 @@ struct UnixSocketTests {
         serve: @escaping @Sendable (TestSocket) throws -> Void = { socket in
             while case let part = try socket.receive(1 << 16), !part.isEmpty { try socket.send(part) }
         },
-        _ body: (Fixture, TestFolder) async throws -> Result
+        _ body: (Fixture, Folder) async throws -> Result
     ) async throws -> Result {
-        let folder = TestFolder()
+        let folder = try Folder()
         let server = TestServer(at: ends.server ? try folder.address("server").unix : nil, serve: serve)
         defer { server.stop() }
         let listen = ends.client ? try folder.address("proxy").unix.map { Endpoint(unix: $0) } : nil
@@ -214,7 +215,7 @@ struct UnixSocketTests {
 
     @Test
     func `waits for room in the queue of a server`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         let server = TestSocket.listening(at: try #require(address.unix), backlog: 0)
         try await ProxyEngineTests.withProxy(to: address) { fixture in
@@ -232,7 +233,7 @@ struct UnixSocketTests {
 
     @Test
     func `tells of a server that isn't there, and resets the client`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let address = try folder.address()
         let refusing = try folder.address("stale")
         TestSocket.listening(at: try #require(refusing.unix)).close()
@@ -289,10 +290,10 @@ struct UnixSocketTests {
 
     @Test
     func `that leads back to itself is found by its file, however the path is written`() async throws {
-        let folder = TestFolder()
+        let folder = try Folder()
         let listen = try folder.address("a")
         #expect(symlink("a", "\(folder.path)/link") == 0)
-        let paths = ["a", "./a", "../\(folder.path.dropFirst(5))/a"]
+        let paths = ["a", "./a", "../\(folder.url.lastPathComponent)/a"]
         for path in paths {
             let route = ProxyRoute(id: 1, name: "p", listen: [listen], upstream: [try folder.address(path)])
             #expect(route.leads(to: route, ownHosts: []), "\(path)")

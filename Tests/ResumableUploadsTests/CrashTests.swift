@@ -1,14 +1,11 @@
-import Foundation
 import ResumableUploads
 import SimulatedDisk
 import Testing
 import Units
 
 /// Uploads to a server whose machine may crash between any two disk calls.
-///
-/// `SQUALL_UPLOAD_RUNS` sets the number of runs.
 @Suite struct CrashTests {
-    private static let runs = UInt64(ProcessInfo.processInfo.environment["SQUALL_UPLOAD_RUNS"] ?? "") ?? 300
+    private static let runs = CrashRuns("UPLOAD")
 
     /// The result of a run.
     struct Story: Hashable {
@@ -67,24 +64,22 @@ import Units
     @Test func `every upload finishes with its bytes, and no offset goes down, wherever the machine stops`() throws {
         var crashes = 0
         var resumptions = 0
-        for seed in 0..<CrashTests.runs {
-            do {
-                let story = try run(seed)
-                crashes += story.crashes
-                resumptions += story.resumptions
-            } catch {
-                Issue.record("seed \(seed): \(error)")
-            }
+        let runs = CrashTests.runs
+        let stories = runs.stories {
+            try run($0)
+        } broken: {
+            Issue.record("\($0)")
         }
-        #expect(crashes > CrashTests.runs)
-        #expect(resumptions > CrashTests.runs)
-        print("uploads: \(CrashTests.runs) runs, \(crashes) crashes, \(resumptions) resumptions")
+        for story in stories {
+            crashes += story.crashes
+            resumptions += story.resumptions
+        }
+        #expect(crashes > runs.count)
+        #expect(resumptions > runs.count)
+        print("uploads: \(runs.count) runs, \(crashes) crashes, \(resumptions) resumptions")
     }
 
     @Test func `on a disk that ignores synchronization promises break`() {
-        let broken = (0..<200 as Range<UInt64>).filter { seed in
-            (try? run(seed, ignoresSynchronization: true)) == nil
-        }
-        #expect(broken.count > 20)
+        #expect(CrashRuns.broken { _ = try run($0, ignoresSynchronization: true) } > 20)
     }
 }

@@ -24,10 +24,8 @@ struct SimulatedServer {
     private var random: SeededGenerator
 
     init(seed: UInt64) throws {
-        disk = SimulatedDisk(seed: seed)
+        disk = try SimulatedDisk(seed: seed, folders: SimulatedServer.folder)
         random = SeededGenerator(seed: seed ^ 0x5EED)
-        try disk.makeFolder(SimulatedServer.folder)
-        try disk.synchronizeFolder("/")
     }
 
     var isRunning: Bool { core != nil }
@@ -119,12 +117,7 @@ struct SimulatedServer {
     }
 
     /// The bytes of a complete file; `nil` where there is none.
-    func file(_ name: String) throws -> [UInt8]? {
-        let path = SimulatedServer.folder.appending(name)
-        guard try disk.kind(of: path) != nil else { return nil }
-        let file = try disk.open(path, .reading)
-        return try file.read(Int(try file.size()), at: 0)
-    }
+    func file(_ name: String) throws -> [UInt8]? { try disk.bytes(of: SimulatedServer.folder.appending(name)) }
 }
 
 extension UploadTarget {

@@ -3,6 +3,7 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
 import ResumableUploads
+import TestUploadServers
 import Testing
 
 /// A client that sends requests and reads no responses.
@@ -10,7 +11,7 @@ import Testing
     @Test func `a client that doesn't read its response loses the connection, and isn't read on meanwhile`() throws {
         let server = ResumableUploadServer { _ in UploadedResponse(head: HTTPResponse(status: .ok)) }
         let channel = EmbeddedChannel()
-        let outbound = HeldWrites()
+        let outbound = HeldWrites(failsAtClose: true)
         try channel.pipeline.syncOperations.addHandlers([outbound, ResumableUploadHandler(server)])
         try channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1)).wait()
         let request = HTTPRequest(method: .head, scheme: "http", authority: "h", path: "/.uploads/none")
@@ -30,35 +31,5 @@ import Testing
         #expect(channel.isActive)
         channel.embeddedEventLoop.advanceTime(by: .seconds(1))
         #expect(!channel.isActive)
-    }
-}
-
-/// Keeps everything that is written, as a connection does whose client doesn't read.
-private final class HeldWrites: ChannelOutboundHandler {
-    typealias OutboundIn = HTTPResponsePart
-    private var held: [EventLoopPromise<Void>] = []
-    private(set) var reads = 0
-
-    func read(context: ChannelHandlerContext) {
-        reads += 1
-        context.read()
-    }
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if let promise { held.append(promise) }
-    }
-
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        let unsent = held
-        held = []
-        for promise in unsent { promise.fail(ChannelError.ioOnClosedChannel) }
-        context.close(mode: mode, promise: promise)
-    }
-
-    /// Accepts everything that is held.
-    func release() {
-        let sent = held
-        held = []
-        for promise in sent { promise.succeed() }
     }
 }

@@ -35,6 +35,9 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
+    /// Called before a call with its name, its path and the offset of a write; throws the error to inject.
+    public typealias Hook = @Sendable (_ call: String, _ path: FilePath, _ offset: Int64?) throws(FileError) -> Void
+
     /// What a call does before it returns or fails.
     enum Fate {
         case succeeds
@@ -53,6 +56,7 @@ public final class SimulatedDisk: FileSystem {
         /// Pending folder changes, in order.
         var pending: [NameChange] = []
         var faults: Faults
+        var hook: Hook?
         var random: SeededGenerator
         var calls = 0
         var isStopped = false
@@ -66,6 +70,13 @@ public final class SimulatedDisk: FileSystem {
     /// Makes an empty disk.
     public init(seed: UInt64, faults: Faults = Faults()) {
         state = Mutex(State(faults: faults, random: SeededGenerator(seed: seed)))
+    }
+
+    /// Makes a disk with durable folders.
+    public convenience init(seed: UInt64, folders: FilePath...) throws(FileError) {
+        self.init(seed: seed)
+        for folder in folders { try makeFolder(folder) }
+        try synchronizeFolder("/")
     }
 
     /// The number of calls so far.
@@ -83,11 +94,28 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
+    /// Calls `hook` before each call until the next restart.
+    public func beforeCalls(_ hook: @escaping Hook) { state.withLock { $0.hook = hook } }
+
+    /// Calls the hook, outside the lock.
+    func willCall(_ name: String, _ path: FilePath, at offset: Int64? = nil) throws(FileError) {
+        try state.withLock { $0.hook }?(name, path, offset)
+    }
+
+    /// The bytes of a file as shown by the system; `nil` where there is none.
+    public func bytes(of path: FilePath) throws(FileError) -> [UInt8]? {
+        guard try kind(of: path) != nil else { return nil }
+        let file = try open(path, .reading)
+        defer { file.close() }
+        return try file.read(Int(file.size()), at: 0)
+    }
+
     /// Restarts the machine after a crash.
     public func restart(after loss: Loss) {
         state.withLock { state in
             state.isStopped = false
             state.faults = Faults()
+            state.hook = nil
             state.era += 1
             state.openHandles = []
             for id in state.nodes.keys {
@@ -197,6 +225,7 @@ public final class SimulatedDisk: FileSystem {
         _ path: FilePath,
         _ body: (inout State) throws(Errno) -> Result
     ) throws(FileError) -> Result {
+        try willCall(name, path)
         do throws(Errno) {
             return try state.withLock { state throws(Errno) in
                 switch state.nextFate() {

@@ -20,7 +20,7 @@ final class SimulatedFile: OpenFile {
     }
 
     func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {
-        try change("pwrite") { file, part in
+        try change("pwrite", at: offset) { file, part in
             let count = part.map { Int(Double(bytes.count) * $0) } ?? bytes.count
             file.apply(.write(Array(bytes.prefix(count)), at: Int(offset)))
         }
@@ -100,7 +100,10 @@ final class SimulatedFile: OpenFile {
     }
 
     /// Changes the file; the second argument is the completed fraction of a failing call, 0 to 1.
-    private func change(_ call: String, _ body: (inout File, Double?) -> Void) throws(FileError) {
+    private func change(_ call: String, at offset: Int64? = nil, _ body: (inout File, Double?) -> Void)
+        throws(FileError)
+    {
+        try disk.willCall(call, path, at: offset)
         let errno: Errno? = disk.state.withLock { state in
             guard state.era == era, case .file(var file) = state.nodes[node] else { return .badFileDescriptor }
             let wasStopped = state.isStopped

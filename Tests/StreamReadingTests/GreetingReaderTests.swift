@@ -1,27 +1,17 @@
 import StreamReading
+import TestProtocols
 import Testing
 
 /// The ClientHello of a client that a proxy with TLS accepts.
 struct GreetingReaderTests {
     /// A ClientHello with a name and protocols, in records of `size` bytes.
-    static func hello(name: String?, protocols: [String]?, padding: Int = 0, size: Int = 1 << 14) -> [UInt8] {
-        func number(_ value: Int, _ size: Int) -> [UInt8] {
-            (0..<size).reversed().map { UInt8(value >> (8 * $0) & 255) }
-        }
-        func vector(_ bytes: [UInt8], _ size: Int) -> [UInt8] { number(bytes.count, size) + bytes }
-        var extensions: [UInt8] = []
-        if padding > 0 { extensions += number(21, 2) + vector([UInt8](repeating: 0, count: padding), 2) }
-        if let protocols {
-            let list = protocols.flatMap { vector(Array($0.utf8), 1) }
-            extensions += number(16, 2) + vector(vector(list, 2), 2)
-        }
-        if let name { extensions += number(0, 2) + vector(vector([0] + vector(Array(name.utf8), 2), 2), 2) }
-        var body: [UInt8] = [3, 3] + [UInt8](repeating: 7, count: 32)
-        body += vector([], 1) + vector([0x13, 1], 2) + vector([0], 1) + vector(extensions, 2)
-        let message = [1] + vector(body, 3)
-        return stride(from: 0, to: message.count, by: size).flatMap { start in
-            [22, 3, 1] + vector(Array(message[start..<min(message.count, start + size)]), 2)
-        }
+    private static func hello(_ name: String?, _ protocols: [String]?, padding: Int = 0, size: Int = 1 << 14)
+        -> [UInt8]
+    {
+        var hello = HelloText(name, protocols: protocols)
+        if padding > 0 { hello.before.append([0, 21] + HelloText.vector([UInt8](repeating: 0, count: padding), 2)) }
+        hello.fragment = size
+        return hello.bytes
     }
 
     private static func outcome(of bytes: [UInt8], step: Int) -> (outcome: GreetingReader.Outcome, read: Int) {
@@ -46,7 +36,7 @@ struct GreetingReaderTests {
         ]
         for (name, protocols) in cases {
             for size in [1, 3, 50, 1 << 14] {
-                let bytes = GreetingReaderTests.hello(name: name, protocols: protocols, padding: 300, size: size)
+                let bytes = GreetingReaderTests.hello(name, protocols, padding: 300, size: size)
                 let (outcome, read) = GreetingReaderTests.outcome(of: bytes, step: step)
                 #expect(outcome == .greeting(name: name, protocols: protocols ?? []))
                 #expect(read >= bytes.count - step)
@@ -55,12 +45,12 @@ struct GreetingReaderTests {
     }
 
     @Test func `protocols whose names aren't of ASCII are left out`() {
-        let bytes = GreetingReaderTests.hello(name: nil, protocols: ["é", "h2", "", "\u{8A}"])
+        let bytes = GreetingReaderTests.hello(nil, ["é", "h2", "", "\u{8A}"])
         #expect(GreetingReaderTests.outcome(of: bytes, step: 100).outcome == .greeting(name: nil, protocols: ["h2"]))
     }
 
     @Test func `a hello that isn't complete is waited for`() {
-        let bytes = GreetingReaderTests.hello(name: "api.test", protocols: ["h2"])
+        let bytes = GreetingReaderTests.hello("api.test", ["h2"])
         for count in 0..<bytes.count {
             #expect(GreetingReaderTests.outcome(of: Array(bytes[..<count]), step: count + 1).outcome == .incomplete)
         }
@@ -73,18 +63,18 @@ struct GreetingReaderTests {
             [23, 3, 3, 0, 1, 0],
         ]
         for bytes in garbage { #expect(GreetingReaderTests.outcome(of: bytes, step: 100).outcome == .foreign) }
-        let long = GreetingReaderTests.hello(name: nil, protocols: nil, padding: 17_000)
+        let long = GreetingReaderTests.hello(nil, nil, padding: 17_000)
         let (outcome, read) = GreetingReaderTests.outcome(of: long, step: 1_000)
         #expect(outcome == .foreign)
         #expect(read == GreetingReader.sizeLimit)
-        var broken = GreetingReaderTests.hello(name: nil, protocols: ["h2"])
+        var broken = GreetingReaderTests.hello(nil, ["h2"])
         broken[broken.count - 3] = 99
         #expect(GreetingReaderTests.outcome(of: broken, step: 100).outcome == .foreign)
     }
 
     @Test func `changed hellos never trap`() {
         var generator = SystemRandomNumberGenerator()
-        let bytes = GreetingReaderTests.hello(name: "api.test", protocols: ["h2", "http/1.1"], padding: 20)
+        let bytes = GreetingReaderTests.hello("api.test", ["h2", "http/1.1"], padding: 20)
         for _ in 0..<20_000 {
             var changed = bytes
             for _ in 0..<Int.random(in: 1...4, using: &generator) {

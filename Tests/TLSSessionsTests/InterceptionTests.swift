@@ -6,6 +6,7 @@ import OperatingSystem
 import ProxyEngine
 import TLSTransport
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -19,10 +20,10 @@ import Units
 @Suite(.timeLimit(.minutes(5))) struct InterceptionTests {
     private struct Fixture: Sendable {
         let far: Proxy
-        let tunnel: Server
+        let tunnel: TestServer
         let near: Proxy
-        let journal: Collected<JournalEntry>
-        let events: Collected<ProxyEvent>
+        let journal: Shared<[JournalEntry]>
+        let events: Shared<[ProxyEvent]>
 
         /// What a client gets that sends `bytes`, by TLS or through the tunnel alone.
         func received(sending bytes: [UInt8], byTLS: Bool = true) async throws -> (bytes: [UInt8], ending: StreamEnding)
@@ -47,13 +48,13 @@ import Units
         name: String = "upstream.test",
         isTerminated: Bool = true,
         trusts: Bool = true,
-        to server: Server = .echo(),
+        to server: TestServer = .echo(),
         connected: @escaping @Sendable () -> Void = {},
         _ profile: Profile = Profile(name: "plain"),
         _ body: (Fixture) async throws -> Void
     ) async throws {
         let loops = try EventLoopGroup(count: 2)
-        let (journal, events) = (Collected<JournalEntry>(), Collected<ProxyEvent>())
+        let (journal, events) = (Shared<[JournalEntry]>([]), Shared<[ProxyEvent]>([]))
         func configuration(_ name: String, _ upstream: Endpoint, usesTLS: Bool = false) -> ProxyConfiguration {
             let listen = Endpoint(host: "127.0.0.1", port: 0, usesTLS: usesTLS)
             return ProxyConfiguration(
@@ -83,24 +84,24 @@ import Units
             connector: try TestAuthority.connector(trusting: trusts ? nil : own.certificate),
             intercepted: try hosts.map { try HostPattern(parsing: $0) }
         )
-        let farProxy = try await Proxy.start(far, on: loops, journal: { journal.add($0) }, report: { events.add($0) })
-        let tunnel = Server.tunnel(through: farProxy.address, to: "\(target):\(originAddress.port)", connected)
+        let farProxy = try await Proxy.start(
+            far,
+            on: loops,
+            journal: { entry in journal.update { $0.append(entry) } },
+            report: { event in events.update { $0.append(event) } }
+        )
+        let tunnel = TestServer.tunnel(through: farProxy.address, to: "\(target):\(originAddress.port)", connected)
         var near = configuration("near", Endpoint(host: "127.0.0.1", port: tunnel.address.port, usesTLS: true))
         let trusted = try isTerminated ? own.certificate : TestAuthority.shared.get().certificate
         near.tls = ProxyTLS(connector: try TestAuthority.connector(trusting: trusted), upstreamName: name)
-        let nearProxy = try await Proxy.start(near, on: loops, report: { events.add($0) })
+        let nearProxy = try await Proxy.start(near, on: loops, report: { event in events.update { $0.append(event) } })
         let fixture = Fixture(far: farProxy, tunnel: tunnel, near: nearProxy, journal: journal, events: events)
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await body(fixture))
-        } catch {
-            result = .failure(error)
+        try await ending(fixture, after: body) {
+            for proxy in [nearProxy, farProxy, last] { await proxy.stop() }
+            tunnel.stop()
+            server.stop()
+            await loops.stop()
         }
-        for proxy in [nearProxy, farProxy, last] { await proxy.stop() }
-        tunnel.stop()
-        server.stop()
-        await loops.stop()
-        try result.get()
     }
 
     private static func cut(_ offsets: [Int64]) -> Profile {
@@ -131,7 +132,7 @@ import Units
             // Content is counted once; encrypted bytes are more.
             #expect((passed == Self.bytes.count) == isTerminated)
             #expect(await fixture.far.statistics().accepted == 1)
-            #expect(fixture.events.all.isEmpty, "\(fixture.events.all)")
+            #expect(fixture.events.value.isEmpty, "\(fixture.events.value)")
         }
     }
 
@@ -150,19 +151,19 @@ import Units
                 #expect(received.bytes.elementsEqual(Self.bytes.prefix(Int(offset))))
             }
             #expect(await fixture.becomesIdle())
-            #expect(fixture.journal.all.map(\.offset) == offsets)
-            #expect(fixture.journal.all.map(\.connection) == [1, 2, 3, 4])
+            #expect(fixture.journal.value.map(\.offset) == offsets)
+            #expect(fixture.journal.value.map(\.connection) == [1, 2, 3, 4])
         }
     }
 
     @Test func `content without TLS meets the same faults`() async throws {
-        let server = Server { socket in
+        let server = TestServer { socket in
             try socket.send(Array("220 ready\r\n".utf8))
             _ = socket.receiveAll()
         }
         // The target is the plain server itself.
         try await withInterception(of: ["127.0.0.1"], target: "127.0.0.1", to: server, Self.cut([4])) { fixture in
-            let tunnel = Server.tunnel(through: fixture.far.address, to: "127.0.0.1:\(server.address.port)")
+            let tunnel = TestServer.tunnel(through: fixture.far.address, to: "127.0.0.1:\(server.address.port)")
             defer { tunnel.stop() }
             let client = try TestSocket.connected(to: tunnel.address).get()
             let received = try await blocking { client.receiveAll() }
@@ -189,12 +190,12 @@ import Units
             let bytes = try await fixture.received(sending: [7]).bytes
             #expect(bytes.isEmpty)
             #expect(await fixture.becomesIdle())
-            #expect(fixture.journal.all.map(\.effect.word) == ["presents"])
+            #expect(fixture.journal.value.map(\.effect.word) == ["presents"])
         }
         try await withInterception(of: ["other.test"], isTerminated: false, profile) { fixture in
             let bytes = try await fixture.received(sending: [7]).bytes
             #expect(bytes == [7])
-            #expect(fixture.journal.all.isEmpty)
+            #expect(fixture.journal.value.isEmpty)
         }
     }
 
@@ -210,7 +211,7 @@ import Units
             let bytes = try await fixture.received(sending: Self.bytes).bytes
             #expect(bytes.count == 5)
             #expect(await fixture.becomesIdle())
-            #expect(fixture.journal.all.map(\.fault).contains("cut"))
+            #expect(fixture.journal.value.map(\.fault).contains("cut"))
         }
     }
 
@@ -226,7 +227,7 @@ import Units
                 let bytes = try await fixture.received(sending: [7]).bytes
                 #expect(bytes == (isHit ? [] : [7]))
                 #expect(await fixture.becomesIdle())
-                #expect(fixture.journal.all.map(\.effect.word) == (isHit ? ["presents"] : []))
+                #expect(fixture.journal.value.map(\.effect.word) == (isHit ? ["presents"] : []))
             }
         }
     }
@@ -253,8 +254,8 @@ import Units
             let received = try await fixture.received(sending: [7])
             #expect(received.bytes.isEmpty)
             #expect(await fixture.becomesIdle())
-            #expect(fixture.journal.all.map(\.effect.word) == ["closes"])
-            let told = fixture.events.all.map { "\($0)" }
+            #expect(fixture.journal.value.map(\.effect.word) == ["closes"])
+            let told = fixture.events.value.map { "\($0)" }
             #expect(!told.contains { $0.contains("handshake") }, "\(told)")
         }
     }
@@ -264,21 +265,21 @@ import Units
             let bytes = try await fixture.received(sending: [7]).bytes
             #expect(bytes.isEmpty)
             #expect(await fixture.becomesIdle())
-            let told = fixture.events.all.map { "\($0)" }
+            let told = fixture.events.value.map { "\($0)" }
             #expect(told.contains { $0.contains("tls:upstream.test:") && $0.contains("isn't signed by") }, "\(told)")
             #expect(told.contains { $0.uppercased().contains("INTERNAL_ERROR") }, "\(told)")
         }
     }
 }
 
-extension Server {
+extension TestServer {
     /// Passes its clients through a forward proxy to a target, by CONNECT.
     fileprivate static func tunnel(
         through proxy: SocketAddress,
         to target: String,
         _ connected: @escaping @Sendable () -> Void = {}
-    ) -> Server {
-        Server { socket in
+    ) -> TestServer {
+        TestServer { socket in
             let other = try TestSocket.connected(to: proxy).get()
             try other.send(Array("CONNECT \(target) HTTP/1.1\r\n\r\n".utf8))
             let reply = "HTTP/1.1 200 Connection established\r\n\r\n"

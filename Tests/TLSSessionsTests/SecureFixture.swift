@@ -8,6 +8,7 @@ import ProxyEngine
 import Synchronization
 import TLSTransport
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -17,8 +18,8 @@ import Units
 struct SecureFixture: Sendable {
     let near: Proxy
     let far: Proxy
-    let journal: Collected<JournalEntry>
-    let events: Collected<ProxyEvent>
+    let journal: Shared<[JournalEntry]>
+    let events: Shared<[ProxyEvent]>
 
     func client() throws -> TestSocket { try TestSocket.connected(to: near.address).get() }
 
@@ -56,15 +57,6 @@ func becomeIdle(_ near: Proxy, _ far: Proxy) async -> Bool {
     return false
 }
 
-/// What closures of a proxy have told, in order.
-final class Collected<Element: Sendable>: Sendable {
-    private let elements = Mutex<[Element]>([])
-
-    func add(_ element: Element) { elements.withLock { $0.append(element) } }
-
-    var all: [Element] { elements.withLock { $0 } }
-}
-
 /// The authority of all tests, for the names that the upstreams have.
 enum TestAuthority {
     static let shared = Result { try ConstrainedCA(for: ["upstream.test"]) }
@@ -80,30 +72,10 @@ enum TestAuthority {
     }
 }
 
-/// A server of a test: a thread accepts, and each connection has one of its own.
-final class Server: Sendable {
-    let address: SocketAddress
-    private let listener: TestSocket
-
-    init(serve: @escaping @Sendable (TestSocket) throws -> Void) {
-        (listener, address) = TestSocket.listening(backlog: 128)
-        Thread.detachNewThread { [listener] in
-            while let socket = listener.nextClient() { Thread.detachNewThread { try? serve(socket) } }
-        }
-    }
-
-    func stop() { listener.interrupt() }
-
-    /// Sends back what comes, and ends when the client does.
-    static func echo() -> Server {
-        Server { socket in
-            while case let part = try socket.receive(1 << 16), !part.isEmpty { try socket.send(part) }
-        }
-    }
-
+extension TestServer {
     /// Sends `bytes` to each client, then ends, when the client has said something.
-    static func sending(_ bytes: [UInt8]) -> Server {
-        Server { socket in
+    static func sending(_ bytes: [UInt8]) -> TestServer {
+        TestServer { socket in
             _ = try socket.receive(1)
             socket.sendUntilBroken(bytes)
             socket.endWriting()
@@ -133,7 +105,7 @@ func withSecureProxies<Result>(
     _ body: (SecureFixture) async throws -> Result
 ) async throws -> Result {
     let loops = try EventLoopGroup(count: 2)
-    let (journal, events) = (Collected<JournalEntry>(), Collected<ProxyEvent>())
+    let (journal, events) = (Shared<[JournalEntry]>([]), Shared<[ProxyEvent]>([]))
     var far = ProxyConfiguration(
         name: "far",
         listen: Endpoint(host: "127.0.0.1", port: 0, usesTLS: true),
@@ -142,13 +114,12 @@ func withSecureProxies<Result>(
         seed: 7
     )
     far.tls = ProxyTLS(acceptor: try TestAuthority.acceptor(), connector: try TestAuthority.connector())
-    let result: Swift.Result<Result, any Error>
-    do {
+    return try await ending(loops) { loops in
         let farProxy = try await Proxy.start(
             far,
             on: loops,
-            journal: { journal.add($0) },
-            report: { events.add($0) }
+            journal: { entry in journal.update { $0.append(entry) } },
+            report: { event in events.update { $0.append(event) } }
         )
         var near = ProxyConfiguration(
             name: "near",
@@ -159,18 +130,13 @@ func withSecureProxies<Result>(
         )
         // By name, because BoringSSL knows no constraints of addresses.
         near.tls = ProxyTLS(connector: try TestAuthority.connector(trusting: certificate), upstreamName: "localhost")
-        let nearProxy = try await Proxy.start(near, on: loops, report: { events.add($0) })
+        let nearProxy = try await Proxy.start(near, on: loops, report: { event in events.update { $0.append(event) } })
         let fixture = SecureFixture(near: nearProxy, far: farProxy, journal: journal, events: events)
-        do {
-            result = .success(try await body(fixture))
-        } catch {
-            result = .failure(error)
+        return try await ending(fixture, after: body) {
+            await nearProxy.stop()
+            await farProxy.stop()
         }
-        await nearProxy.stop()
-        await farProxy.stop()
-    } catch {
-        result = .failure(error)
+    } by: {
+        await loops.stop()
     }
-    await loops.stop()
-    return try result.get()
 }

@@ -26,7 +26,7 @@ import Units
     }
 
     @Test func `bytes pass both ways, and the end of each`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         let bytes = SecureProxyTests.content(3 << 20)
         try await withSecureProxies(to: server.address) { fixture in
@@ -39,13 +39,13 @@ import Units
             // The bytes of the content, counted once.
             #expect(far.downstreamBytes == Int64(bytes.count))
             #expect(far.accepted == 1)
-            #expect(fixture.events.all.isEmpty, "\(fixture.events.all)")
+            #expect(fixture.events.value.isEmpty, "\(fixture.events.value)")
         }
     }
 
     @Test func `a cut is exact in the content, by FIN and by reset`() async throws {
         let bytes = SecureProxyTests.content(1 << 20 + 70_000)
-        let server = Server.sending(bytes)
+        let server = TestServer.sending(bytes)
         defer { server.stop() }
         var generator = SeededGenerator(seed: 12)
         var offsets = [1, 2, 16_383, 16_384, 16_385, 65_536, 1 << 20]
@@ -66,14 +66,14 @@ import Units
                     client.close()
                 }
                 #expect(await fixture.becomesIdle())
-                #expect(fixture.journal.all.map(\.offset) == offsets.map { Int64($0) })
+                #expect(fixture.journal.value.map(\.offset) == offsets.map { Int64($0) })
             }
         }
     }
 
     @Test func `an answer to half of an upload arrives, although the upstream resets`() async throws {
         let answer = SecureProxyTests.content(60_000)
-        let server = Server { socket in
+        let server = TestServer { socket in
             _ = try socket.receive(1)
             try socket.send(answer + [0])
             _ = socket.receiveAll()
@@ -95,7 +95,7 @@ import Units
 
     @Test func `a profile that comes while the upstream isn't dialed holds for the content`() async throws {
         let bytes = SecureProxyTests.content(100)
-        let server = Server.sending(bytes)
+        let server = TestServer.sending(bytes)
         defer { server.stop() }
         func cut(at offset: Int64) -> (StreamSelection, FaultKind) {
             (.downstream, .cut(Cut(position: .at(ByteCount(offset)), how: .close)))
@@ -105,14 +105,14 @@ import Units
         ])
         try await withSecureProxies(to: server.address, held) { fixture in
             async let received = fixture.received(sending: [1])
-            while fixture.journal.all.isEmpty { await Task.yield() }
+            while fixture.journal.value.isEmpty { await Task.yield() }
             try await fixture.far.apply(SecureProxyTests.profile([cut(at: 9)]))
             #expect(try await received.bytes.elementsEqual(bytes.prefix(9)))
         }
     }
 
     @Test func `corrupted content passes TLS`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         let corrupt = Corrupt(position: .at(ByteCount(100)))
         let profile = SecureProxyTests.profile([(.downstream, .corrupt(corrupt))])
@@ -130,7 +130,7 @@ import Units
     }
 
     @Test func `a delay acts on the handshake, and a rate on records`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         let latency = Latency(delay: .milliseconds(40))
         try await withSecureProxies(to: server.address, SecureProxyTests.profile([(.both, .latency(latency))])) {
@@ -149,7 +149,7 @@ import Units
     }
 
     @Test func `an upstream that speaks no TLS gives the client alert 80`() async throws {
-        let server = Server { socket in
+        let server = TestServer { socket in
             _ = try socket.receive(1)
             try socket.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
             _ = socket.receiveAll()
@@ -164,7 +164,7 @@ import Units
             #expect(received.bytes.isEmpty)
             client.close()
             #expect(await fixture.becomesIdle())
-            let told = fixture.events.all.map { "\($0)" }
+            let told = fixture.events.value.map { "\($0)" }
             #expect(told.contains { $0.contains("what came isn't TLS") }, "\(told)")
             #expect(told.contains { $0.contains("INTERNAL_ERROR") || $0.contains("internal_error") }, "\(told)")
         }
@@ -195,7 +195,7 @@ import Units
     }
 
     @Test func `a client that rejects the authority is told of, with its alert`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         let other = try ConstrainedCA(for: []).certificate
         try await withSecureProxies(to: server.address, trusting: other) { fixture in
@@ -204,7 +204,7 @@ import Units
             #expect(received.bytes.isEmpty)
             client.close()
             #expect(await fixture.becomesIdle())
-            let told = fixture.events.all.map { "\($0)" }
+            let told = fixture.events.value.map { "\($0)" }
             #expect(told.contains { $0.contains("the client rejects the certificate") }, "\(told)")
             #expect(told.contains { $0.contains("isn't signed by an authority") }, "\(told)")
         }
@@ -227,7 +227,7 @@ import Units
     }
 
     @Test func `a port with TLS says so to a client without, and sends garbage away`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         try await withSecureProxies(to: server.address) { fixture in
             let inputs: [(text: String, start: [UInt8])] = [
@@ -249,7 +249,7 @@ import Units
     }
 
     @Test func `faults come and go on live connections of both layers`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         try await withSecureProxies(to: server.address) { fixture in
             let client = try fixture.client()
@@ -279,7 +279,7 @@ import Units
     }
 
     @Test func `faults that go before a client is served don't act on its handshake and content`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         let held = SecureProxyTests.profile([
             (.both, .connect(Connect(how: .delay(.seconds(3_600), jitter: .zero)))),
@@ -295,7 +295,7 @@ import Units
             #expect(echo == [1])
             client.close()
             #expect(await fixture.becomesIdle())
-            #expect(fixture.journal.all.map(\.effect.word) == ["connects late"])
+            #expect(fixture.journal.value.map(\.effect.word) == ["connects late"])
         }
     }
 

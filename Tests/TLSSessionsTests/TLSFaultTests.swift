@@ -28,7 +28,7 @@ import Units
     }
 
     private func outcome(_ faults: [FaultKind]) async throws -> (bytes: [UInt8], told: [String], words: [String]) {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         return try await withSecureProxies(to: server.address, Self.profile(faults)) { fixture in
             let client = try fixture.client()
@@ -39,7 +39,7 @@ import Units
             }
             client.close()
             #expect(await fixture.becomesIdle())
-            return (received.bytes, fixture.events.all.map { "\($0)" }, fixture.journal.all.map(\.effect.word))
+            return (received.bytes, fixture.events.value.map { "\($0)" }, fixture.journal.value.map(\.effect.word))
         }
     }
 
@@ -102,7 +102,7 @@ import Units
 
     @Test(arguments: [0, 1, 40, 16_385, 100_000])
     func `an alert comes behind exactly so much content`(_ count: Int) async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         let alert = try #require(TLSAlertName(rawValue: "bad_certificate"))
         let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
@@ -110,10 +110,10 @@ import Units
         try await withSecureProxies(to: server.address, profile) { fixture in
             let received = try await fixture.received(sending: bytes)
             #expect(received.bytes == Array(bytes.prefix(count)))
-            let entries = fixture.journal.all
+            let entries = fixture.journal.value
             #expect(entries.map(\.effect.word) == ["alerts"] && entries.map(\.offset) == [Int64(count)])
             // The handshake of the other proxy's upstream was complete.
-            let told = fixture.events.all.map { "\($0)" }
+            let told = fixture.events.value.map { "\($0)" }
             #expect(told.contains { $0.contains("the server ends TLS with the alert bad_certificate") }, "\(told)")
         }
     }
@@ -251,7 +251,7 @@ import Units
     }
 
     @Test func `records have the size of the fault`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
         try await withSecureProxies(to: server.address, Self.profile([.record(ByteCount(100))])) { fixture in
@@ -261,10 +261,10 @@ import Units
     }
 
     @Test func `a proxy whose clients have no TLS says so, at the start and later`() async throws {
-        let server = Server.echo()
+        let server = TestServer.echo()
         defer { server.stop() }
         let loops = try EventLoopGroup(count: 1)
-        let events = Collected<ProxyEvent>()
+        let events = Shared<[ProxyEvent]>([])
         let configuration = ProxyConfiguration(
             name: "x",
             listen: Endpoint(host: "127.0.0.1", port: 0),
@@ -272,10 +272,14 @@ import Units
             profile: Self.profile([.alpn(nil)]),
             seed: 1
         )
-        let proxy = try await Proxy.start(configuration, on: loops, report: { events.add($0) })
+        let proxy = try await Proxy.start(
+            configuration,
+            on: loops,
+            report: { event in events.update { $0.append(event) } }
+        )
         try await proxy.apply(Self.profile([.alpn(nil), .version(.tls12)]))
         await proxy.stop()
         await loops.stop()
-        #expect(events.all == [.clientsWithoutTLS(faults: ["fault-1"]), .clientsWithoutTLS(faults: ["fault-2"])])
+        #expect(events.value == [.clientsWithoutTLS(faults: ["fault-1"]), .clientsWithoutTLS(faults: ["fault-2"])])
     }
 }

@@ -1,27 +1,13 @@
-import Foundation
-
 /// A server that sends scripted responses, one per connection, and then none; it records the request heads.
 package final class ScriptedServer: Sendable {
+    package var port: Int { Int(server.address.port) }
     /// `http://127.0.0.1:PORT`.
-    package let url: String
-    private let listener: TestSocket
+    package var url: String { "http://127.0.0.1:\(port)" }
+    private let server: TestServer
 
     /// - Parameter respond: Called with the number of the connection, from 0, and the head of its request.
     package init(_ respond: @escaping @Sendable (Int, String, TestSocket) throws -> Void) {
-        let (listener, address) = TestSocket.listening()
-        self.listener = listener
-        url = "http://127.0.0.1:\(address.port)"
-        Thread.detachNewThread {
-            var number = 0
-            while let socket = listener.nextClient() {
-                let turn = number
-                number += 1
-                Thread.detachNewThread {
-                    try? respond(turn, socket.requestHead() ?? "", socket)
-                    socket.close()
-                }
-            }
-        }
+        server = TestServer(numbered: { number, socket in try respond(number, socket.requestHead() ?? "", socket) })
     }
 
     /// Sends this text to every request.
@@ -33,7 +19,7 @@ package final class ScriptedServer: Sendable {
         }
     }
 
-    deinit { listener.interrupt() }
+    deinit { server.stop() }
 }
 
 extension TestSocket {

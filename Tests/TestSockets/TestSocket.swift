@@ -2,6 +2,7 @@ import CLibevent
 import EventLoop
 import Glibc
 import Synchronization
+import TestStreams
 import Units
 
 /// A blocking socket of a test, whose calls fail after `patience` instead of hanging.
@@ -282,52 +283,16 @@ extension TestSocket {
     }
 }
 
-/// A new folder of a test with a short path, which goes with all that is in it.
-package final class TestFolder: Sendable {
-    /// Its path.
-    package let path: String
-
-    package init() {
-        var template = Array("/tmp/sq-XXXXXX".utf8CString)
-        precondition(mkdtemp(&template) != nil, "can't make a folder")
-        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    deinit {
-        for name in names { unlink("\(path)/\(name)") }
-        rmdir(path)
-    }
-
+extension Folder {
     /// The address of the Unix-domain socket `name` in it.
     package func address(_ name: String = "s") throws -> SocketAddress {
         SocketAddress(unix: try UnixSocketName(parsing: "unix:\(path)/\(name)"))
-    }
-
-    /// What is in it.
-    package var names: [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
     }
 
     /// The permissions of a file in it; `nil` where there is none.
     package func permissions(of name: String) -> UInt32? {
         var status = stat()
         return lstat("\(path)/\(name)", &status) == 0 ? status.st_mode & 0o777 : nil
-    }
-
-    /// Makes a file in it.
-    package func write(_ name: String) {
-        let descriptor = open("\(path)/\(name)", O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)
-        precondition(descriptor >= 0, "can't make a file")
-        Glibc.close(descriptor)
     }
 }
 

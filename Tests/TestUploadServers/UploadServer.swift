@@ -11,6 +11,7 @@ import NIOResumableUpload
 import NIOSSL
 import ResumableUploads
 import Synchronization
+import TestStreams
 import TransferProtocol
 
 /// The servers used in upload tests.
@@ -194,14 +195,7 @@ public func withUploadServer<Value>(
 ) async throws -> Value {
     let server = UploadServer(kind, habits)
     try await server.start()
-    do {
-        let value = try await body(server)
-        try await server.stop()
-        return value
-    } catch {
-        try await server.stop()
-        throw error
-    }
+    return try await ending(server, after: body) { try await server.stop() }
 }
 
 /// Closes a connection after a number of bytes, or leaves it open and stops reading.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Synchronization
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -39,78 +40,50 @@ import TransferProtocol
     // MARK: - Credentials
 
     @Test func `a token that expires midway is refreshed, and the download resumes`() async throws {
-        let folder = try TemporaryFolder()
         let authenticator = Authenticator("one", "two")
-        try await Script { request in
+        let (done, folder, _) = try await download(callbacks: authenticator.callbacks) { request in
             let token = request.ordinal < 3 ? "Bearer one" : "Bearer two"
             guard request.fields["authorization"] == token else { return [.head(401, Self.challenge)] }
             return request.ordinal < 3 ? Self.resource.serve(request, upTo: 40_000) : Self.resource.serve(request)
-        }.serve { server in
-            let done = await attempt(
-                DownloadRequest(url: server.url()),
-                to: folder.destination,
-                callbacks: authenticator.callbacks
-            )
-            #expect(done.error == nil)
-            #expect(folder.file == Self.resource.content)
-            let questions = authenticator.questions
-            #expect(questions.map { $0.use == .sent } == [false, true])
-            #expect(questions.map(\.previousRefusals) == [0, 0])
-            #expect(questions.map(\.challenge?.schemes) == [["Bearer"], ["Bearer"]])
-            #expect(questions.map(\.challenge?.realm) == ["files", "files"])
-            #expect(done.resumedAt == [40_000, 60_000])
         }
+        #expect(done.error == nil)
+        #expect(folder.file == Self.resource.content)
+        let questions = authenticator.questions
+        #expect(questions.map { $0.use == .sent } == [false, true])
+        #expect(questions.map(\.previousRefusals) == [0, 0])
+        #expect(questions.map(\.challenge?.schemes) == [["Bearer"], ["Bearer"]])
+        #expect(questions.map(\.challenge?.realm) == ["files", "files"])
+        #expect(done.resumedAt == [40_000, 60_000])
     }
 
     @Test func `credentials that are refused are requested at most 3 times in a row`() async throws {
-        let folder = try TemporaryFolder()
         let authenticator = Authenticator("a", "b", "c", "d", "e")
-        try await Script { _ in [.head(401, Self.challenge)] }.serve { server in
-            let done = await attempt(
-                DownloadRequest(url: server.url()),
-                to: folder.destination,
-                callbacks: authenticator.callbacks
-            )
-            guard case .refused(.unauthorized(_, .sent)) = done.error else {
-                Issue.record("\(done.result)")
-                return
-            }
-            #expect(authenticator.questions.map(\.previousRefusals) == [0, 1, 2])
-            #expect(server.requests.count == 4)
+        let (done, _, requests) = try await download(callbacks: authenticator.callbacks) { _ in
+            [.head(401, Self.challenge)]
         }
+        #expect(done.unauthorized?.use == .sent)
+        #expect(authenticator.questions.map(\.previousRefusals) == [0, 1, 2])
+        #expect(requests.count == 4)
     }
 
     @Test func `a challenge without an answer is the refusal`() async throws {
-        let folder = try TemporaryFolder()
-        try await Script { _ in [.head(401, Self.challenge)] }.serve { server in
-            let done = await attempt(
-                DownloadRequest(url: server.url()),
-                to: folder.destination,
-                callbacks: Authenticator().callbacks
-            )
-            guard case .refused(.unauthorized(_, CredentialUse.none)) = done.error else {
-                Issue.record("\(done.result)")
-                return
-            }
-            #expect(server.requests.count == 1)
+        let (done, _, requests) = try await download(callbacks: Authenticator().callbacks) { _ in
+            [.head(401, Self.challenge)]
         }
+        #expect(done.unauthorized?.use == CredentialUse.none)
+        #expect(requests.count == 1)
     }
 
     @Test func `the callback isn't called for another origin`() async throws {
-        let folder = try TemporaryFolder()
         let authenticator = Authenticator("secret")
         try await Script { _ in [.head(401, Self.challenge)] }.serve { other in
             let target = other.url()
-            try await Script { _ in [.head(302, ["Location: \(target)", "Content-Length: 0"])] }.serve { server in
-                let done = await attempt(
-                    DownloadRequest(url: server.url()),
-                    to: folder.destination,
-                    callbacks: authenticator.callbacks
-                )
-                #expect(done.error?.disposition == .final)
-                #expect(authenticator.questions.isEmpty)
-                #expect(other.requests.allSatisfy { $0.fields["authorization"] == nil })
+            let (done, _, _) = try await download(callbacks: authenticator.callbacks) { _ in
+                [.head(302, ["Location: \(target)", "Content-Length: 0"])]
             }
+            #expect(done.error?.disposition == .final)
+            #expect(authenticator.questions.isEmpty)
+            #expect(other.requests.allSatisfy { $0.fields["authorization"] == nil })
         }
     }
 
@@ -139,7 +112,7 @@ import TransferProtocol
 
     @Test(arguments: [400, 401, 403, 404, 410])
     func `an expired URL is replaced, and the download resumes there`(status: Int) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let requested = Mutex<[AttemptRefusal]>([])
         try await Script { request in
             let isFresh = request.target.hasSuffix("signature=2")
@@ -167,20 +140,13 @@ import TransferProtocol
     }
 
     @Test func `an invalid replacement URL fails, and keeps the received bytes`() async throws {
-        let folder = try TemporaryFolder()
-        try await Script { request in
+        var callbacks = TransferCallbacks()
+        callbacks.refreshURL = { _ in "nonsense" }
+        let (done, folder, _) = try await download(callbacks: callbacks) { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 50_000) : [.head(403, ["Content-Length: 0"])]
-        }.serve { server in
-            var callbacks = TransferCallbacks()
-            callbacks.refreshURL = { _ in "nonsense" }
-            let done = await attempt(
-                DownloadRequest(url: server.url()),
-                to: folder.destination,
-                callbacks: callbacks
-            )
-            #expect(done.error == .invalidURL("nonsense", .noScheme))
-            #expect(folder.bytes(folder.part)?.count == 50_000)
         }
+        #expect(done.error == .invalidURL("nonsense", .noScheme))
+        #expect(folder.bytes(folder.part)?.count == 50_000)
     }
 
     @Test func `an upload's target that has expired is replaced before the upload is created`() async throws {
@@ -201,45 +167,35 @@ import TransferProtocol
     // MARK: - Responses
 
     @Test func `a response that isn't wanted ends a download before anything is thrown away`() async throws {
-        let folder = try TemporaryFolder()
         var changed = Self.resource
         changed.entityTag = "\"v2\""
         let other = changed
         let seen = Mutex<[Int]>([])
-        try await Script { request in
+        var callbacks = TransferCallbacks()
+        callbacks.accepts = { response in
+            seen.withLock { $0.append(response.status) }
+            return response.fields[.eTag] == "\"v1\""
+        }
+        let (done, folder, _) = try await download(callbacks: callbacks) { request in
             switch request.ordinal {
             case 0: Self.resource.serve(request, upTo: 30_000)
             case 1: Self.resource.serve(request, upTo: 25_000)
             default: other.serve(request)
             }
-        }.serve { server in
-            var callbacks = TransferCallbacks()
-            callbacks.accepts = { response in
-                seen.withLock { $0.append(response.status) }
-                return response.fields[.eTag] == "\"v1\""
-            }
-            let done = await attempt(
-                DownloadRequest(url: server.url()),
-                to: folder.destination,
-                callbacks: callbacks
-            )
-            #expect(done.error == .cancelled)
-            #expect(seen.withLock { $0 } == [200, 200])
-            #expect(folder.bytes(folder.part)?.count == 40_000)
         }
+        #expect(done.error == .cancelled)
+        #expect(seen.withLock { $0 } == [200, 200])
+        #expect(folder.bytes(folder.part)?.count == 40_000)
     }
 
     @Test func `interim responses are reported`() async throws {
-        let folder = try TemporaryFolder()
-        try await Script { request in
+        let (done, _, _) = try await download { request in
             [.text("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n")] + Self.resource.serve(request)
-        }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.error == nil)
-            let link = HTTPField.Name("Link").map { ($0, "</style.css>") }
-            var fields: HTTPFields = [:]
-            if let link { fields[link.0] = link.1 }
-            #expect(done.events.contains(.interimResponse(status: 103, fields: fields)))
         }
+        #expect(done.error == nil)
+        let link = HTTPField.Name("Link").map { ($0, "</style.css>") }
+        var fields: HTTPFields = [:]
+        if let link { fields[link.0] = link.1 }
+        #expect(done.events.contains(.interimResponse(status: 103, fields: fields)))
     }
 }

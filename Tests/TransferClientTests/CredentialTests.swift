@@ -1,4 +1,5 @@
 import Synchronization
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -15,7 +16,7 @@ import TransferProtocol
         return RequestCredentials(basic: basic, fields: try lines.map { try RequestField($0) })
     }
 
-    private func expectNoSecret(_ done: Attempted, _ folder: TemporaryFolder) {
+    private func expectNoSecret(_ done: Attempted, _ folder: Folder) {
         let texts = [String(reflecting: done.events), String(reflecting: done.error), done.error?.description ?? ""]
         let files = folder.names.compactMap { folder.bytes(folder.path + "/" + $0) }
         for secret in [Self.secret, "YWRhOmh1bnRlcjI"] {
@@ -25,7 +26,7 @@ import TransferProtocol
     }
 
     @Test func `every request of a download carries the credentials, and nothing on disk does`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 20_000) : Self.resource.serve(request)
         }.serve { server in
@@ -39,7 +40,7 @@ import TransferProtocol
     }
 
     @Test func `a field replaces the client's own of that name, and leaves the others`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let credentials = try credentials("User-Agent: mine", "X-A: 1", "x-a: 2", "Authorization: Bearer hunter2")
             _ = await attempt(DownloadRequest(url: server.url(), credentials: credentials), to: folder.destination)
@@ -54,7 +55,7 @@ import TransferProtocol
     @Test func `a redirection to another origin gets no credentials, and the next attempt goes there without any`()
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 20_000) : Self.resource.serve(request)
         }.serve { other in
@@ -88,7 +89,7 @@ import TransferProtocol
 
     @Test(arguments: [false, true])
     func `a URL that another origin redirected to gets no credentials after a cut either`(inNewRun: Bool) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let back = Mutex("")
         try await Script { _ in [.head(302, ["Location: \(back.withLock { $0 })", "Content-Length: 0"])] }.serve {
             other in
@@ -126,7 +127,7 @@ import TransferProtocol
     }
 
     @Test func `credentials are looked up for the host that a redirection leads to`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let byHost = { @Sendable (host: String, _: Bool) in
             host == "localhost"
                 ? try? BasicCredentials(name: "bob", password: "hunter3")
@@ -150,7 +151,7 @@ import TransferProtocol
     func `credentials that expire midway keep the received bytes, and new ones resume`(status: Int)
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let name = status == 407 ? "Proxy-Authenticate" : "WWW-Authenticate"
         let challenge = "\(name): Bearer realm=\"\u{9B}31m\u{202E}files\", error=\"x\""
         try await Script { request in
@@ -186,7 +187,7 @@ import TransferProtocol
     @Test func `a refusal says which credentials to give, or that they were withheld from another origin`()
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { _ in [.head(401, ["WWW-Authenticate: Basic realm=\"r\"", "Content-Length: 0"])] }.serve {
             other in
             let bare = await attempt(DownloadRequest(url: other.url()), to: folder.destination)
@@ -208,7 +209,7 @@ import TransferProtocol
     func `bytes of another user's file are joined only under one strong validator`(tag: String) async throws {
         var other = Resource(size: 50_000, seed: tag == "\"v1\"" ? 1 : 9)
         other.entityTag = tag
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { [other] request in
             request.fields["authorization"] == "Bearer one"
                 ? Self.resource.serve(request, interruptedAfter: 20_000) : other.serve(request)
@@ -227,14 +228,11 @@ import TransferProtocol
 
     @Test(arguments: ["http://u:hunter2@127.0.0.1/x", "http://u@127.0.0.1/x", "//u:hunter2@127.0.0.1/x"])
     func `no credentials are taken from a Location`(location: String) async throws {
-        let folder = try TemporaryFolder()
-        try await Script { _ in [.head(302, ["Location: \(location)", "Content-Length: 0"])] }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            guard case .invalidRedirection(_, .userInformation) = done.error else {
-                Issue.record("\(String(describing: done.error))")
-                return
-            }
-            #expect(done.error?.description.contains("hunter2") == false)
+        let (done, _, _) = try await download { _ in [.head(302, ["Location: \(location)", "Content-Length: 0"])] }
+        guard case .invalidRedirection(_, .userInformation) = done.error else {
+            Issue.record("\(String(describing: done.error))")
+            return
         }
+        #expect(done.error?.description.contains("hunter2") == false)
     }
 }

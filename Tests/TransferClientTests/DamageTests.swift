@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -9,14 +10,14 @@ import TransferProtocol
     private let resource = Resource(size: 300_000)
 
     @Test func `a journal of version 1 is read`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { [resource] in resource.serve($0, interruptedAfter: 100_000) }.serve { server in
             let request = DownloadRequest(url: server.url())
             _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
             var journal = try #require(folder.bytes(folder.journal))
             #expect(journal[8] == 2)
             journal[8] = 1
-            try folder.write(journal, to: folder.journal)
+            try folder.write(journal, at: folder.journal)
             let done = await attempt(request, to: folder.destination)
             #expect(done.resumedAt == [100_000])
             #expect(folder.file == resource.content)
@@ -30,14 +31,14 @@ import TransferProtocol
     ])
     func `of a damaged file only the damaged blocks are fetched again`(places: [Int], ranges: [String]) async throws {
         let resource = Resource(size: 4_000_000)
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { resource.serve($0, interruptedAfter: 3_500_000) }.serve { server in
             let request = DownloadRequest(url: server.url())
             _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
             var part = try #require(folder.bytes(folder.part))
             #expect(part.count == 3_500_000)
             for place in places { part[place] ^= 1 }
-            try folder.write(part, to: folder.part)
+            try folder.write(part, at: folder.part)
             let before = server.requests.count
             let done = await attempt(request, to: folder.destination)
             #expect(done.summary?.sha256 == resource.sha256)
@@ -52,7 +53,7 @@ import TransferProtocol
     }
 
     @Test func `a block that stays damaged truncates the received bytes there, and the rest is fetched`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let served = Mutex(Resource(size: 4_000_000))
         try await Script { request in
             served.withLock { $0.serve(request, interruptedAfter: 3_500_000) }
@@ -63,7 +64,7 @@ import TransferProtocol
             served.withLock { $0.content[1_100_000] ^= 1 }
             var part = try #require(folder.bytes(folder.part))
             part[1_200_000] ^= 1
-            try folder.write(part, to: folder.part)
+            try folder.write(part, at: folder.part)
             let before = server.requests.count
             let done = await attempt(request, to: folder.destination)
             #expect(done.summary != nil)
@@ -76,7 +77,7 @@ import TransferProtocol
     }
 
     @Test func `a complete file without a validator that wasn't put in its place isn't fetched again`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         var untagged = resource
         untagged.entityTag = nil
         let received = untagged

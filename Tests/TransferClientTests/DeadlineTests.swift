@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import SystemPackage
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -37,7 +38,7 @@ import Units
     }
 
     @Test func `a deadline ends a handshake, and is named`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await withSilentServer { port in
             let start = ContinuousClock.now
             let done = await attempt(DownloadRequest(url: "https://127.0.0.1:\(port)/"), to: folder.destination) {
@@ -50,7 +51,7 @@ import Units
     }
 
     @Test func `a deadline ends the wait for a proxy's tunnel, and is named`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await withSilentServer { port in
             let proxy = try ProxySettings.Proxy("http://127.0.0.1:\(port)")
             let start = ContinuousClock.now
@@ -65,7 +66,7 @@ import Units
     }
 
     @Test func `the time to connect starts again with each redirection`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let clock = Clock()
         try await withSilentServer { port in
             try await Script { _ in
@@ -86,29 +87,26 @@ import Units
     }
 
     @Test func `the question about a complete file ends with the deadline, and the file is kept`() async throws {
-        let folder = try TemporaryFolder()
         let clock = Clock()
         let resource = Resource(size: 10_000)
-        try await Script { request in
+        let start = ContinuousClock.now
+        let (done, folder, _) = try await download { request in
             guard request.method == "HEAD" else {
                 // A second is left for the confirmation request.
                 clock.putForward(by: .seconds(199))
                 return resource.serve(request)
             }
             return [.stall]
-        }.serve { server in
-            let start = ContinuousClock.now
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.clock = clock.transferClock
-                $0.retry.deadline = Self.never
-                $0.firstByteLimit = Self.never
-                $0.lateDigestInterval = .zero
-            }
-            #expect(done.summary != nil)
-            #expect(done.summary?.connections == 2)
-            #expect(folder.file == resource.content)
-            #expect(ContinuousClock.now - start < Self.soon)
+        } configure: {
+            $0.clock = clock.transferClock
+            $0.retry.deadline = Self.never
+            $0.firstByteLimit = Self.never
+            $0.lateDigestInterval = .zero
         }
+        #expect(done.summary != nil)
+        #expect(done.summary?.connections == 2)
+        #expect(folder.file == resource.content)
+        #expect(ContinuousClock.now - start < Self.soon)
     }
 
     /// Never returns, whatever happens to the task.
@@ -122,7 +120,6 @@ import Units
 
     @Test(arguments: [401, 403, 200])
     func `the deadline ends a download whose callback doesn't return`(status: Int) async throws {
-        let folder = try TemporaryFolder()
         var callbacks = TransferCallbacks()
         callbacks.authenticate = { _ in
             await Self.ignoreCancellation()
@@ -137,17 +134,14 @@ import Units
             return true
         }
         let fields = ["Content-Length: 3", "WWW-Authenticate: Basic realm=\"x\""]
-        try await Script { _ in [.head(status, fields), .send([1, 2, 3])] }.serve { server in
-            let start = ContinuousClock.now
-            let done = await attempt(
-                DownloadRequest(url: server.url()),
-                to: folder.destination,
-                callbacks: callbacks,
-                configure: { $0.retry.deadline = Self.short }
-            )
-            #expect(done.error == .gaveUp(.deadline(Self.short), .deadlineExceeded))
-            #expect(ContinuousClock.now - start < Self.soon)
+        let start = ContinuousClock.now
+        let (done, _, _) = try await download(callbacks: callbacks) { _ in
+            [.head(status, fields), .send([1, 2, 3])]
+        } configure: {
+            $0.retry.deadline = Self.short
         }
+        #expect(done.error == .gaveUp(.deadline(Self.short), .deadlineExceeded))
+        #expect(ContinuousClock.now - start < Self.soon)
     }
 
     @Test func `the deadline ends the hashing of a file`() async throws {
@@ -166,7 +160,7 @@ import Units
     }
 
     @Test func `the deadline ends the reading of a stream`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         var configuration = TransferClientConfiguration()
         configuration.retry.deadline = Self.short
         let client = TransferEngine(configuration: configuration)
@@ -217,7 +211,7 @@ import Units
             let request = folder.request(server.url)
             let first = await interruptedUpload(folder, request)
             #expect(first.error == .cancelled)
-            try folder.folder.write(uploadBytes(900_001), to: folder.source.string)
+            try folder.folder.write(uploadBytes(900_001), at: folder.source.string)
             let start = ContinuousClock.now
             let second = await upload(folder, request) {
                 $0.retry.deadline = .seconds(1)

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SystemPackage
+import TestStreams
 import Testing
 import TransferClient
 
@@ -14,7 +15,7 @@ import TransferClient
 
     @Test(arguments: [false, true])
     func `a FIFO is left alone, also behind a link`(isLinked: Bool) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let fifo = folder.path + "/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)
         let link = folder.path + "/link"
@@ -32,14 +33,14 @@ import TransferClient
     }
 
     @Test func `a file created meanwhile under a name of the server's is not replaced`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve { server in
             var request = DownloadRequest(url: server.url())
             request.replacesFile = false
             let done = await attempt(request, to: folder.destination) {
                 $0.progressInterval = .zero
             } onEvent: { event in
-                if case .progress = event { try? folder.write([1], to: folder.destination.string) }
+                if case .progress = event { try? folder.write([1], at: folder.destination.string) }
             }
             #expect(done.error?.disposition == .invalidInput)
             #expect(done.error?.description.contains("it exists") == true)
@@ -56,9 +57,9 @@ import TransferClient
     func `a hard link under the name of a partial file or its journal is refused, and its file unchanged`(name: String)
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let other = folder.path + "/other"
-        try folder.write([1, 2, 3], to: other)
+        try folder.write([1, 2, 3], at: other)
         let link = folder.path + "/.file.bin.squall-\(name)"
         try FileManager.default.linkItem(atPath: other, toPath: link)
         let done = await attempt(DownloadRequest(url: "http://127.0.0.1:1/"), to: folder.destination)
@@ -71,7 +72,7 @@ import TransferClient
         length: Int,
         problem: String?
     ) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let destination = FilePath(folder.path).appending(String(repeating: "n", count: length))
         try await Script { Self.resource.serve($0, interruptedAfter: 20_000) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: destination) {
@@ -84,7 +85,7 @@ import TransferClient
     }
 
     @Test func `a file created meanwhile at the destination is not replaced`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                 $0.progressInterval = .zero
@@ -103,9 +104,9 @@ import TransferClient
     /// Links in one folder to a file in another, which exists or not.
     @Test(arguments: [false, true])
     func `a link stays, and its target is written`(isThere: Bool) async throws {
-        let folder = try TemporaryFolder()
-        let other = try TemporaryFolder()
-        if isThere { try other.write([1, 2, 3], to: other.destination.string) }
+        let folder = try Folder()
+        let other = try Folder()
+        if isThere { try other.write([1, 2, 3], at: other.destination.string) }
         let link = folder.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "second")
         try FileManager.default.createSymbolicLink(
@@ -128,7 +129,7 @@ import TransferClient
 
     @Test(arguments: ["link", "..", "none/file"])
     func `a link to itself, to a folder or into none is the caller's mistake`(target: String) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let link = folder.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
         let done = await attempt(DownloadRequest(url: "http://127.0.0.1:1/"), to: FilePath(link))
@@ -139,30 +140,28 @@ import TransferClient
 
     @Test(arguments: [true, false])
     func `another file under the name of the partial file is never used as the download`(isThere: Bool) async throws {
-        let folder = try TemporaryFolder()
-        try await Script { Self.resource.serve($0) }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.progressInterval = .zero
-            } onEvent: { event in
-                guard case .progress = event else { return }
-                try? FileManager.default.removeItem(atPath: folder.part)
-                if isThere { try? folder.write([1, 2, 3], to: folder.part) }
-            }
-            #expect(done.error?.disposition == .invalidInput)
-            #expect(folder.file == nil)
-            #expect(folder.bytes(folder.part) == (isThere ? [1, 2, 3] : nil))
+        let folder = try Folder()
+        let (done, _, _) = try await download(into: folder) {
+            Self.resource.serve($0)
+        } configure: {
+            $0.progressInterval = .zero
+        } onEvent: { event in
+            guard case .progress = event else { return }
+            try? FileManager.default.removeItem(atPath: folder.part)
+            if isThere { try? folder.write([1, 2, 3], at: folder.part) }
         }
+        #expect(done.error?.disposition == .invalidInput)
+        #expect(folder.file == nil)
+        #expect(folder.bytes(folder.part) == (isThere ? [1, 2, 3] : nil))
     }
 
     @Test func `the permissions of a file that is replaced stay, but not that it runs as its owner`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write([1], to: folder.destination.string)
+        let folder = try Folder()
+        try folder.write([1], at: folder.destination.string)
         #expect(chmod(folder.destination.string, 0o6640) == 0)
-        try await Script { Self.resource.serve($0) }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.summary != nil)
-            let permissions = try folder.destination.stat().permissions
-            #expect(permissions.rawValue == 0o640)
-        }
+        let (done, _, _) = try await download(into: folder) { Self.resource.serve($0) }
+        #expect(done.summary != nil)
+        let permissions = try folder.destination.stat().permissions
+        #expect(permissions.rawValue == 0o640)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import Synchronization
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -10,28 +11,27 @@ import TransferProtocol
     private static let resource = Resource(size: 300_000)
 
     private func download(
-        _ folder: TemporaryFolder,
+        _ folder: Folder,
         expecting digest: [UInt8]? = nil,
         _ respond: @escaping @Sendable (ReceivedRequest) -> [Step],
         onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) async throws -> Attempted {
-        try await Script(respond).serve { server in
-            await attempt(
-                DownloadRequest(url: server.url(), expectedSHA256: digest),
-                to: folder.destination,
-                configure: { configuration in
-                    configuration.keepsUnfinished = false
-                    configuration.retry.maximumAttempts = 2
-                    // Checkpoints and journals are still written.
-                    configuration.checkpointBytes = .kibibytes(16)
-                },
-                onEvent: onEvent
-            )
-        }
+        try await TransferClientTests.download(
+            expecting: digest,
+            into: folder,
+            respond,
+            configure: { configuration in
+                configuration.keepsUnfinished = false
+                configuration.retry.maximumAttempts = 2
+                // Checkpoints and journals are still written.
+                configuration.checkpointBytes = .kibibytes(16)
+            },
+            onEvent: onEvent
+        ).done
     }
 
     @Test func `within a download everything resumes`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let done = try await download(folder) { request in
             request.ordinal < 4 ? Self.resource.serve(request, upTo: 60_000) : Self.resource.serve(request)
         }
@@ -41,7 +41,7 @@ import TransferProtocol
     }
 
     @Test func `a download that gives up removes its files`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let seen = Mutex<Set<String>>([])
         let respond: @Sendable (ReceivedRequest) -> [Step] = { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 200_000) : []
@@ -57,13 +57,13 @@ import TransferProtocol
 
     @Test func `a download that is cancelled removes what it has, also of earlier ones, and not the file`() async throws
     {
-        let folder = try TemporaryFolder()
-        try await Script { Self.resource.serve($0, interruptedAfter: 200_000) }.serve { server in
-            let request = DownloadRequest(url: server.url())
-            _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
-            #expect(folder.names == [".file.bin.squall-journal", ".file.bin.squall-part"])
+        let (_, folder, _) = try await TransferClientTests.download {
+            Self.resource.serve($0, interruptedAfter: 200_000)
+        } configure: {
+            $0.retry.maximumAttempts = 1
         }
-        try folder.write([1, 2, 3], to: folder.destination.string)
+        #expect(folder.names == [".file.bin.squall-journal", ".file.bin.squall-part"])
+        try folder.write([1, 2, 3], at: folder.destination.string)
         let running = Mutex<Task<Attempted, any Error>?>(nil)
         let task = Task {
             try await download(folder, { Self.resource.serve($0, upTo: 10_000) }) { event in
@@ -79,7 +79,7 @@ import TransferProtocol
     }
 
     @Test func `a wrong file is removed, and the message names no place`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let digest = [UInt8](repeating: 1, count: 32)
         let done = try await download(folder, expecting: digest) { Self.resource.serve($0) }
         #expect(
@@ -90,7 +90,7 @@ import TransferProtocol
     }
 
     @Test func `a file whose digest is missing is removed, too`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let digest = try #require(ReprDigest(sha256: [UInt8](repeating: 1, count: 32))).headerValue
         var other = Self.resource
         other.entityTag = "\"v2\""

@@ -2,6 +2,7 @@ import Foundation
 import NIOPosix
 import Synchronization
 import SystemPackage
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -12,47 +13,41 @@ import TransferProtocol
 
     /// The server's only validator is a date, and its range of another file has none.
     @Test func `a part without a date is joined to dated bytes only where it repeats some of them`() async throws {
-        let folder = try TemporaryFolder()
         var dated = Self.resource
         dated.entityTag = nil
         dated.lastModified = "Sun, 06 Nov 1994 08:49:30 GMT"
         let other = Resource(size: 300_000, seed: 5).content
         let honest = Self.resource.content
-        try await Script { [dated] request in
+        let (done, folder, requests) = try await download { [dated] request in
             guard let start = request.rangeStart else {
                 return dated.serve(request, upTo: request.ordinal == 0 ? 100_000 : 300_000)
             }
             let fields = ["Content-Range: bytes \(start)-299999/300000", "Content-Length: \(300_000 - start)"]
             return [.head(206, fields), .send(Array(other[start...]))]
-        }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(folder.file == honest)
-            #expect(done.restarts == [.rangeUnusable(.overlapDiffers)])
-            #expect(server.requests.map(\.rangeStart) == [nil, 50_000, nil])
         }
+        #expect(folder.file == honest)
+        #expect(done.restarts == [.rangeUnusable(.overlapDiffers)])
+        #expect(requests.map(\.rangeStart) == [nil, 50_000, nil])
     }
 
     @Test func `a part without a date that repeats the right bytes is used`() async throws {
-        let folder = try TemporaryFolder()
         var dated = Self.resource
         dated.entityTag = nil
         dated.lastModified = "Sun, 06 Nov 1994 08:49:30 GMT"
         let content = Self.resource.content
-        try await Script { [dated] request in
+        let (done, folder, requests) = try await download { [dated] request in
             guard let start = request.rangeStart else { return dated.serve(request, upTo: 100_000) }
             let fields = ["Content-Range: bytes \(start)-299999/300000", "Content-Length: \(300_000 - start)"]
             return [.head(206, fields), .send(Array(content[start...]))]
-        }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(folder.file == content)
-            #expect(done.restarts.isEmpty)
-            #expect(server.requests.map(\.rangeStart) == [nil, 50_000])
         }
+        #expect(folder.file == content)
+        #expect(done.restarts.isEmpty)
+        #expect(requests.map(\.rangeStart) == [nil, 50_000])
     }
 
     /// The confirmation request gets another length. The last step then fails.
     @Test func `a contradiction that was proved is remembered by the next run`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let blocked = folder.destination.string
         try await Script { request in
             guard request.method == "HEAD" else { return Self.resource.serve(request) }
@@ -73,7 +68,7 @@ import TransferProtocol
     /// Only the end of the connection marks the length, and the last step fails.
     @Test(arguments: ["\"v1\"", nil])
     func `a complete file of unknown length is remembered as such`(entityTag: String?) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let blocked = folder.destination.string
         let fields = entityTag.map { ["ETag: \($0)"] } ?? []
         try await Script { _ in [.head(200, fields), .send(Self.resource.content)] }.serve { server in
@@ -97,7 +92,7 @@ import TransferProtocol
     @Test func `the rest is requested while the recovered bytes are still being compared with the journal`()
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let threads = NIOThreadPool(numberOfThreads: 1)
         threads.start()
         let requested = DispatchSemaphore(value: 0)

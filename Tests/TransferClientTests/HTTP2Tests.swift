@@ -4,6 +4,7 @@ import HTTPTransport
 import HTTPTypes
 import NIOHTTP2
 import NIOSSL
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -22,7 +23,7 @@ import TransferProtocol
 
     /// Downloads from a server scripted by `respond`.
     private func download(
-        into folder: TemporaryFolder,
+        into folder: Folder,
         configure: (inout TransferClientConfiguration) -> Void = { _ in },
         _ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step]
     ) async throws -> (Attempted, [ReceivedRequest]) {
@@ -47,7 +48,7 @@ import TransferProtocol
 
     @Test(arguments: [HTTP2Step.reset(.internalError), .reset(.cancel), .reset(.refusedStream), .sever])
     func `a download resumes after a stream or connection ended early`(end: HTTP2Step) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let (done, requests) = try await download(into: folder) { request in
             let (head, body) = Self.response(request)
             guard request.ordinal < 2 else { return [head, .send(body), .end()] }
@@ -62,7 +63,7 @@ import TransferProtocol
     }
 
     @Test func `the error code of a stream is reported`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let (done, _) = try await download(into: folder) { request in
             request.ordinal == 0
                 ? [.reset(.enhanceYourCalm)] : [Self.response(request).head, .send(Self.resource.content), .end()]
@@ -75,7 +76,7 @@ import TransferProtocol
     }
 
     @Test func `GOAWAY lets the stream end`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let (done, requests) = try await download(into: folder) { request in
             let (head, body) = Self.response(request)
             return [
@@ -88,7 +89,7 @@ import TransferProtocol
     }
 
     @Test func `a stream that ends before its content-length isn't a complete file`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let (done, _) = try await download(into: folder) { request in
             let (head, body) = Self.response(request)
             return request.ordinal == 0
@@ -100,7 +101,7 @@ import TransferProtocol
     }
 
     @Test func `a body without a length ends with its stream, and a cut of it is noticed`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let content = Self.resource.content
         let (done, _) = try await download(into: folder) { request in
             let head = HTTP2Step.head(200, [("etag", "\"v1\"")])
@@ -119,7 +120,7 @@ import TransferProtocol
     }
 
     @Test func `a digest in the trailers is compared`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let digest = ReprDigest(sha256: Self.resource.sha256)?.headerValue ?? ""
         let (done, _) = try await download(into: folder) { request in
             let (head, body) = Self.response(request)
@@ -129,7 +130,7 @@ import TransferProtocol
     }
 
     @Test func `interim responses are skipped, and too many of them are given up`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let (done, _) = try await download(into: folder) { request in
             let (head, body) = Self.response(request)
             let count = request.ordinal == 0 ? 65 : 64
@@ -141,7 +142,7 @@ import TransferProtocol
     }
 
     @Test func `a silent stream is abandoned`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let (done, _) = try await download(into: folder) {
             $0.firstByteLimit = .milliseconds(200)
             $0.stall.window = .seconds(1)
@@ -160,7 +161,7 @@ import TransferProtocol
     }
 
     @Test func `fields beyond the limit are refused`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let (done, _) = try await download(into: folder) {
             $0.retry.maximumAttempts = 1
         } _: { request in
@@ -175,7 +176,7 @@ import TransferProtocol
 
     @Test(arguments: [["http/1.1"], []])
     func `a server that doesn't know HTTP/2 is negotiated to by HTTP/1`(protocols: [String]) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve(over: identity(protocols)) { server in
             let settings = try authority.trusting()
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) { $0.tls = settings }
@@ -185,7 +186,7 @@ import TransferProtocol
     }
 
     @Test func `HTTP/2 isn't offered where it is turned off`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve(over: identity(["h2", "http/1.1"])) { server in
             let given = try authority.trusting(offersHTTP2: false)
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) { $0.tls = given }
@@ -249,7 +250,7 @@ import TransferProtocol
     }
 
     @Test func `a server that requires HTTP/1 gets no further HTTP/2 requests`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let content = Self.resource.content
         let response = Array("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n".utf8) + content
         let tls = try identity(["h2", "http/1.1"])

@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
 import SystemPackage
+import TestSockets
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -9,56 +11,50 @@ import TransferProtocol
     private static let resource = Resource(size: 50_000)
 
     @Test func `a connection that stalls in the body is closed, and the rest requested`() async throws {
-        let folder = try TemporaryFolder()
-        try await Script {
+        let (done, folder, _) = try await download {
             $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
-        }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.stall.window = .seconds(1)
-            }
-            #expect(Set(done.transientFailures) == [.stalled])
-            #expect(done.resumedAt.first == 20_000)
-            #expect(folder.file == Self.resource.content)
+        } configure: {
+            $0.stall.window = .seconds(1)
         }
+        #expect(Set(done.transientFailures) == [.stalled])
+        #expect(done.resumedAt.first == 20_000)
+        #expect(folder.file == Self.resource.content)
     }
 
     @Test func `a connection to a server that doesn't respond is closed`() async throws {
-        let folder = try TemporaryFolder()
-        try await Script { $0.ordinal == 0 ? [.stall] : Self.resource.serve($0) }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.firstByteLimit = .seconds(1)
-            }
-            #expect(done.transientFailures.contains(.firstByteTimedOut))
-            #expect(folder.file == Self.resource.content)
+        let (done, folder, _) = try await download {
+            $0.ordinal == 0 ? [.stall] : Self.resource.serve($0)
+        } configure: {
+            $0.firstByteLimit = .seconds(1)
         }
+        #expect(done.transientFailures.contains(.firstByteTimedOut))
+        #expect(folder.file == Self.resource.content)
     }
 
     @Test func `a limit that passes before anybody listens to the connection is named`() async throws {
-        let folder = try TemporaryFolder()
-        try await Script { _ in [.stall] }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.firstByteLimit = .nanoseconds(1)
-                $0.retry.maximumAttempts = 20
-            }
-            #expect(Set(done.transientFailures) == [.firstByteTimedOut])
-            #expect(done.error == .gaveUp(.attempts(20), .firstByteTimedOut))
+        let (done, _, _) = try await download { _ in
+            [.stall]
+        } configure: {
+            $0.firstByteLimit = .nanoseconds(1)
+            $0.retry.maximumAttempts = 20
         }
+        #expect(Set(done.transientFailures) == [.firstByteTimedOut])
+        #expect(done.error == .gaveUp(.attempts(20), .firstByteTimedOut))
     }
 
     @Test func `a deadline ends a transfer that hangs`() async throws {
-        let folder = try TemporaryFolder()
-        try await Script { _ in [.stall] }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.retry.deadline = .seconds(1)
-            }
-            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .deadlineExceeded))
+        let (done, _, _) = try await download { _ in
+            [.stall]
+        } configure: {
+            $0.retry.deadline = .seconds(1)
         }
+        #expect(done.error == .gaveUp(.deadline(.seconds(1)), .deadlineExceeded))
     }
 
     @Test func `a port without a listener is retried, then abandoned temporarily`() async throws {
-        let folder = try TemporaryFolder()
-        let deaf = try DeafPort()
-        let request = DownloadRequest(url: "http://127.0.0.1:\(deaf.number)/")
+        let folder = try Folder()
+        let deaf = TestSocket.refusing()
+        let request = DownloadRequest(url: "http://127.0.0.1:\(deaf.address.port)/")
         let done = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 3 }
         guard case .gaveUp(.attempts(3), .connectFailed(let words)) = done.error else {
             Issue.record("\(String(describing: done.error))")
@@ -70,7 +66,7 @@ import TransferProtocol
     }
 
     @Test func `a cancelled download is reported as such and can be resumed`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script {
             $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
         }.serve { server in
@@ -93,7 +89,7 @@ import TransferProtocol
     }
 
     @Test func `a second download to the same file is turned away`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script {
             $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
         }.serve { server in
@@ -116,7 +112,7 @@ import TransferProtocol
     }
 
     @Test func `a journal that another download still has is left to it`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         // The state between the last two steps of a download: the file is renamed, the journal still exists.
         let journal = try FileDescriptor.open(
             FilePath(folder.journal),
@@ -145,7 +141,7 @@ import TransferProtocol
         "http://h\u{7}/", "http://é/",
     ])
     func `a URL that can't be used is the caller's mistake`(url: String) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let done = await attempt(DownloadRequest(url: url), to: folder.destination)
         #expect(done.error?.disposition == .invalidInput)
         #expect(done.events.isEmpty)
@@ -153,7 +149,7 @@ import TransferProtocol
     }
 
     @Test func `a destination that can't be a file is the caller's mistake`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         for path in [folder.path, "/", "", "..", folder.path + "/none/file"] {
             let done = await attempt(DownloadRequest(url: "http://127.0.0.1:1/"), to: FilePath(path))
             #expect(done.error?.disposition == .invalidInput, "\(path)")
@@ -163,9 +159,9 @@ import TransferProtocol
     }
 
     @Test func `a link in the place of the partial file is not followed`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let target = folder.path + "/target"
-        try folder.write([1, 2, 3], to: target)
+        try folder.write([1, 2, 3], at: target)
         try FileManager.default.createSymbolicLink(atPath: folder.part, withDestinationPath: target)
         let done = await attempt(DownloadRequest(url: "http://127.0.0.1:1/"), to: folder.destination)
         #expect(done.error?.disposition == .invalidInput)
@@ -173,8 +169,8 @@ import TransferProtocol
     }
 
     @Test func `an existing file stays until the new one is complete`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write([1, 2, 3], to: folder.destination.string)
+        let folder = try Folder()
+        try folder.write([1, 2, 3], at: folder.destination.string)
         try await Script {
             Self.resource.serve($0, interruptedAfter: 20_000)
         }.serve { server in

@@ -1,4 +1,5 @@
 import Foundation
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -15,7 +16,7 @@ import TransferProtocol
         received: Int = Self.received,
         _ respond: @escaping @Sendable (ReceivedRequest) -> [Step]
     ) async throws -> (done: Attempted, file: [UInt8]?, requests: [ReceivedRequest]) {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let script: @Sendable (ReceivedRequest) -> [Step] = {
             $0.ordinal == 0 ? resource.serve($0, upTo: received) : respond($0)
         }
@@ -240,7 +241,6 @@ import TransferProtocol
         sendsTag: Bool
     ) async throws {
         // A server that knows the length only once the whole range is asked for.
-        let folder = try TemporaryFolder()
         let resource = Self.resource
         let script: @Sendable (ReceivedRequest) -> [Step] = { request in
             if request.ordinal == 0 {
@@ -253,17 +253,14 @@ import TransferProtocol
             let fields = ["Content-Range: bytes \(start)-299999/300000", "Content-Length: \(300_000 - start)"]
             return [.head(206, fields + (sendsTag ? ["ETag: \"v1\""] : [])), Self.body(from: start)]
         }
-        try await Script(script).serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.summary?.bytesCompared == 65_536)
-            #expect(done.summary?.proof == .none(sendsTag ? .oneValidator : .overlapOnly))
-            #expect(folder.file == resource.content)
-            #expect(server.requests.map(\.method) == ["GET", "GET"])
-        }
+        let (done, folder, requests) = try await download(script)
+        #expect(done.summary?.bytesCompared == 65_536)
+        #expect(done.summary?.proof == .none(sendsTag ? .oneValidator : .overlapOnly))
+        #expect(folder.file == resource.content)
+        #expect(requests.map(\.method) == ["GET", "GET"])
     }
 
     @Test func `200 with a partial Content-Range is not the full representation`() async throws {
-        let folder = try TemporaryFolder()
         let script: @Sendable (ReceivedRequest) -> [Step] = { request in
             guard request.ordinal == 0 else { return Self.resource.serve(request) }
             return [
@@ -271,10 +268,8 @@ import TransferProtocol
                 Self.body(from: 0, through: 99),
             ]
         }
-        try await Script(script).serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.transientFailures == [.rejected(.lengthsDisagree)])
-            #expect(folder.file == Self.resource.content)
-        }
+        let (done, folder, _) = try await download(script)
+        #expect(done.transientFailures == [.rejected(.lengthsDisagree)])
+        #expect(folder.file == Self.resource.content)
     }
 }

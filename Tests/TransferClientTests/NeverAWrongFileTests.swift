@@ -1,4 +1,5 @@
 import Synchronization
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -14,7 +15,7 @@ import Units
 
     @Test(arguments: 0..<60)
     func `whatever a server does, the file is correct or absent`(seed: Int) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let key = RandomKey(seed: UInt64(seed))
         let isHonest = Atomic(false)
         try await Script { request in

@@ -1,4 +1,5 @@
 import Synchronization
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -12,23 +13,12 @@ import TransferProtocol
         return resource
     }()
 
-    private func download(
-        requiresProof: Bool = true,
-        _ respond: @escaping @Sendable (ReceivedRequest) -> [Step]
-    ) async throws -> (done: Attempted, folder: TemporaryFolder, requests: [ReceivedRequest]) {
-        let folder = try TemporaryFolder()
-        return try await Script(respond).serve { server in
-            let request = DownloadRequest(url: server.url(), requiresProof: requiresProof)
-            return (await attempt(request, to: folder.destination), folder, server.requests)
-        }
-    }
-
     @Test func `a single response is confirmed by another request when proof is required`() async throws {
-        let (done, folder, requests) = try await download { Self.resource.serve($0) }
+        let (done, folder, requests) = try await download(requiresProof: true) { Self.resource.serve($0) }
         #expect(done.summary?.proof == .validators)
         #expect(requests.map(\.method) == ["GET", "HEAD"])
         #expect(folder.file == Self.resource.content)
-        let (plain, _, single) = try await download(requiresProof: false) { Self.resource.serve($0) }
+        let (plain, _, single) = try await download { Self.resource.serve($0) }
         #expect(plain.summary?.proof == DownloadProof.none(.oneResponse))
         #expect(single.count == 1)
     }
@@ -36,19 +26,21 @@ import TransferProtocol
     @Test func `a digest in the response is sufficient proof`() async throws {
         var digested = Self.resource
         digested.sendsDigest = true
-        let (done, _, requests) = try await download { [digested] in digested.serve($0) }
+        let (done, _, requests) = try await download(requiresProof: true) { [digested] in digested.serve($0) }
         #expect(done.summary?.proof == .digest)
         #expect(requests.count == 1)
     }
 
     @Test func `the confirmation request is retried while it fails temporarily`() async throws {
-        let (done, _, requests) = try await download {
+        let (done, _, requests) = try await download(requiresProof: true) {
             (1...3).contains($0.ordinal) ? [.head(503, ["Retry-After: 7"])] : Self.resource.serve($0)
         }
         #expect(done.summary?.proof == .validators)
         #expect(requests.count == 5)
         #expect(done.rules == [.retryAfter, .retryAfter, .retryAfter])
-        let (away, folder, _) = try await download { $0.ordinal == 0 ? Self.resource.serve($0) : [] }
+        let (away, folder, _) = try await download(requiresProof: true) {
+            $0.ordinal == 0 ? Self.resource.serve($0) : []
+        }
         #expect(away.error?.disposition == .resumable)
         #expect(folder.names == [".file.bin.squall-journal", ".file.bin.squall-part"])
     }
@@ -58,7 +50,7 @@ import TransferProtocol
     {
         var tagged = Self.resource
         tagged.lastModified = nil
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { [tagged] in tagged.serve($0) }.serve { server in
             let first = await attempt(
                 DownloadRequest(url: server.url(), requiresProof: true),
@@ -80,10 +72,10 @@ import TransferProtocol
                 ? Self.resource.serve(request)
                 : [.head(200, Self.resource.fields), .send(Array(Self.resource.content.prefix(100_000)))]
         }
-        let (done, folder, _) = try await download(respond)
+        let (done, folder, _) = try await download(requiresProof: true, respond)
         #expect(done.error == .unproved(.contradicted))
         #expect(folder.names.isEmpty)
-        let (plain, _, _) = try await download(requiresProof: false, respond)
+        let (plain, _, _) = try await download(respond)
         #expect(plain.summary?.proof == DownloadProof.none(.lengthUnknown))
     }
 
@@ -106,7 +98,7 @@ import TransferProtocol
     @Test func `a server that keeps the connection open after the file ends nothing but the wait for surplus`()
         async throws
     {
-        let (done, folder, _) = try await download(requiresProof: false) { Self.resource.serve($0) + [.stall] }
+        let (done, folder, _) = try await download { Self.resource.serve($0) + [.stall] }
         #expect(done.summary?.proof == DownloadProof.none(.oneResponse))
         #expect(folder.file == Self.resource.content)
     }
@@ -129,7 +121,7 @@ import TransferProtocol
     }
 
     @Test func `a reason for being unverified survives the end of a run`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { request in
             var swapped = Self.resource
             if request.ordinal == 1 { swapped.lastModified = "Sun, 06 Nov 1994 08:30:00 GMT" }
@@ -152,29 +144,25 @@ import TransferProtocol
     func `cuts at every few KiB, heads included, cost no wait`(kibibytes: Int) async throws {
         let resource = Resource(size: 1 << 20)
         let cut = kibibytes << 10
-        let folder = try TemporaryFolder()
-        try await Script { resource.serve($0, upTo: cut - 300) }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            // Each connection but the first repeats half of what one brings, at most 64 KiB.
-            let count = cut - 300
-            let new = count - min(count / 2, 64 << 10)
-            #expect(done.summary?.connections == 1 + ((1 << 20) - count + new - 1) / new)
-            #expect(done.waits.isEmpty)
-            #expect(done.rules.allSatisfy { [.progress(Int64(count)), .progress(Int64(new))].contains($0) })
-            #expect(folder.file == resource.content)
-        }
+        let (done, folder, _) = try await download { resource.serve($0, upTo: cut - 300) }
+        // Each connection but the first repeats half of what one brings, at most 64 KiB.
+        let count = cut - 300
+        let new = count - min(count / 2, 64 << 10)
+        #expect(done.summary?.connections == 1 + ((1 << 20) - count + new - 1) / new)
+        #expect(done.waits.isEmpty)
+        #expect(done.rules.allSatisfy { [.progress(Int64(count)), .progress(Int64(new))].contains($0) })
+        #expect(folder.file == resource.content)
     }
 
     @Test func `a file that is replaced in the middle arrives through cuts, without a wait`() async throws {
         let first = Resource(size: 1 << 20)
         var second = Resource(size: 1 << 20, seed: 2)
         second.entityTag = "\"v2\""
-        let folder = try TemporaryFolder()
-        try await Script { [second] in ($0.ordinal < 12 ? first : second).serve($0, upTo: 60_000) }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.restarts == [.representationChanged])
-            #expect(done.waits.isEmpty)
-            #expect(folder.file == second.content)
+        let (done, folder, _) = try await download { [second] in
+            ($0.ordinal < 12 ? first : second).serve($0, upTo: 60_000)
         }
+        #expect(done.restarts == [.representationChanged])
+        #expect(done.waits.isEmpty)
+        #expect(folder.file == second.content)
     }
 }

@@ -1,5 +1,6 @@
 import DevelopmentCA
 import HTTPTransport
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -20,7 +21,7 @@ import TransferProtocol
     }
 
     @Test func `a proxy forwards http requests, and gets the absolute URL and its own credentials`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 60_000) : Self.resource.serve(request)
         }.serve { proxy in
@@ -51,7 +52,7 @@ import TransferProtocol
     @Test func `https goes through a tunnel, which the proxy's credentials open and the server doesn't see`()
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 60_000) : Self.resource.serve(request)
         }.serve(over: authority.serverContext()) { server in
@@ -75,7 +76,7 @@ import TransferProtocol
     }
 
     @Test func `a proxy that requires credentials is a permanent failure that names its challenge`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await TunnelProxy.serve { _ in
             "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"office\"\r\nContent-Length: 0\r\n\r\n"
         } _: { proxy in
@@ -84,18 +85,14 @@ import TransferProtocol
                 $0.proxies = settings
                 $0.tls = tls
             }
-            guard case .refused(.unauthorized(let challenge, _)) = done.error else {
-                Issue.record("\(done.result)")
-                return
-            }
-            #expect(challenge.isFromProxy)
-            #expect(challenge.realm == "office")
+            #expect(done.unauthorized?.challenge.isFromProxy == true)
+            #expect(done.unauthorized?.challenge.realm == "office")
             #expect(proxy.requests.count == 1)
         }
     }
 
     @Test func `a proxy that refuses temporarily is retried, and its status is reported`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve(over: authority.serverContext()) { server in
             try await TunnelProxy.serve { ordinal in
                 switch ordinal {
@@ -120,7 +117,7 @@ import TransferProtocol
     }
 
     @Test func `a silent proxy is abandoned within the limit for connecting`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { _ in [.stall] }.serve { proxy in
             let (settings, tls) = (try proxies(proxy.port), try authority.trusting())
             let done = await attempt(DownloadRequest(url: "https://files.example/"), to: folder.destination) {
@@ -134,7 +131,7 @@ import TransferProtocol
     }
 
     @Test func `excepted hosts are contacted directly`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let proxy = try ProxySettings.Proxy("127.0.0.1:1")
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
@@ -145,7 +142,7 @@ import TransferProtocol
     }
 
     @Test func `a download and an upload that need a socks5 proxy fail as invalid, before they connect`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let settings = ProxySettings(environment: ["ALL_PROXY": "socks5://127.0.0.1:1"])
         let problem = ProxyProblem.unknownScheme("socks5")
         let done = await attempt(DownloadRequest(url: "http://files.example/a"), to: folder.destination) {
@@ -167,7 +164,7 @@ import TransferProtocol
 
     @Test(arguments: ["http", "https"])
     func `a proxy that can't be reached is named`(scheme: String) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         // Nothing listens on port 1.
         let (settings, tls) = (try proxies(1), try authority.trusting())
         let done = await attempt(DownloadRequest(url: "\(scheme)://files.example/"), to: folder.destination) {

@@ -1,4 +1,5 @@
 import Synchronization
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -14,7 +15,7 @@ import TransferProtocol
         _ request: DownloadRequest? = nil,
         _ respond: @escaping @Sendable (ReceivedRequest) -> (head: Step, body: [UInt8])
     ) async throws -> (done: Attempted, file: [UInt8]?, requests: [ReceivedRequest]) {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let cuts = Mutex(0)
         return try await Script { request in
             let (head, body) = respond(request)
@@ -102,7 +103,7 @@ import TransferProtocol
         fields: [String]
     ) async throws {
         let size = Self.resource.content.count
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { request in
             let start = request.rangeStart ?? 0
             let end = min(size, (start / 100_000 + 1) * 100_000)
@@ -125,7 +126,7 @@ import TransferProtocol
     }
 
     @Test func `a head with a length that can't be used is refused at the second time`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         for fields in [
             ["Content-Length: 3", "Content-Length: 4"], ["Content-Length: 3", "Transfer-Encoding: chunked"],
             ["Transfer-Encoding: chunked", "Content-Length: 3"], ["Content-Length: 3\nX-Short: line"],
@@ -154,8 +155,8 @@ import TransferProtocol
     }
 
     @Test func `a file that has the caller's digest already isn't requested`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write(Self.resource.content, to: folder.destination.string)
+        let folder = try Folder()
+        try folder.write(Self.resource.content, at: folder.destination.string)
         try await Script { Self.resource.serve($0) }.serve { server in
             let right = DownloadRequest(url: server.url(), expectedSHA256: Self.resource.sha256)
             let done = await attempt(right, to: folder.destination)
@@ -164,7 +165,7 @@ import TransferProtocol
             #expect(done.summary?.bytes == 1 << 20)
             #expect(done.summary?.bytesRepeated == 0)
             #expect(folder.names == ["file.bin"])
-            try folder.write([1, 2, 3], to: folder.destination.string)
+            try folder.write([1, 2, 3], at: folder.destination.string)
             #expect(await attempt(right, to: folder.destination).summary?.connections == 1)
             #expect(folder.file == Self.resource.content)
         }
@@ -177,7 +178,7 @@ import TransferProtocol
             for share in 0..<4 {
                 group.addTask {
                     for lie in lies.dropFirst(share * 250).prefix(250) {
-                        let folder = try TemporaryFolder()
+                        let folder = try Folder()
                         try await Script { lie.respond(to: $0) }.serve { server in
                             let request = DownloadRequest(url: server.url(), requiresProof: true)
                             let done = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 3 }

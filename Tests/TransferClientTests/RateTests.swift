@@ -1,4 +1,5 @@
 import Synchronization
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -27,38 +28,34 @@ import Units
     private static let resource = Resource(size: size)
 
     @Test func `a download takes the time of its rate, over all of its connections`() async throws {
-        let folder = try TemporaryFolder()
         let clock = WaitingClock()
-        try await Script {
+        let (done, folder, _) = try await download {
             $0.ordinal < 3 ? Self.resource.serve($0, upTo: 130_000) : Self.resource.serve($0)
-        }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                clock.apply(to: &$0)
-                $0.maximumRate = Self.rate
-            }
-            #expect(folder.file == Self.resource.content)
-            #expect(done.resumedAt == [130_000, 195_000, 260_000])
-            // With the 65,000 bytes that each of three connections repeats.
-            #expect(clock.now - .zero == .milliseconds(5_950))
+        } configure: {
+            clock.apply(to: &$0)
+            $0.maximumRate = Self.rate
         }
+        #expect(folder.file == Self.resource.content)
+        #expect(done.resumedAt == [130_000, 195_000, 260_000])
+        // With the 65,000 bytes that each of three connections repeats.
+        #expect(clock.now - .zero == .milliseconds(5_950))
     }
 
     @Test func `progress of a limited download is even, though the server sends at once`() async throws {
-        let folder = try TemporaryFolder()
         let clock = WaitingClock()
-        try await Script { Self.resource.serve($0) }.serve { server in
-            let reported = Mutex<[Moment]>([])
-            _ = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                clock.apply(to: &$0)
-                $0.maximumRate = Self.rate
-                $0.progressInterval = .zero
-            } onEvent: {
-                if case .progress = $0 { reported.withLock { $0.append(clock.now) } }
-            }
-            let moments = reported.withLock { $0 }
-            #expect(moments.count >= 200)
-            #expect(zip(moments, moments.dropFirst()).allSatisfy { $1 - $0 <= .milliseconds(20) })
+        let reported = Mutex<[Moment]>([])
+        _ = try await download {
+            Self.resource.serve($0)
+        } configure: {
+            clock.apply(to: &$0)
+            $0.maximumRate = Self.rate
+            $0.progressInterval = .zero
+        } onEvent: {
+            if case .progress = $0 { reported.withLock { $0.append(clock.now) } }
         }
+        let moments = reported.withLock { $0 }
+        #expect(moments.count >= 200)
+        #expect(zip(moments, moments.dropFirst()).allSatisfy { $1 - $0 <= .milliseconds(20) })
     }
 
     @Test func `an upload takes the time of its rate, over all of its connections`() async throws {
@@ -82,18 +79,17 @@ import Units
     }
 
     @Test func `a download below the rate of a stall isn't stalled by its own limit`() async throws {
-        let folder = try TemporaryFolder()
         let resource = Resource(size: 800_000)
-        try await Script { resource.serve($0) }.serve { server in
-            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.clock = .system
-                $0.maximumRate = .bytesPerSecond(200_000)
-                $0.stall.window = .seconds(2)
-                $0.stall.minimumBytesPerSecond = .mebibytes(1)
-            }
-            #expect(done.transientFailures.isEmpty)
-            #expect(done.summary?.connections == 1)
+        let (done, _, _) = try await download {
+            resource.serve($0)
+        } configure: {
+            $0.clock = .system
+            $0.maximumRate = .bytesPerSecond(200_000)
+            $0.stall.window = .seconds(2)
+            $0.stall.minimumBytesPerSecond = .mebibytes(1)
         }
+        #expect(done.transientFailures.isEmpty)
+        #expect(done.summary?.connections == 1)
     }
 
     @Test func `an upload below the rate of a stall isn't stalled by its own limit`() async throws {
@@ -110,7 +106,7 @@ import Units
     }
 
     @Test func `a limited download ends at once when it is cancelled`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let (progress, reported) = AsyncStream<Void>.makeStream()
             let task = Task {

@@ -1,5 +1,6 @@
 import DevelopmentCA
 import HTTPTransport
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
@@ -32,7 +33,7 @@ import TransferProtocol
     func `a redirected URL that keeps failing is abandoned for the original one`(dead: Dead, isLaterRun: Bool)
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let (ours, theirs) = (try DevelopmentCA(), try DevelopmentCA())
         try await Script { _ in [] }.serve(over: theirs.serverContext()) { untrusted in
             let secure = untrusted.url()

@@ -1,29 +1,12 @@
 import Foundation
 import HTTPSemantics
+import TestStreams
 import Testing
 import TransferClient
 import TransferProtocol
 
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     private static let resource = Resource(size: 50_000)
-
-    private func download(
-        expecting sha256: [UInt8]? = nil,
-        path: String = "/file.bin",
-        attempts: Int = 10,
-        restarts: Int = 10,
-        _ respond: @escaping @Sendable (ReceivedRequest) -> [Step]
-    ) async throws -> (done: Attempted, folder: TemporaryFolder, requests: [ReceivedRequest]) {
-        let folder = try TemporaryFolder()
-        return try await Script(respond).serve { server in
-            let request = DownloadRequest(url: server.url(path), expectedSHA256: sha256)
-            let done = await attempt(request, to: folder.destination) {
-                $0.retry.maximumAttempts = attempts
-                $0.maximumRestarts = restarts
-            }
-            return (done, folder, server.requests)
-        }
-    }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 522])
     func `a temporary status is retried, no sooner than Retry-After allows`(status: Int) async throws {
@@ -74,7 +57,11 @@ import TransferProtocol
     }
 
     @Test func `attempts without progress come to an end`() async throws {
-        let (done, _, requests) = try await download(attempts: 4) { _ in [] }
+        let (done, _, requests) = try await download { _ in
+            []
+        } configure: {
+            $0.retry.maximumAttempts = 4
+        }
         #expect(requests.count == 4)
         guard case .gaveUp(.attempts(4), .connectionLost) = done.error else {
             Issue.record("\(String(describing: done.error))")
@@ -83,10 +70,12 @@ import TransferProtocol
     }
 
     @Test func `starting over is limited`() async throws {
-        let (done, _, _) = try await download(restarts: 3) { request in
+        let (done, _, _) = try await download { request in
             var resource = Resource(size: 2_000 + request.ordinal * 100, seed: UInt64(request.ordinal))
             resource.entityTag = "\"\(request.ordinal)\""
             return resource.serve(request, upTo: 1_000 + request.ordinal * 100)
+        } configure: {
+            $0.maximumRestarts = 3
         }
         #expect(done.error == .tooManyRestarts(3, .representationChanged))
         #expect(done.error?.disposition == .resumable)
@@ -114,7 +103,7 @@ import TransferProtocol
     @Test(arguments: [("/b", 1), ("/a", 0), ("/a?signed=2", 0)])
     func `parts of two resources are never joined, whatever their tags`(target: String, restarts: Int) async throws {
         let other = Resource(size: 50_000, seed: 3)
-        let (done, folder, _) = try await download(attempts: 3) { request in
+        let (done, folder, _) = try await download { request in
             switch request.target {
             case "/file.bin" where request.ordinal == 0: [.head(302, ["Location: /a?signed=1", "Content-Length: 0"])]
             case "/file.bin": [.head(302, ["Location: \(target)", "Content-Length: 0"])]
@@ -123,6 +112,8 @@ import TransferProtocol
             case "/b": other.serve(request)
             default: Self.resource.serve(request)
             }
+        } configure: {
+            $0.retry.maximumAttempts = 3
         }
         #expect(folder.file == (target == "/b" ? other.content : Self.resource.content))
         #expect(done.restarts == [RestartReason](repeating: .differentURL, count: restarts))
@@ -222,7 +213,7 @@ import TransferProtocol
         let digest = try #require(ReprDigest(sha256: [UInt8](repeating: 1, count: 32))).headerValue
         var unnamed = Self.resource
         unnamed.entityTag = "\"v2\""
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { [unnamed] request in
             switch request.ordinal {
             case 0: [Self.resource.full(["Repr-Digest: \(digest)"]), .send(Self.resource.content)]
@@ -258,7 +249,7 @@ import TransferProtocol
     }
 
     @Test func `a wrong file that can't be moved aside stays where it is, as the error says`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.aside, withIntermediateDirectories: false)
         var digested = Self.resource
         digested.sendsDigest = true
@@ -328,7 +319,11 @@ import TransferProtocol
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n\u{1}\u{2}",
     ])
     func `a malformed response never becomes a file`(response: String) async throws {
-        let (done, folder, _) = try await download(attempts: 2) { _ in [.text(response)] }
+        let (done, folder, _) = try await download { _ in
+            [.text(response)]
+        } configure: {
+            $0.retry.maximumAttempts = 2
+        }
         #expect(done.error != nil)
         #expect(folder.file == nil)
     }

@@ -3,6 +3,7 @@ import HTTPTransport
 import HTTPTypes
 import NIOSSL
 import TLSTransport
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -30,7 +31,7 @@ import TransferProtocol
 
     private func attempt(
         _ server: ScriptedServer,
-        _ folder: TemporaryFolder,
+        _ folder: Folder,
         _ settings: TLSClient,
         configure: (inout TransferClientConfiguration) -> Void = { _ in }
     ) async -> Attempted {
@@ -42,7 +43,7 @@ import TransferProtocol
 
     @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
     func `a download resumes after a cut`(version: TLSVersion) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 70_000) : Self.resource.serve(request)
         }.serve(over: server("127.0.0.1", newest: version)) { server in
@@ -55,16 +56,13 @@ import TransferProtocol
     @Test func `a server of an authority that isn't trusted is final, is sent nothing, and leaves nothing`()
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1")) { server in
             let other = try DevelopmentCA().trusting()
             for settings in [TLSClient(TLSClientSettings()), other] {
                 let done = await attempt(server, folder, settings)
-                guard case .tlsRefused("127.0.0.1", let failure) = done.error else {
-                    Issue.record("\(done.result)")
-                    return
-                }
-                #expect(failure.kind == .untrusted)
+                #expect(done.tlsRefusal?.host == "127.0.0.1")
+                #expect(done.tlsRefusal?.failure.kind == .untrusted)
                 #expect(done.error?.disposition == .final)
                 #expect(folder.names.isEmpty)
             }
@@ -74,37 +72,30 @@ import TransferProtocol
 
     @Test(arguments: ["127.0.0.2", "localhost", "a.example"])
     func `a certificate for another name is refused`(name: String) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve(over: server(name)) { server in
             let done = await attempt(server, folder, try authority.trusting())
-            guard case .tlsRefused(_, let failure) = done.error else {
-                Issue.record("\(done.result)")
-                return
-            }
-            #expect(failure.kind == .hostnameMismatch)
+            #expect(done.tlsRefusal?.failure.kind == .hostnameMismatch)
             #expect(server.requests.isEmpty)
         }
     }
 
     @Test func `a certificate for the address of a name isn't one for the name`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1", "*.localhost", "::1")) { server in
             let settings = try authority.trusting()
             let url = "https://localhost:\(server.port)/file.bin"
             let done = await TransferClientTests.attempt(DownloadRequest(url: url), to: folder.destination) {
                 $0.tls = settings
             }
-            guard case .tlsRefused("localhost", let failure) = done.error else {
-                Issue.record("\(done.result)")
-                return
-            }
-            #expect(failure.kind == .hostnameMismatch)
+            #expect(done.tlsRefusal?.host == "localhost")
+            #expect(done.tlsRefusal?.failure.kind == .hostnameMismatch)
             #expect(server.requests.isEmpty)
         }
     }
 
     @Test func `the server is called by its name`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve(over: server("localhost")) { server in
             let settings = try authority.trusting()
             let url = "https://localhost:\(server.port)/file.bin"
@@ -116,17 +107,13 @@ import TransferProtocol
     }
 
     @Test func `a server that requests a certificate gets it, and a refusal is permanent`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         for version in [TLSVersion.tlsv12, .tlsv13] {
             try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1", asks: true, newest: version)) {
                 server in
                 let without = await attempt(server, folder, try authority.trusting())
-                guard case .tlsRefused(_, let failure) = without.error else {
-                    Issue.record("\(without.result)")
-                    return
-                }
                 let expected: TLSFailure.Kind = version == .tlsv13 ? .clientCertificate : .handshakeRefused
-                #expect(failure.kind == expected, "\(failure)")
+                #expect(without.tlsRefusal?.failure.kind == expected, "\(without.result)")
                 let done = await attempt(
                     server,
                     folder,
@@ -140,7 +127,7 @@ import TransferProtocol
 
     @Test func `a body without a length is complete when TLS ends, not when the connection does`() async throws {
         let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n\r\n"
-        let cut = try TemporaryFolder()
+        let cut = try Folder()
         try await Script { request in
             [.text(head), .send(Array(Self.resource.content.prefix(100_000)))]
                 + (request.ordinal == 0 ? [.sever] : [.stall])
@@ -153,7 +140,7 @@ import TransferProtocol
             #expect(cut.file == nil)
             #expect(done.transientFailures.first?.description.contains("without the end that TLS has") == true)
         }
-        let full = try TemporaryFolder()
+        let full = try Folder()
         try await Script { _ in [.text(head), .send(Self.resource.content)] }.serve(over: server("127.0.0.1")) {
             server in
             let done = await attempt(server, full, try authority.trusting())
@@ -163,7 +150,7 @@ import TransferProtocol
     }
 
     @Test func `a complete body with a length needs no end of TLS`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) + [.sever] }.serve(over: server("127.0.0.1")) { server in
             let done = await attempt(server, folder, try authority.trusting())
             #expect(done.summary?.connections == 1)
@@ -172,7 +159,7 @@ import TransferProtocol
     }
 
     @Test func `a handshake without a response is abandoned within the limit for connecting`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let url = server.url().replacing("http:", with: "https:")
             // This server never sees the end of a request.
@@ -185,7 +172,7 @@ import TransferProtocol
     }
 
     @Test func `the time to connect is the deadline's too`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let url = server.url().replacing("http:", with: "https:")
             let done = await TransferClientTests.attempt(DownloadRequest(url: url), to: folder.destination) {
@@ -197,7 +184,7 @@ import TransferProtocol
     }
 
     @Test func `a redirection to https is followed, and from it to http without credentials`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         try await Script { Self.resource.serve($0) }.serve { plain in
             let target = plain.url("/elsewhere")
             try await Script { _ in [.head(302, ["Location: \(target)", "Content-Length: 0"])] }
@@ -228,12 +215,7 @@ import TransferProtocol
             let done = await upload(folder, request) { $0.tls = settings }
             #expect(done.error == nil)
             #expect(server.delivered == [bytes])
-            let refused = await upload(folder, request)
-            guard case .tlsRefused(_, let failure) = refused.error else {
-                Issue.record("\(refused.result)")
-                return
-            }
-            #expect(failure.kind == .untrusted)
+            #expect(await upload(folder, request).tlsRefusal?.failure.kind == .untrusted)
         }
     }
 }

@@ -57,6 +57,9 @@ extension DownloadState {
         return decide(on: head, to: plan, now: 0)
     }
 
+    /// The first byte of the rest, if that is what it requests next.
+    var requestedOffset: Int64? { if case .send(.remaining(let first, _)) = nextStep { first } else { nil } }
+
     struct NoRequest: Error {}
 }
 

@@ -9,9 +9,11 @@ import Units
         return RetrySchedule(policy: policy, generator: SeededGenerator(seed: seed), startedAt: .zero)
     }
 
-    private func wait(_ decision: RetryDecision) -> Duration? {
+    private func wait(_ decision: RetryDecision) -> Duration? { pause(decision)?.delay }
+
+    private func pause(_ decision: RetryDecision) -> (delay: Duration, rule: RetryRule)? {
         switch decision {
-        case .wait(let delay, _): delay
+        case .wait(let delay, let rule): (delay, rule)
         case .giveUp: nil
         }
     }
@@ -77,10 +79,7 @@ import Units
             var schedule = schedule(seed: UInt64(seed))
             for times in 0..<8 {
                 schedule.reached(1_000)
-                guard case .wait(let delay, let rule) = schedule.failed(at: .zero, startsOver: true) else {
-                    Issue.record("gave up")
-                    return
-                }
+                let (delay, rule) = try #require(pause(schedule.failed(at: .zero, startsOver: true)))
                 #expect(rule == .repeatedRestart(times: times + 1))
                 longest[times] = max(longest[times], delay)
                 schedule.restarted()
@@ -128,7 +127,7 @@ import Units
         #expect(time > .seconds(43) && time < .seconds(45))
     }
 
-    @Test func `time that passes pays for 100 requests at most`() {
+    @Test func `time that passes pays for 100 requests at most`() throws {
         var schedule = schedule()
         var now = Moment.zero + .seconds(3_600)
         for offset in 1...100 as ClosedRange<Int64> {
@@ -136,10 +135,8 @@ import Units
             #expect(schedule.failed(at: now) == .wait(.zero, .progress(1)))
         }
         schedule.reached(101)
-        guard case .wait(let delay, .rateLimit(requestsPerSecond: 20)) = schedule.failed(at: now) else {
-            Issue.record("no pause")
-            return
-        }
+        let (delay, rule) = try #require(pause(schedule.failed(at: now)))
+        #expect(rule == .rateLimit(requestsPerSecond: 20))
         #expect(delay > .milliseconds(40) && delay <= .milliseconds(50))
         now = now + delay
         schedule.reached(.max)
@@ -149,7 +146,7 @@ import Units
     /// A peer with a scripted sequence of cuts, refusals and new file versions. Every download ends; it succeeds unless
     /// ten refusals come in a row.
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `a download through a scripted peer ends`(seed: UInt64) {
+    func `a download through a scripted peer ends`(seed: UInt64) throws {
         var peer = SeededGenerator(seed: seed)
         var schedule = schedule(seed: seed)
         let size: Int64 = 1 << 20
@@ -172,10 +169,10 @@ import Units
                 schedule.reached(offset)
             }
             guard offset < size else { break }
-            guard case .wait(let delay, let rule) = schedule.failed(at: now) else {
-                Issue.record("gave up at \(offset) after \(requests) requests")
-                return
-            }
+            let (delay, rule) = try #require(
+                pause(schedule.failed(at: now)),
+                "gave up at \(offset) after \(requests) requests"
+            )
             if case .progress = rule { #expect(delay == .zero) }
             busy += delay
             now = now + delay

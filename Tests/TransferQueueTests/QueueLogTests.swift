@@ -8,12 +8,7 @@ import Units
 
 /// The log of a queue.
 @Suite struct QueueLogTests {
-    private func disk() throws -> SimulatedDisk {
-        let disk = SimulatedDisk(seed: 1)
-        try disk.makeFolder("/q")
-        try disk.synchronizeFolder("/")
-        return disk
-    }
+    private func disk() throws -> SimulatedDisk { try SimulatedDisk(seed: 1, folders: "/q") }
 
     private func open(_ disk: SimulatedDisk) throws -> (log: QueueLog, state: QueueState) {
         try QueueLog.open(in: "/q", limits: QueueLimits(), files: disk)

@@ -1,4 +1,5 @@
 import ChaosStage
+import TestStreams
 import Testing
 
 /// The JUnit file as a stock parser reads it.

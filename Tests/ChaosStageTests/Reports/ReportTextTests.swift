@@ -1,4 +1,5 @@
 import ChaosStage
+import TestStreams
 import Testing
 
 /// The words of the reports.

@@ -1,5 +1,6 @@
 import ChaosStage
 import FaultProfile
+import TestStreams
 import Testing
 import Units
 

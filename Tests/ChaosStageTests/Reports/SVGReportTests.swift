@@ -1,4 +1,5 @@
 import ChaosStage
+import TestStreams
 import Testing
 import Units
 

@@ -24,6 +24,15 @@ func squall(
     environment: [String: String] = [:],
     folder: URL? = nil
 ) async throws -> Outcome {
+    try await squall(arguments, environment: environment, folder: folder)
+}
+
+/// Runs `squall` to its end.
+func squall(
+    _ arguments: [String],
+    environment: [String: String] = [:],
+    folder: URL? = nil
+) async throws -> Outcome {
     try await withChild(Programs.squall, arguments, environment: environment, folder: folder) { await $0.finish() }
 }
 
@@ -33,7 +42,7 @@ func squall(
     environment: [String: String] = [:],
     folder: URL? = nil
 ) async throws -> Outcome {
-    try await withChild(Programs.squall, line.words, environment: environment, folder: folder) { await $0.finish() }
+    try await squall(line.words, environment: environment, folder: folder)
 }
 
 /// The words of a command line, which spaces and ends of lines separate; an interpolated value is never split.
@@ -110,25 +119,61 @@ func withProxy<Result>(
     }
 }
 
-/// Runs `squall origin` over a temporary folder with `file.bin` of `size` bytes during `body`, which gets the server's
-/// address.
-func withOrigin<Result>(size: Int, _ body: (String) async throws -> Result) async throws -> Result {
+/// A run of `squall origin` over a folder with `file.bin`.
+struct Origin {
+    let folder: URL
+    /// "127.0.0.1:41234".
+    let address: String
+    /// The file of the authority that signed its certificate; empty without TLS.
+    let authority: String
+
+    var port: String { String(address.split(separator: ":").last ?? "") }
+    var url: String { "\(authority.isEmpty ? "http" : "https")://\(address)" }
+}
+
+/// Runs `squall origin` over a temporary folder with `file.bin` of `size` bytes during `body`. With TLS it makes a certificate
+/// of its own, which ends with it.
+func withOrigin<Result>(
+    size: Int,
+    isSecure: Bool,
+    takesUploads: Bool = false,
+    _ body: (Origin) async throws -> Result
+) async throws -> Result {
     try await withFolder { folder in
         try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
-        return try await withChild(Programs.squall, ["origin", folder.path]) { child in
-            try await body(address(in: child.line(with: "ready: ")))
+        let options = (takesUploads ? ["--uploads", folder.path] : []) + (isSecure ? ["--tls-self-signed"] : [])
+        let environment = ["TMPDIR": folder.path]
+        return try await withChild(Programs.squall, ["origin", folder.path] + options, environment: environment) {
+            child in
+            let authority = try await isSecure ? child.authority() : ""
+            let address = try await address(in: child.line(with: isSecure ? "ready: https://" : "ready: "))
+            let result = try await body(Origin(folder: folder, address: address, authority: authority))
+            if isSecure {
+                child.signal(SIGTERM)
+                #expect(await child.finish().status == 0)
+                #expect(!FileManager.default.fileExists(atPath: authority), "the authority ends with the server")
+            }
+            return result
         }
     }
 }
 
+extension Child {
+    /// The file of an authority, from the next line that tells it.
+    func authority() async throws -> String {
+        let line = try await line(with: "trust: ")
+        return String(try #require(line.split(separator: " ").dropFirst().first, "no file in “\(line)”"))
+    }
+}
+
+/// Like `withOrigin`, without TLS; `body` gets the server's address.
+func withOrigin<Result>(size: Int, _ body: (String) async throws -> Result) async throws -> Result {
+    try await withOrigin(size: size, isSecure: false) { try await body($0.address) }
+}
+
 /// Like `withOrigin`, with uploads into the served folder, which `body` gets too.
 func withUploadingOrigin<Result>(size: Int, _ body: (URL, String) async throws -> Result) async throws -> Result {
-    try await withFolder { folder in
-        try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
-        return try await withChild(Programs.squall, ["origin", folder.path, "--uploads", folder.path]) { child in
-            try await body(folder, address(in: child.line(with: "ready: ")))
-        }
-    }
+    try await withOrigin(size: size, isSecure: false, takesUploads: true) { try await body($0.folder, $0.address) }
 }
 
 /// The file served by `withOrigin`: bytes that depend on their position.

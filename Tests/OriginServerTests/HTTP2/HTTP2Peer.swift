@@ -109,21 +109,19 @@ struct HTTP2Peer {
     }
 
     /// A frame with a complete header block.
-    mutating func headers(_ stream: Int, _ block: Block, ends: Bool) -> HTTP2Frame {
+    mutating func headers(_ stream: Int, _ block: Block, ends: Bool) throws -> HTTP2Frame {
         streams[stream] = Stream(window: Int(settings[4] ?? 65_535))
         let flags = HTTP2Frame.endHeaders | (ends ? HTTP2Frame.endStream : 0)
-        return HTTP2Frame(kind: .headers, flags: flags, stream: stream, payload: encoded(block))
+        return HTTP2Frame(kind: .headers, flags: flags, stream: stream, payload: try encoded(block))
     }
 
     /// An HPACK header block, with any field names.
-    func encoded(_ block: Block) -> ByteBuffer {
+    func encoded(_ block: Block) throws -> ByteBuffer {
+        var headers = HPACKHeaders()
+        for field in block { headers.add(name: field.name, value: field.value, indexing: .nonIndexable) }
+        var encoder = HPACKEncoder(allocator: ByteBufferAllocator(), useHuffmanEncoding: false)
         var buffer = ByteBuffer()
-        for field in block {
-            // A literal without indexing, with a new name (RFC 7541, section 6.2.2).
-            buffer.writeInteger(UInt8(0))
-            buffer.writeHPACKText(field.name)
-            buffer.writeHPACKText(field.value)
-        }
+        try encoder.encode(headers: headers, to: &buffer)
         return buffer
     }
 
@@ -251,23 +249,6 @@ struct HTTP2Peer {
 }
 
 extension ByteBuffer {
-    /// An HPACK string without Huffman coding (RFC 7541, section 5.2).
-    fileprivate mutating func writeHPACKText(_ text: String) {
-        var count = text.utf8.count
-        if count < 127 {
-            writeInteger(UInt8(count))
-        } else {
-            writeInteger(UInt8(127))
-            count -= 127
-            while count >= 128 {
-                writeInteger(UInt8(count % 128 + 128))
-                count /= 128
-            }
-            writeInteger(UInt8(count))
-        }
-        writeString(text)
-    }
-
     fileprivate func appending(_ other: ByteBuffer) -> ByteBuffer {
         var buffer = self
         buffer.writeImmutableBuffer(other)

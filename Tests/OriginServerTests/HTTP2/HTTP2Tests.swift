@@ -145,7 +145,7 @@ import Testing
             let value = String(repeating: "v", count: 15_000)
             try await peer.request(1, "GET", "/file.bin", [("a", value)])
             #expect(try await peer.response(1).status == 200)
-            var rest = peer.encoded([("a", value), ("b", value), ("c", value)])
+            var rest = try peer.encoded([("a", value), ("b", value), ("c", value)])
             let first = rest.readSlice(length: 16_384) ?? ByteBuffer()
             try await peer.send(HTTP2Frame(kind: .headers, flags: HTTP2Frame.endStream, stream: 3, payload: first))
             while let piece = rest.readSlice(length: min(16_384, rest.readableBytes)), piece.readableBytes > 0 {
@@ -192,7 +192,7 @@ import Testing
                         try await peer.reset(stream)
                     case "malformed": try await peer.request(stream, "GET", "/file.bin", [("connection", "close")])
                     case "continuation":
-                        let piece = peer.encoded([("a", "\(count)")])
+                        let piece = try peer.encoded([("a", "\(count)")])
                         try await peer.send(HTTP2Frame(kind: .continuation, stream: 1, payload: piece))
                     case "ping":
                         try await peer.send(HTTP2Frame(kind: .ping, payload: ByteBuffer(integer: 0, as: UInt64.self)))

@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import ProxyEngine
+import TestProtocols
 import TestSockets
 import Testing
 import Units
@@ -11,19 +12,10 @@ import Units
 @Suite(.timeLimit(.minutes(2))) struct FirstBytesTests {
     /// Records of a ClientHello for `name`, of at most `fragment` bytes, and with `extra` bytes of another extension.
     private func hello(_ name: String, fragment: Int = 1 << 14, extra: Int = 0) -> [UInt8] {
-        func vector(_ content: [UInt8], _ size: Int) -> [UInt8] {
-            (0..<size).reversed().map { UInt8(truncatingIfNeeded: content.count >> (8 * $0)) } + content
-        }
-        let list = vector([0] + vector(Array(name.utf8), 2), 2)
-        let share = extra > 0 ? [0, 51] + vector([UInt8](repeating: 5, count: extra), 2) : []
-        let extensions = share + [0, 0] + vector(list, 2) + [0, 23, 0, 0]
-        let body =
-            [3, 3] + [UInt8](repeating: 7, count: 32) + [0] + vector([19, 1], 2) + vector([0], 1)
-            + vector(extensions, 2)
-        let message = [1] + vector(body, 3)
-        return stride(from: 0, to: message.count, by: fragment).flatMap { start in
-            [22, 3, 1] + vector(Array(message[start..<min(start + fragment, message.count)]), 2)
-        }
+        var hello = HelloText(name)
+        if extra > 0 { hello.before.append(HelloText.keyShare(extra)) }
+        hello.fragment = fragment
+        return hello.bytes
     }
 
     private func fault(_ kind: FaultKind, on stream: StreamSelection = .both, for host: String) throws -> Fault {

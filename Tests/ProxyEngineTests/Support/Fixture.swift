@@ -8,6 +8,7 @@ import OperatingSystem
 import ProxyEngine
 import Synchronization
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -31,45 +32,6 @@ final class Slot<Value: Sendable>: Sendable {
 
     /// Everything that nobody has taken.
     var rest: [Value] { values.withLock { $0 } }
-}
-
-/// A server of a test: a thread accepts, and each connection has one of its own.
-final class TestServer: Sendable {
-    let address: SocketAddress
-    private let listener: TestSocket
-
-    init(
-        backlog: Int32 = 1_024,
-        at unix: UnixSocketName? = nil,
-        serve: @escaping @Sendable (TestSocket) throws -> Void
-    ) {
-        if let unix {
-            (listener, address) = (TestSocket.listening(at: unix, backlog: backlog), SocketAddress(unix: unix))
-        } else {
-            (listener, address) = TestSocket.listening(backlog: backlog)
-        }
-        Thread.detachNewThread { [listener] in
-            while true {
-                do throws(Errno) {
-                    let socket = try listener.accepted()
-                    Thread.detachNewThread { try? serve(socket) }
-                } catch {
-                    // Nobody came for a while: where many tests run, a client may take its time.
-                    guard error.code == EAGAIN else { return }
-                }
-            }
-        }
-    }
-
-    /// A server that sends back what it receives, and ends when the client does.
-    static func echo(at unix: UnixSocketName? = nil) -> TestServer {
-        TestServer(at: unix) { socket in
-            while case let part = try socket.receive(1 << 16), !part.isEmpty { try socket.send(part) }
-        }
-    }
-
-    /// Accepts no more; what `serve` is at goes on.
-    func stop() { listener.interrupt() }
 }
 
 /// A proxy in front of a server, and what it told.
@@ -144,8 +106,7 @@ func withProxy<Result>(
     configuration.tls = tls
     if let drainLimits { configuration.drainLimits = drainLimits }
     if let connectionLimit { configuration.connectionLimit = connectionLimit }
-    let result: Swift.Result<Result, any Error>
-    do {
+    return try await ending(loops) { loops in
         let proxy = try await Proxy.start(
             configuration,
             on: loops,
@@ -153,13 +114,10 @@ func withProxy<Result>(
             report: { events.put($0) }
         )
         let fixture = Fixture(proxy: proxy, loops: loops, journal: journal, events: events)
-        do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
-        await proxy.stop()
-    } catch {
-        result = .failure(error)
+        return try await ending(fixture, after: body) { await proxy.stop() }
+    } by: {
+        await loops.stop()
     }
-    await loops.stop()
-    return try result.get()
 }
 
 /// `count` bytes that a seed decides.

@@ -1,4 +1,5 @@
 import StreamReading
+import TestProtocols
 import Testing
 
 /// The name in a TLS ClientHello.

@@ -1,4 +1,5 @@
 import StreamReading
+import TestProtocols
 import Testing
 import Units
 

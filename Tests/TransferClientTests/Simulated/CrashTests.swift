@@ -120,17 +120,9 @@ import Units
         }
     }
 
-    private func bytes(_ name: String, on disk: SimulatedDisk) throws -> [UInt8]? {
-        let path = CrashRuns.folder.appending(name)
-        guard try disk.kind(of: path) != nil else { return nil }
-        let file = try disk.open(path, .reading)
-        defer { file.close() }
-        return try file.read(Int(file.size()), at: 0)
-    }
-
     private func run(_ seed: UInt64, ignoresSynchronization: Bool = false) throws -> Story {
         var random = SeededGenerator(seed: seed)
-        let disk = try CrashRuns.disk(seed)
+        let disk = try SimulatedDisk(seed: seed, folders: CrashRuns.folder)
         let (peer, request) = draw(&random, seed: seed)
         var story = Story()
         var floor: Int64 = 0
@@ -152,7 +144,7 @@ import Units
             // The success of a crashed machine isn't reported.
             if case .success(let summary) = lived.result, !disk.isStopped {
                 disk.restart(after: .power)
-                let file = try bytes("file", on: disk)
+                let file = try disk.bytes(of: CrashRuns.folder.appending("file"))
                 guard file != nil || faults.chance > 0 else {
                     throw Broken(description: "success, and the power cut left no file")
                 }
@@ -181,7 +173,7 @@ import Units
             }
             // A crash in the last step leaves the complete file, and nothing to resume.
             disk.setFaults(SimulatedDisk.Faults())
-            if try bytes(".file.squall-part", on: disk) == nil { floor = 0 }
+            if try disk.bytes(of: CrashRuns.folder.appending(".file.squall-part")) == nil { floor = 0 }
             if isRotten, life < 12, floor > 0 {
                 try flip(Int64(random.next() % UInt64(floor)), on: disk)
                 floor = 0
@@ -203,7 +195,12 @@ import Units
     {
         var sum = Story()
         var finished: UInt64 = 0
-        for story in Self.runs.stories(found: Self.found, { try run($0) }) {
+        let stories = Self.runs.stories(found: Self.found) {
+            try run($0)
+        } broken: {
+            Issue.record("\($0)")
+        }
+        for story in stories {
             sum.crashes += story.crashes
             sum.resumptions += story.resumptions
             sum.repairs += story.repairs

@@ -69,82 +69,69 @@ import TransferProtocol
         return try #require(result)
     }
 
-    private func disk(seed: UInt64 = 3) throws -> SimulatedDisk {
-        let disk = SimulatedDisk(seed: seed)
-        try disk.makeFolder(Self.folder)
-        try disk.synchronizeFolder("/")
-        return disk
-    }
-
-    private func bytes(on disk: SimulatedDisk) throws -> [UInt8] {
-        let file = try disk.open(Self.file, .reading)
-        defer { file.close() }
-        return try file.read(Int(file.size()), at: 0)
-    }
-
     /// A file with a length, and one delimited by the connection. Without a validator no range can fetch the rest.
     @Test(arguments: [(0, UnverifiedReason.oneResponse), (2, .lengthUnknown)])
     func `a complete file without its final name survives a power cut with its state`(
         framing: Int,
         doubt: UnverifiedReason
     ) throws {
-        let disk = try disk()
+        let disk = try SimulatedDisk(seed: 3, folders: Self.folder)
         let peer = Self.peer(framing: framing)
         let error = FileError(call: "rename", path: Self.file, errno: .ioError)
-        let failing = HookedFiles(files: disk) { (call, path) throws(FileError) in
+        disk.beforeCalls { (call, path, _) throws(FileError) in
             if call == "rename", path == Self.file { throw error }
         }
-        #expect(throws: TransferError.self) { try download(peer, on: failing).get() }
+        #expect(throws: TransferError.self) { try download(peer, on: disk).get() }
         disk.restart(after: .power)
         let unreachable = SimulatedPeer(seed: 1, habits: peer.habits, largest: 0, calm: 0)
         let done = try download(unreachable, on: disk).get()
         #expect(done.connections == 0)
         #expect(done.bytesRecovered == Int64(peer.versions[0].count))
         #expect(done.proof == .none(doubt))
-        #expect(try bytes(on: disk) == peer.versions[0])
+        #expect(try disk.bytes(of: Self.file) == peer.versions[0])
     }
 
     @Test func `a folder that can't be synchronized after the last step fails the run, and the file stays`() throws {
-        let disk = try disk()
+        let disk = try SimulatedDisk(seed: 3, folders: Self.folder)
         let peer = Self.peer(framing: 0)
         let isNamed = Atomic(false)
         let isRequested = Atomic(false)
-        let failing = HookedFiles(files: disk) { (call, path) throws(FileError) in
+        disk.beforeCalls { (call, path, _) throws(FileError) in
             if call == "rename", path == Self.file { isNamed.store(true, ordering: .relaxed) }
             guard call == "fsync", isNamed.load(ordering: .relaxed) else { return }
             isRequested.store(true, ordering: .relaxed)
             throw FileError(call: call, path: path, errno: .ioError)
         }
-        let error = #expect(throws: TransferError.self) { try download(peer, on: failing).get() }
+        let error = #expect(throws: TransferError.self) { try download(peer, on: disk).get() }
         #expect(error == .fileSystem(call: "fsync", path: Self.folder.string, .ioError))
         let wasRequested = isRequested.load(ordering: .relaxed)
         #expect(wasRequested)
-        #expect(try bytes(on: disk) == peer.versions[0])
+        #expect(try disk.bytes(of: Self.file) == peer.versions[0])
         #expect(try disk.names(in: Self.folder) == [".file.squall-journal", "file"])
     }
 
     /// What a power cut loses depends on the seed.
     @Test(arguments: UInt64(1)...8)
     func `a complete file whose rename no sync followed is durable after the next run`(seed: UInt64) throws {
-        let disk = try disk(seed: seed)
+        let disk = try SimulatedDisk(seed: seed, folders: Self.folder)
         let peer = Self.peer(framing: 0)
         let sha256 = SHA256.hash(peer.versions[0])
         let isNamed = Atomic(false)
-        let killed = HookedFiles(files: disk) { (call, path) throws(FileError) in
+        disk.beforeCalls { (call, path, _) throws(FileError) in
             if isNamed.load(ordering: .relaxed) { throw FileError(call: call, path: path, errno: .ioError) }
             if call == "rename", path == Self.file { isNamed.store(true, ordering: .relaxed) }
         }
-        _ = try download(peer, on: killed, expecting: sha256)
+        _ = try download(peer, on: disk, expecting: sha256)
         disk.restart(after: .process)
         let done = try download(peer, on: disk, expecting: sha256).get()
         #expect(done.connections == 0)
         disk.restart(after: .power)
-        #expect(try bytes(on: disk) == peer.versions[0])
+        #expect(try disk.bytes(of: Self.file) == peer.versions[0])
     }
 
     @Test(arguments: UInt64(1)...8)
     func `a complete file of another program is durable after the next run`(seed: UInt64) throws {
-        let disk = try disk(seed: seed)
+        let disk = try SimulatedDisk(seed: seed, folders: Self.folder)
         let peer = Self.peer(framing: 0)
         let other = try disk.open(Self.file, .creating)
         try other.write(peer.versions[0], at: 0)
@@ -152,11 +139,11 @@ import TransferProtocol
         let done = try download(peer, on: disk, expecting: SHA256.hash(peer.versions[0])).get()
         #expect(done.connections == 0)
         disk.restart(after: .power)
-        #expect(try bytes(on: disk) == peer.versions[0])
+        #expect(try disk.bytes(of: Self.file) == peer.versions[0])
     }
 
     @Test func `a file that is complete only in memory, after a failed sync, is fetched again`() throws {
-        let disk = try disk()
+        let disk = try SimulatedDisk(seed: 3, folders: Self.folder)
         let peer = Self.peer(framing: 0)
         let other = try disk.open(Self.file, .creating)
         try other.write(peer.versions[0], at: 0)
@@ -167,6 +154,6 @@ import TransferProtocol
         let done = try download(peer, on: disk, expecting: SHA256.hash(peer.versions[0])).get()
         #expect(done.connections == 1)
         disk.restart(after: .power)
-        #expect(try bytes(on: disk) == peer.versions[0])
+        #expect(try disk.bytes(of: Self.file) == peer.versions[0])
     }
 }

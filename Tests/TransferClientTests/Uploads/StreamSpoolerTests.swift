@@ -1,7 +1,6 @@
 import DurableFiles
 import SimulatedDisk
 import Synchronization
-import SystemPackage
 import Testing
 import TransferProtocol
 
@@ -27,6 +26,22 @@ import TransferProtocol
         }
     }
 
+    /// Bytes in chunks of one length, produced on demand, and the number of bytes produced.
+    private func chunks(of bytes: [UInt8], _ length: Int)
+        -> (stream: AsyncThrowingStream<[UInt8], any Error>, given: @Sendable () -> Int)
+    {
+        let given = Mutex(0)
+        let stream = AsyncThrowingStream<[UInt8], any Error> {
+            given.withLock { count in
+                guard count < bytes.count else { return nil }
+                let chunk = bytes[count..<min(bytes.count, count + length)]
+                count += chunk.count
+                return Array(chunk)
+            }
+        }
+        return (stream, { given.withLock { $0 } })
+    }
+
     private func error(of result: Result<HashedContent, TransferError>) -> TransferError? {
         if case .failure(let error) = result { error } else { nil }
     }
@@ -34,25 +49,27 @@ import TransferProtocol
     @Test func `a stream can be read at any offset, and may be as long as the limit`() async throws {
         let bytes = uploadBytes(300_000)
         let disk = SimulatedDisk(seed: 1)
-        let spool = try await spool(Chunks(of: bytes, 7_001), limit: 300_000, on: disk).get()
+        let spool = try await spool(chunks(of: bytes, 7_001).stream, limit: 300_000, on: disk).get()
         #expect(spool.length == 300_000)
         #expect(try await spool.read(0..<300_000) == bytes[...])
         #expect(try await spool.read(70_000..<70_003) == bytes[70_000..<70_003])
         #expect(try disk.names(in: "/").isEmpty)
         #expect(
-            error(of: await self.spool(Chunks(of: bytes, 7_001), limit: 299_999, on: disk))
+            error(of: await self.spool(chunks(of: bytes, 7_001).stream, limit: 299_999, on: disk))
                 == .streamTooLong(limit: 299_999)
         )
     }
 
     @Test func `a chunk is requested once the previous ones are written`() async throws {
         for (length, most) in [(StreamSpooler.minimumWrite, 1), (100_000, 1), (StreamSpooler.minimumWrite / 8, 8)] {
-            let chunks = Chunks(of: uploadBytes(2_000_000), length)
+            let (chunks, given) = chunks(of: uploadBytes(2_000_000), length)
             let waiting = Mutex(0)
-            let files = WatchedFiles(SimulatedDisk(seed: 1)) { written in
-                waiting.withLock { $0 = max($0, chunks.given - written) }
+            let disk = SimulatedDisk(seed: 1)
+            disk.beforeCalls { _, _, offset in
+                guard let offset else { return }
+                waiting.withLock { $0 = max($0, given() - Int(offset)) }
             }
-            let spool = try await spool(chunks, on: files).get()
+            let spool = try await spool(chunks, on: disk).get()
             #expect(spool.length == 2_000_000)
             #expect(waiting.withLock { $0 } == most * length)
         }
@@ -80,7 +97,7 @@ import TransferProtocol
         // The first call opens the file.
         for call in [1, 2, 4] {
             let disk = SimulatedDisk(seed: 1, faults: .init(failures: [call: .noSpace]))
-            let error = error(of: await spool(Chunks(of: uploadBytes(900_000), 100_000), on: disk))
+            let error = error(of: await spool(chunks(of: uploadBytes(900_000), 100_000).stream, on: disk))
             #expect(error == .fileSystem(call: call == 1 ? "open" : "pwrite", path: "/", .noSpace))
             #expect(error?.disposition == .resumable)
         }
@@ -88,7 +105,7 @@ import TransferProtocol
 
     @Test func `a disk that loses bytes causes an error, not a short content`() async throws {
         let disk = SimulatedDisk(seed: 1)
-        let spool = try await spool(Chunks(of: uploadBytes(300_000), 100_000), on: disk).get()
+        let spool = try await spool(chunks(of: uploadBytes(300_000), 100_000).stream, on: disk).get()
         await #expect(throws: TransferError.fileSystem(call: "pread", path: "/", .ioError)) {
             try await spool.read(299_999..<300_001)
         }
@@ -98,7 +115,19 @@ import TransferProtocol
         let folder = try UploadFolder([])
         let (entered, entry) = AsyncStream<Void>.makeStream()
         let (blocked, release) = AsyncStream<Void>.makeStream()
-        let chunks = DeafChunks(enters: entry, waitsFor: blocked)
+        let isFirst = Mutex(true)
+        // A chunk, and then a wait that ignores cancellation.
+        let chunks = AsyncThrowingStream<[UInt8], any Error> {
+            if isFirst.withLock({ isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }) {
+                return [UInt8](repeating: 1, count: 100_000)
+            }
+            entry.yield()
+            await Task.detached { for await _ in blocked {} }.value
+            return [2]
+        }
         let running = Task {
             do throws(TransferError) {
                 _ = try await TransferEngine().content(of: chunks, spooledIn: folder.journals)
@@ -120,114 +149,11 @@ import TransferProtocol
         let (chunks, giver) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
         giver.yield([UInt8](repeating: 1, count: StreamSpooler.minimumWrite))
         let (writes, entry) = AsyncStream<Void>.makeStream()
-        let files = WatchedFiles(SimulatedDisk(seed: 1)) { _ in entry.yield() }
-        let running = Task { await spool(chunks, on: files) }
+        let disk = SimulatedDisk(seed: 1)
+        disk.beforeCalls { _, _, offset in if offset != nil { entry.yield() } }
+        let running = Task { await spool(chunks, on: disk) }
         for await _ in writes { break }
         running.cancel()
         #expect(error(of: await running.value) == .cancelled)
     }
-}
-
-/// Bytes in chunks of one length, produced on demand.
-private final class Chunks: AsyncSequence, Sendable {
-    typealias Element = [UInt8]
-    typealias Failure = any Error
-
-    private let bytes: [UInt8]
-    private let length: Int
-    private let count = Mutex(0)
-
-    init(of bytes: [UInt8], _ length: Int) {
-        self.bytes = bytes
-        self.length = length
-    }
-
-    /// The number of bytes produced.
-    var given: Int { count.withLock { $0 } }
-
-    struct Iterator: AsyncIteratorProtocol {
-        let chunks: Chunks
-
-        mutating func next() async throws -> [UInt8]? { chunks.next() }
-    }
-
-    func makeAsyncIterator() -> Iterator { Iterator(chunks: self) }
-
-    private func next() -> [UInt8]? {
-        count.withLock { count in
-            guard count < bytes.count else { return nil }
-            let chunk = bytes[count..<Swift.min(bytes.count, count + length)]
-            count += chunk.count
-            return Array(chunk)
-        }
-    }
-}
-
-/// A chunk, and then a wait that ignores cancellation.
-private struct DeafChunks: AsyncSequence, Sendable {
-    typealias Element = [UInt8]
-    typealias Failure = any Error
-
-    let enters: AsyncStream<Void>.Continuation
-    let waitsFor: AsyncStream<Void>
-
-    struct Iterator: AsyncIteratorProtocol {
-        let chunks: DeafChunks
-        var isFirst = true
-
-        mutating func next() async throws -> [UInt8]? {
-            if isFirst {
-                isFirst = false
-                return [UInt8](repeating: 1, count: 100_000)
-            }
-            chunks.enters.yield()
-            let stream = chunks.waitsFor
-            await Task.detached { for await _ in stream {} }.value
-            return [2]
-        }
-    }
-
-    func makeAsyncIterator() -> Iterator { Iterator(chunks: self) }
-}
-
-/// A file system whose files report each write before it happens.
-private struct WatchedFiles: FileSystem {
-    let files: any FileSystem
-    let beforeWrite: @Sendable (_ written: Int) -> Void
-
-    init(_ files: any FileSystem, beforeWrite: @escaping @Sendable (_ written: Int) -> Void) {
-        self.files = files
-        self.beforeWrite = beforeWrite
-    }
-
-    func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
-        WatchedFile(file: try files.open(path, mode), beforeWrite: beforeWrite)
-    }
-    func rename(_ old: FilePath, to new: FilePath, replaces: Bool) throws(FileError) {
-        try files.rename(old, to: new, replaces: replaces)
-    }
-    func remove(_ path: FilePath) throws(FileError) { try files.remove(path) }
-    func makeFolder(_ path: FilePath) throws(FileError) { try files.makeFolder(path) }
-    func names(in folder: FilePath) throws(FileError) -> [String] { try files.names(in: folder) }
-    func kind(of path: FilePath) throws(FileError) -> FileKind? { try files.kind(of: path) }
-    func synchronizeFolder(_ path: FilePath) throws(FileError) { try files.synchronizeFolder(path) }
-}
-
-private struct WatchedFile: OpenFile {
-    let file: any OpenFile
-    let beforeWrite: @Sendable (_ written: Int) -> Void
-
-    func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {
-        beforeWrite(Int(offset))
-        try file.write(bytes, at: offset)
-    }
-    func read(_ count: Int, at offset: Int64) throws(FileError) -> [UInt8] { try file.read(count, at: offset) }
-    func size() throws(FileError) -> Int64 { try file.size() }
-    func resize(to size: Int64) throws(FileError) { try file.resize(to: size) }
-    func dropCache() throws(FileError) { try file.dropCache() }
-    func synchronizeData() throws(FileError) { try file.synchronizeData() }
-    func hasName(_ path: FilePath) throws(FileError) -> Bool { try file.hasName(path) }
-    func copyPermissions(of path: FilePath) throws(FileError) { try file.copyPermissions(of: path) }
-    func lock() throws(FileError) { try file.lock() }
-    func close() { file.close() }
 }

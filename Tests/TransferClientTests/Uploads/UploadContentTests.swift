@@ -58,7 +58,7 @@ import TransferProtocol
 
     /// Uploads until the server has cut the connection and reported an offset; then cancels.
     private func interrupted(_ folder: UploadFolder, _ request: UploadRequest, from kind: UploadKind) async
-        -> AttemptedUpload
+        -> Attempted
     {
         await upload(folder, request, from: kind, cancelledOn: { if case .resumed = $0 { true } else { false } })
     }
@@ -95,7 +95,7 @@ import TransferProtocol
             let request = folder.request(server.url, .post)
             #expect(await interrupted(folder, request, from: .memory).error == .cancelled)
             let other = Array(Self.bytes.reversed())
-            try folder.folder.write(other, to: folder.source.string)
+            try folder.folder.write(other, at: folder.source.string)
             let second = await upload(folder, request, from: .memory)
             #expect(second.events.first == .started(total: 700_000, isContinued: false))
             #expect(server.delivered == [other])

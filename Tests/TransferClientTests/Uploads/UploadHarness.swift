@@ -3,17 +3,18 @@ import HTTPTypes
 import Synchronization
 import SystemPackage
 import TLSTransport
+import TestStreams
 import TransferClient
 import TransferProtocol
 import Units
 
 /// A file to upload and a journal folder, removed after the test.
 struct UploadFolder {
-    let folder: TemporaryFolder
+    let folder: Folder
 
     init(_ bytes: [UInt8]) throws {
-        folder = try TemporaryFolder()
-        try folder.write(bytes, to: source.string)
+        folder = try Folder()
+        try folder.write(bytes, at: source.string)
     }
 
     var source: FilePath { FilePath(folder.path + "/source.bin") }
@@ -51,24 +52,6 @@ enum UploadKind: CaseIterable, Sendable {
     case stream
 }
 
-/// A test upload: its result and events.
-struct AttemptedUpload: Sendable {
-    var result: Result<TransferSummary, TransferError>
-    var events: [TransferEvent]
-
-    var summary: TransferSummary? { try? result.get() }
-    var error: TransferError? {
-        switch result {
-        case .success: nil
-        case .failure(let error): error
-        }
-    }
-    var resumedAt: [Int64] { events.compactMap { if case .resumed(let offset) = $0 { offset } else { nil } } }
-    var restarts: [RestartReason] {
-        events.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } }
-    }
-}
-
 /// Uploads without real backoff and with many attempts.
 func upload(
     _ folder: UploadFolder,
@@ -77,31 +60,20 @@ func upload(
     callbacks: TransferCallbacks = TransferCallbacks(),
     configure: (inout TransferClientConfiguration) -> Void = { _ in },
     onEvent: @escaping @Sendable (TransferEvent) -> Void = { _ in }
-) async -> AttemptedUpload {
-    let reported = Mutex<[TransferEvent]>([])
-    var configuration = TransferClientConfiguration()
-    configuration.tls = TLSClient(TLSClientSettings())
-    configuration.seed = 7
-    configuration.retry.maximumAttempts = 100
-    configuration.clock.sleep = { _ in try Task.checkCancellation() }
-    configure(&configuration)
-    let client = TransferEngine(configuration: configuration)
-    let result: Result<TransferSummary, TransferError>
-    do throws(TransferError) {
-        result = .success(
-            try await client.upload(try await client.content(folder, kind), request, callbacks: callbacks) { event in
-                reported.withLock { $0.append(event) }
-                onEvent(event)
-            }
-        )
-    } catch {
-        result = .failure(error)
+) async -> Attempted {
+    await attempt {
+        $0.retry.maximumAttempts = 100
+        configure(&$0)
+    } onEvent: {
+        onEvent($0)
+    } _: { (engine, report) throws(TransferError) in
+        let content = try await engine.content(folder, kind)
+        return try await engine.upload(content, request, callbacks: callbacks, onEvent: report)
     }
-    return AttemptedUpload(result: result, events: reported.withLock { $0 })
 }
 
 /// Uploads until the first failure; then cancels.
-func interruptedUpload(_ folder: UploadFolder, _ request: UploadRequest) async -> AttemptedUpload {
+func interruptedUpload(_ folder: UploadFolder, _ request: UploadRequest) async -> Attempted {
     await upload(folder, request, cancelledOn: { if case .retrying = $0 { true } else { false } })
 }
 
@@ -112,8 +84,8 @@ func upload(
     from kind: UploadKind = .file,
     configure: @escaping @Sendable (inout TransferClientConfiguration) -> Void = { _ in },
     cancelledOn isLast: @escaping @Sendable (TransferEvent) -> Bool
-) async -> AttemptedUpload {
-    let task = Mutex<Task<AttemptedUpload, Never>?>(nil)
+) async -> Attempted {
+    let task = Mutex<Task<Attempted, Never>?>(nil)
     let running = Task {
         await upload(
             folder,

@@ -45,7 +45,7 @@ import TransferProtocol
             let first = await interruptedUpload(folder, request)
             #expect(first.error == .cancelled)
             let changed = Array(Self.bytes.reversed())
-            try folder.folder.write(changed, to: folder.source.string)
+            try folder.folder.write(changed, at: folder.source.string)
             let second = await upload(folder, request)
             #expect(second.restarts == [.sourceChanged])
             #expect(server.delivered == [changed])
@@ -60,7 +60,7 @@ import TransferProtocol
             request.dialects = .only(.v9)
             let first = await interruptedUpload(folder, request)
             #expect(first.error == .cancelled)
-            try folder.folder.write(Self.bytes, to: folder.source.string)
+            try folder.folder.write(Self.bytes, at: folder.source.string)
             let second = await upload(folder, request)
             #expect(second.events.first == .started(total: 900_000, isContinued: true))
             #expect(server.delivered == [Self.bytes])
@@ -76,7 +76,7 @@ import TransferProtocol
                 onEvent: { event in
                     // Both writes keep the length.
                     if case .progress = event {
-                        try? folder.folder.write(Array(Self.bytes.reversed()), to: folder.source.string)
+                        try? folder.folder.write(Array(Self.bytes.reversed()), at: folder.source.string)
                     }
                 }
             )
@@ -130,7 +130,7 @@ import TransferProtocol
             let path = folder.journals.appending(try #require(folder.journalNames.first))
             var journal = try #require(folder.folder.bytes(path.string))
             journal[8] += 1
-            try folder.folder.write(journal, to: path.string)
+            try folder.folder.write(journal, at: path.string)
             let connections = server.requests.count
             let refused = await upload(folder, request)
             guard case .invalidFile(folder.source.string, let words) = refused.error else {

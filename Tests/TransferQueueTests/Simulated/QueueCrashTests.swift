@@ -1,4 +1,3 @@
-import Foundation
 import SimulatedDisk
 import SystemPackage
 import Testing
@@ -7,33 +6,25 @@ import Units
 @testable import TransferQueue
 
 /// Queues whose machine may stop between any two calls to the disk, in virtual time.
-///
-/// `SQUALL_QUEUE_RUNS` sets the number of runs, `SQUALL_QUEUE_SEED` the first seed.
 @Suite(.timeLimit(.minutes(30))) struct QueueCrashTests {
-    private static let runs = number("SQUALL_QUEUE_RUNS") ?? 200
-    private static let first = number("SQUALL_QUEUE_SEED") ?? 0
-
-    private static func number(_ name: String) -> UInt64? {
-        ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
-    }
+    private static let runs = CrashRuns("QUEUE", count: 200)
 
     @Test func `wherever it stops, every job ends, once, with its bytes, and none is transferred twice`() {
         var sum = QueueWorld.Story()
-        for seed in Self.first..<Self.first + Self.runs {
-            do {
-                var world = try QueueWorld(seed: seed)
-                let story = try world.run()
-                sum.add(story)
-            } catch {
-                Issue.record("seed \(seed): \(error)")
-            }
+        let stories = Self.runs.stories { seed in
+            var world = try QueueWorld(seed: seed)
+            return try world.run()
+        } broken: {
+            Issue.record("\($0)")
         }
-        #expect(sum.crashes > Int(Self.runs))
-        #expect(sum.completed > Int(Self.runs) * 2)
-        #expect(sum.stops > Int(Self.runs) / 4)
-        #expect(sum.needs > Int(Self.runs) / 20)
+        for story in stories { sum.add(story) }
+        let runs = Int(Self.runs.count)
+        #expect(sum.crashes > runs)
+        #expect(sum.completed > runs * 2)
+        #expect(sum.stops > runs / 4)
+        #expect(sum.needs > runs / 20)
         print(
-            "queues: \(Self.runs) runs, \(sum.crashes) crashes, \(sum.completed) jobs completed, \(sum.stops) stopped for "
+            "queues: \(runs) runs, \(sum.crashes) crashes, \(sum.completed) jobs completed, \(sum.stops) stopped for "
                 + "another or for a condition, \(sum.needs) given what they needed, \(sum.repeated) bytes twice of \(sum.bytes)"
         )
     }
@@ -80,11 +71,8 @@ struct QueueWorld {
 
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
-        disk = SimulatedDisk(seed: seed)
+        disk = try SimulatedDisk(seed: seed, folders: "/d", "/q")
         toSubmit = 3 + Int(random.next() % 5)
-        try disk.makeFolder("/d")
-        try disk.makeFolder("/q")
-        try disk.synchronizeFolder("/")
     }
 
     private mutating func chance(_ percent: UInt64) -> Bool { random.next() % 100 < percent }
@@ -365,9 +353,7 @@ struct QueueWorld {
             }
             guard completions[id, default: 0] <= 1 else { throw Broken(description: "job \(id) was completed twice") }
             if job.transfer.direction == .download {
-                let file = try disk.open(FilePath(job.transfer.file), .reading)
-                defer { file.close() }
-                guard try file.read(Int(file.size()), at: 0) == server.content else {
+                guard try disk.bytes(of: FilePath(job.transfer.file)) == server.content else {
                     throw Broken(description: "job \(id) has other bytes")
                 }
             }

@@ -5,20 +5,20 @@ import Foundation
 #endif
 
 /// A document as Foundation's parser reads it.
-final class ParsedXML: NSObject, XMLParserDelegate {
-    struct Element {
-        var name: String
-        var attributes: [String: String]
-        var text = ""
+package final class ParsedXML: NSObject, XMLParserDelegate {
+    package struct Element {
+        package var name: String
+        package var attributes: [String: String]
+        package var text = ""
     }
 
     /// The elements in the order of their begins.
-    private(set) var elements: [Element] = []
+    package private(set) var elements: [Element] = []
     private var open: [Int] = []
     /// Why it isn't well-formed; `nil` if it is.
-    private(set) var problem: String?
+    package private(set) var problem: String?
 
-    init(_ text: String) {
+    package init(_ text: String) {
         super.init()
         let parser = XMLParser(data: Data(text.utf8))
         parser.delegate = self
@@ -28,9 +28,9 @@ final class ParsedXML: NSObject, XMLParserDelegate {
     }
 
     /// The elements of a name.
-    subscript(_ name: String) -> [Element] { elements.filter { $0.name == name } }
+    package subscript(_ name: String) -> [Element] { elements.filter { $0.name == name } }
 
-    func parser(
+    package func parser(
         _: XMLParser,
         didStartElement name: String,
         namespaceURI _: String?,
@@ -41,11 +41,11 @@ final class ParsedXML: NSObject, XMLParserDelegate {
         elements.append(Element(name: name, attributes: attributes))
     }
 
-    func parser(_: XMLParser, foundCharacters text: String) {
+    package func parser(_: XMLParser, foundCharacters text: String) {
         if let last = open.last { elements[last].text += text }
     }
 
-    func parser(_: XMLParser, didEndElement _: String, namespaceURI _: String?, qualifiedName _: String?) {
+    package func parser(_: XMLParser, didEndElement _: String, namespaceURI _: String?, qualifiedName _: String?) {
         open.removeLast()
     }
 }
