@@ -86,7 +86,11 @@ import Testing
                 exec "$0" run --latency 1ms --listen tls::0 --upstream :1
                 """
             let environment = ["TMPDIR": folder.path]
-            let outcome = try await withChild(URL(fileURLWithPath: "/bin/sh"), ["-c", script, Programs.squall.path], environment: environment) {
+            let outcome = try await withChild(
+                URL(fileURLWithPath: "/bin/sh"),
+                ["-c", script, Programs.squall.path],
+                environment: environment
+            ) {
                 await $0.finish()
             }
             #expect(outcome.status == 1)
