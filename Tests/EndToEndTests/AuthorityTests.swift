@@ -63,7 +63,7 @@ import Testing
         try await withAuthority { path in
             let arguments = ["run", "--latency", "1ms", "--listen", "tls::0", "--upstream", ":1", "--authority"]
             func refusal(_ path: String) async throws -> String {
-                let outcome = try await squall(arguments + [path])
+                let outcome = try await withChild(Programs.squall, arguments + [path]) { await $0.finish() }
                 #expect(outcome.status == 2)
                 return outcome.errors
             }
@@ -85,14 +85,8 @@ import Testing
                 ulimit -f 0
                 exec "$0" run --latency 1ms --listen tls::0 --upstream :1
                 """
-            let environment = ["TMPDIR": folder.path]
-            let outcome = try await withChild(
-                URL(fileURLWithPath: "/bin/sh"),
-                ["-c", script, Programs.squall.path],
-                environment: environment
-            ) {
-                await $0.finish()
-            }
+            let (sh, words) = (Programs.find("sh"), ["-c", script, Programs.squall.path])
+            let outcome = try await withChild(sh, words, environment: ["TMPDIR": folder.path]) { await $0.finish() }
             #expect(outcome.status == 1)
             #expect(outcome.errors.contains("can't write the certificate of the authority"), "\(outcome.errors)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])

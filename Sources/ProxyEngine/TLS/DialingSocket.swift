@@ -40,14 +40,11 @@ final class DialingSocket: SecureSocket {
     override func opened() { wasOpen = true }
 
     override func described(_ failure: TLSSessionFailure) -> TLSSessionFailure {
-        guard isNarrowed, !wasOpen, failure.alert == TLSAlert.name(TLSAlert.noApplicationProtocol) else {
-            return failure
-        }
+        guard isNarrowed, failure.alert == TLSAlert.name(TLSAlert.noApplicationProtocol) else { return failure }
         return TLSSessionFailure(
             alert: failure.alert,
-            description:
-                "the server refuses http/1.1, which alone it is offered because a fault acts on HTTP messages; "
-                + "narrow such faults to other hosts by “when”, or remove them"
+            description: "the server refuses http/1.1, and is offered nothing else, because a fault acts on HTTP "
+                + "messages; narrow such faults to other hosts by “when”, or remove them"
         )
     }
 
