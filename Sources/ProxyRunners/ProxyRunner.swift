@@ -96,7 +96,7 @@ package struct ProxyRunner {
             narrator?.finish()
             warnings.finish()
             for line in lateness { Console.warn(line) }
-            // While the loops still read signals: a reader that has stopped would be waited for without an end.
+            // While the loops read signals: a second one ends the wait for a reader that takes nothing.
             let captured = Result { () throws(CommandFailure) in try capture?.finish() }
             try finish(journal, output)
             try captured.get()
