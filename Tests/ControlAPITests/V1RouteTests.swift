@@ -12,6 +12,8 @@ import Testing
             }
             let wrong = try await api.send(.post, "/v1/proxies/a")
             #expect(wrong.status == 405 && wrong.fields[.allow] == "GET, HEAD, PATCH, DELETE")
+            let stream = try await api.send(.head, "/v1/events")
+            #expect(stream.status == 405 && stream.fields[.allow] == "GET")
             for path in ["/", "/v1/proxies"] {
                 let (head, get) = (try await api.send(.head, path), try await api.send(.get, path))
                 #expect(head.status == 200 && head.fields == get.fields, "\(path)")

@@ -63,6 +63,9 @@ struct APIRoute<API: Sendable>: Sendable {
     /// Whether the body is a profile, a name of one, or a fault.
     var takesProfile: Bool { ["Profile", "ProfileOrName", "Fault"].contains(body) }
 
+    /// Whether there is a response to HEAD: not of a stream, whose length isn't known.
+    var hasHead: Bool { method == .get && !["text/event-stream", V1API.captureType].contains(success.content) }
+
     /// The names of the parameters, in order.
     var parameters: [String] { segments.compactMap(APIRoute.parameter) }
 

@@ -31,9 +31,11 @@ package struct V1API: Sendable {
             return .problem(404, "not-found", "there is no path \(request.path.quoted): \(known)")
         }
         // The server leaves out the content after HEAD (RFC 9110, section 9.3.2).
-        let method = request.method == .head ? .get : request.method
-        guard let (route, parameters) = matches.first(where: { $0.route.method == method }) else {
-            let methods = matches.map { $0.route.method == .get ? "GET, HEAD" : $0.route.method.rawValue }
+        let match = matches.first { route, _ in
+            route.method == request.method || route.hasHead && request.method == .head
+        }
+        guard let (route, parameters) = match else {
+            let methods = matches.map { $0.route.hasHead ? "GET, HEAD" : $0.route.method.rawValue }
                 .joined(separator: ", ")
             var response = APIResponse.problem(405, "method-not-allowed", "the methods of this path are \(methods)")
             response.fields[.allow] = methods
