@@ -48,9 +48,7 @@ import Units
     }
 
     @Test func `the longest delay can be waited for, and cancelled`() async {
-        let waiting = Task { () throws(TransferError) in
-            try await StatusFeed(observer: nil).wait(.seconds(Int64.max), nil)
-        }
+        let waiting = Task { try await StatusFeed(observer: nil).wait(.seconds(Int64.max), nil) }
         await Task.yield()
         waiting.cancel()
         let error = await #expect(throws: TransferError.self) { try await waiting.value }
