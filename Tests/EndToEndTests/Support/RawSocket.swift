@@ -11,7 +11,7 @@ extension TestSocket {
     }
 
     /// The next head as lines; `nil` when the server has closed.
-    func head() -> [String]? { requestHead()?.dropLast(4).components(separatedBy: "\r\n") }
+    func head() -> [String]? { requestHead().map { $0.components(separatedBy: "\r\n").dropLast(2) } }
 
     /// The response to a request with a body of JSON; `nil` when the server has closed.
     func response(to line: String, _ body: String = "") -> (status: Int, body: String)? {
