@@ -32,7 +32,7 @@ package struct ClientRetries: RetryModel {
         let field = answer?.fields.first { $0.name.lowercased() == "retry-after" }
         // A date is taken for a past one.
         let retryAfter = field.flatMap { RetryAfter.delay($0.value, now: .max) }
-        switch schedule.failed(at: now, retryAfter: retryAfter, isImmediate: isImmediate) {
+        return switch schedule.failed(at: now, retryAfter: retryAfter, isImmediate: isImmediate) {
         case .wait(let delay, _): delay
         case .giveUp: nil
         }

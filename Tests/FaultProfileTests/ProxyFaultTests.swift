@@ -109,7 +109,7 @@ struct ProxyFaultTests {
         ),
         (
             "", #", "profile": { "name": "q", "faults": [ { "kind": "discard", "when": { "proxy": "nope" } } ] }"#,
-            "2:145: a fault of one proxy is for no other (delete “proxy” in its “when”)"
+            "2:145: the profile has no proxy “nope” (write “postgres” or “redis”)"
         ),
         (
             #", "faults": [ { "name": "a", "kind": "cut", "at": "1 B" } ]"#,

@@ -97,7 +97,7 @@ struct TriggerForecastTests {
             (#""kind": "tls", "certificate": "expired""#, "no faults of TLS", nil),
             (#""kind": "stall", "for": "1 s", "when": { "host": "a" }"#, "no faults for hosts", nil),
             (#""kind": "stall", "for": "1 s", "when": { "http": { "path": "/b" } }"#, "requests for “/”", nil),
-            (#""kind": "discard", "when": { "http": { "header": { "A": "b" } } }"#, "requests for “/”", nil),
+            (#""kind": "stall", "for": "1 s", "when": { "http": { "header": { "A": "b" } } }"#, "for “/”", nil),
             (#""kind": "cut", "stream": "downstream", "pattern": "a""#, "no patterns in the bytes", nil),
             (#""kind": "corrupt", "at": "1 B""#, "starts over for changed bytes", nil),
             (#""kind": "truncate", "bytes": "1 B""#, "starts over for changed bytes", nil),

@@ -15,7 +15,10 @@ extension ProfileDecoder {
         let upstream = address(object, "upstream", lowestPort: 1)
         let faults = object["faults"].flatMap { self.faults($0) } ?? []
         let phases = object["phases"].flatMap { self.phases($0) }
-        checkOwn(faults, phases)
+        for fault in faults + (phases ?? []).flatMap(\.faults) {
+            guard let place = fault.proxyPlaces.first else { continue }
+            report("a fault of one proxy is for no other", remedy: "delete “proxy” in its “when”", at: place)
+        }
         let repeats = read(.flag, object, "repeat") ?? false
         if repeats, object["phases"] == nil {
             report(
@@ -61,16 +64,7 @@ extension ProfileDecoder {
         draft.faults = object["faults"].flatMap { faults($0) }
         draft.phases = object["phases"].flatMap { phases($0) }
         draft.repeats = read(.flag, object, "repeat")
-        checkOwn(draft.faults ?? [], draft.phases)
         return draft
-    }
-
-    /// Reports faults of one proxy that select proxies.
-    private mutating func checkOwn(_ faults: [FaultDraft], _ phases: [PhaseDraft]?) {
-        for fault in faults + (phases ?? []).flatMap(\.faults) {
-            guard let place = fault.proxyPlaces.first else { continue }
-            report("a fault of one proxy is for no other", remedy: "delete “proxy” in its “when”", at: place)
-        }
     }
 
     /// Reads the profiles that proxies name, each once. Faults of theirs that couldn't be read have been reported.

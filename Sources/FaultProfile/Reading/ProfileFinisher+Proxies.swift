@@ -2,13 +2,16 @@ import Units
 
 /// Faults of single proxies.
 extension ProfileFinisher {
-    /// Reports names in `when.proxy` that none of the profile's proxies has. Where the profile has none, the command line
-    /// gives a name.
+    /// Reports names in `when.proxy` that none of the profile's proxies has, also in the profiles of the proxies. Where the
+    /// profile has none, the command line gives a name.
     mutating func checkProxyNames(in draft: ProfileDraft) {
         let known = (draft.proxies ?? []).map(\.definition.name)
         guard !known.isEmpty, !decoder.hasLostProxies else { return }
-        for fault in (draft.faults ?? []) + (draft.phases ?? []).flatMap(\.faults) {
-            for (name, place) in zip(fault.condition.proxies, fault.proxyPlaces) where !known.contains(name) {
+        // Several proxies may name one profile.
+        var reported: Set<SourcePlace> = []
+        for fault in ([draft] + (draft.proxies ?? []).compactMap(\.profile)).flatMap(\.selectingFaults) {
+            for (name, place) in zip(fault.condition.proxies, fault.proxyPlaces)
+            where !known.contains(name) && reported.insert(place).inserted {
                 let nearest = Spelling.nearest(to: name, among: known)
                 let names = (nearest.isEmpty ? known : nearest).map(\.quoted)
                 decoder.report(
@@ -51,4 +54,9 @@ extension ProfileFinisher {
         }
         return result
     }
+}
+
+extension ProfileDraft {
+    /// The faults that may select proxies.
+    fileprivate var selectingFaults: [FaultDraft] { (faults ?? []) + (phases ?? []).flatMap(\.faults) }
 }
