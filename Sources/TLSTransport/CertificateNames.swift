@@ -23,7 +23,7 @@
         ///
         /// - Parameter name: The DNS name that it must be for; `nil` for the address of the connection. The library by itself
         ///   takes that address in place of a name.
-        static func verifying(_ context: NIOSSLContext, _ name: String?) throws -> NIOSSLClientHandler {
+        package static func verifying(_ context: NIOSSLContext, _ name: String?) throws -> NIOSSLClientHandler {
             guard let name else { return try NIOSSLClientHandler(context: context, serverHostname: nil) }
             return try _makeSSLClientHandler(context: context, serverHostname: name) { certificate, channel in
                 certificate.names(name)
