@@ -247,7 +247,7 @@ class Visit:
         # Requests that get lost without an error.
         browser.evaluate("window.kept = fetch; window.fetch = (_, options) => new Promise((_, fail) =>"
                          " options.signal.addEventListener('abort', () => fail(options.signal.reason))); link.drop()")
-        self.until("!document.querySelector('#lost').hidden && refreshing", "requests without a response are waited for")
+        self.until("!document.querySelector('#lost').hidden && refreshing !== null", "requests without a response are waited for")
         browser.evaluate("window.fetch = kept")
         browser.click("#again")
         self.until("link.state === 'up'", "a click ends them, and tries at once", 5)
