@@ -139,24 +139,37 @@ struct AddressTests {
         #expect(Set(addresses).count == addresses.count)
     }
 
+    /// How many calls run, and how many have at most.
+    private final class Counts: Sendable {
+        private let counts = Mutex((running: 0, most: 0))
+
+        var most: Int { counts.withLock { $0.most } }
+
+        func begin() -> Int {
+            counts.withLock { counts in
+                counts.running += 1
+                counts.most = max(counts.most, counts.running)
+                return counts.running
+            }
+        }
+
+        func end() { counts.withLock { $0.running -= 1 } }
+    }
+
     @Test(.timeLimit(.minutes(1))) func `calls that block run at the same time, as many as the limit`() async {
         let (limit, threads) = (64, LookupThreads(limit: 64))
-        let counts = Mutex((running: 0, most: 0))
+        let counts = Counts()
         let gate = DispatchSemaphore(value: 0)
         let sum = await withTaskGroup(of: Int.self) { group in
             for number in 1...200 {
                 group.addTask {
                     await threads.run {
-                        let running = counts.withLock { counts in
-                            counts.running += 1
-                            counts.most = max(counts.most, counts.running)
-                            return counts.running
-                        }
+                        let running = counts.begin()
                         // As many as the limit open the gate for all.
                         if running == limit { gate.signal() }
                         gate.wait()
                         gate.signal()
-                        counts.withLock { $0.running -= 1 }
+                        counts.end()
                         return number
                     }
                 }
@@ -164,7 +177,7 @@ struct AddressTests {
             return await group.reduce(0, +)
         }
         #expect(sum == 200 * 201 / 2)
-        #expect(counts.withLock { $0.most } == limit)
+        #expect(counts.most == limit)
     }
 
     @Test func `a name that can't exist is an error of getaddrinfo that says so`() async {
