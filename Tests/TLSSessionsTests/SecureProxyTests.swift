@@ -171,7 +171,7 @@ import Units
     }
 
     @Test func `an upstream that refuses the one protocol that faults leave has a sentence of its own`() async throws {
-        let server = Server { socket in
+        let server = TestServer { socket in
             _ = try socket.receive(1)
             // The alert no_application_protocol.
             try socket.send([21, 3, 3, 0, 2, 2, 120])
@@ -189,7 +189,7 @@ import Units
             }
             client.close()
             #expect(await fixture.becomesIdle())
-            let told = fixture.events.all.map { "\($0)" }
+            let told = fixture.events.value.map { "\($0)" }
             #expect(told.filter { $0.contains("because a fault acts on HTTP messages") }.count == 1, "\(told)")
         }
     }
