@@ -85,7 +85,7 @@ import Testing
                 ulimit -f 0
                 exec "$0" run --latency 1ms --listen tls::0 --upstream :1
                 """
-            let (sh, words) = (Programs.find("sh"), ["-c", script, Programs.squall.path])
+            let (sh, words) = (try Programs.find("sh"), ["-c", script, Programs.squall.path])
             let outcome = try await withChild(sh, words, environment: ["TMPDIR": folder.path]) { await $0.finish() }
             #expect(outcome.status == 1)
             #expect(outcome.errors.contains("can't write the certificate of the authority"), "\(outcome.errors)")
