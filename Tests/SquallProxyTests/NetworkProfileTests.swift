@@ -83,7 +83,7 @@ import Testing
             ["fault 1, cut: ", "phase “a”: ", "phase “b”, fault 1:1:1: ", "phase “b”, fault 2, slice: "]
         ),
         (.faults([.json(#"{"kind":"discard"}, {"kind":"discard"}"#)]), ["fault 1:1:19: more follows the fault (give "]),
-        (.faults([.discard(), .json("{")]), ["fault 2:1:2: "]),
+        (.faults([.discard(), .json("{")]), ["fault 2:1:1: "]),
         (.faults([.trace(file: "none.trace")]), ["fault 1, trace: "]),
     ])
     func `a problem of a fault made in Swift names the fault`(profile: NetworkProfile, places: [String]) throws {
