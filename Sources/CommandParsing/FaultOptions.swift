@@ -39,7 +39,7 @@ package struct FaultOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Reset each connection once either direction has carried this many bytes: 1MiB. Given several times, each "
+            "Reset each connection once a direction has carried this many bytes, as 1MiB. Given several times, each "
                 + "connection takes the next offset, and later ones none.",
             valueName: "offset"
         ),

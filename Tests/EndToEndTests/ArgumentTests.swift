@@ -35,7 +35,7 @@ import Testing
         (["queue", "priority", "1", "-5"], "a negative priority stands behind --: squall queue priority 1 -- -5"),
         (["plan", "slow-3g", "--columns", "-5"], "“-5” is negative, which --columns doesn't take"),
         (["queue", "status", "--al"], "Error: Unknown option '--al'"),
-        (["test", "/etc/passwd", "--", "true"], "/etc/passwd:1:1: this is no scenario: it is not JSON"),
+        (["test", "/etc/passwd"], "/etc/passwd:1:1: this is no scenario: it is not JSON"),
         (["serve", "--port", "0", "--config", "/etc/passwd"], "“/etc/passwd” is no list of proxies"),
         (["serve", "--port", "0", "--host", "no.such.invalid"], "the host “no.such.invalid” isn't known"),
         (["ctl", "restore", "/etc/passwd"], "“/etc/passwd” is no snapshot: it doesn't begin with {"),

@@ -117,6 +117,7 @@ import Testing
             let snapshot = try await outcome(of: ["restore", file.path], "{}")
             #expect(snapshot.request == "PUT /v1/snapshot HTTP/1.1")
             #expect(snapshot.body == #"{"name": "mine", "extends": "slow-3g"}"#)
+            try Data("[]".utf8).write(to: file)
             let list = try await outcome(
                 of: ["populate", file.path],
                 #"{"proxies":[{"name":"b","listen":"l","upstream":"u","enabled":false,"toxics":[{}]}]}"#
