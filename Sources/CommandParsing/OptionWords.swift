@@ -66,7 +66,6 @@ enum OptionWords {
         // Without the dashes, which make short words alike.
         let words = known.map { String($0.dropFirst(2)) }
         let near = Spelling.nearest(to: String(option.dropFirst(2)), among: words).first
-
         return "Unknown option '\(option)'" + (near.map { ". Did you mean '--\($0)'?" } ?? "")
     }
 

@@ -18,7 +18,7 @@ package enum FileProblem {
     }
 
     /// The error number of an error of the system, or of Foundation's.
-    private static func errno(of error: any Error) -> Errno? {
+    static func errno(of error: any Error) -> Errno? {
         switch error {
         case let number as Errno: return number
         case let error as SystemError: return Errno(rawValue: error.code)

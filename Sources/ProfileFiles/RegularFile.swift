@@ -13,7 +13,7 @@ package enum RegularFile {
         do throws(SystemError) {
             return try DescriptorReading.bytes(of: descriptor.rawValue, limit: limit)
         } catch {
-            throw .system(FileProblem.reason(error))
+            throw .system(error)
         }
     }
 
@@ -36,7 +36,7 @@ package enum RegularFile {
             // Non-blocking, in case the file was replaced since the check.
             descriptor = try .open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
         } catch {
-            throw .system(FileProblem.reason(error))
+            throw .system(error)
         }
         do throws(RegularFileProblem) {
             try check(path) { try descriptor.stat() }
@@ -52,7 +52,7 @@ package enum RegularFile {
         do {
             type = try facts().type
         } catch {
-            throw .system(FileProblem.reason(error))
+            throw .system(error)
         }
         guard type == .regular else { throw .notRegular(type) }
     }
@@ -60,15 +60,15 @@ package enum RegularFile {
 
 /// Why a file can't be read.
 package enum RegularFileProblem: Error {
-    /// A system call failed, for this reason.
-    case system(String)
+    /// A system call failed with this error.
+    case system(any Error)
     /// Not a regular file.
     case notRegular(FileType)
 
     /// The problem as a clause.
     package var reason: String {
         switch self {
-        case .system(let reason): reason
+        case .system(let error): FileProblem.reason(error)
         case .notRegular(.directory): "it is a directory"
         case .notRegular(.fifo): "it is a FIFO, and only a regular file is read"
         case .notRegular(.socket): "it is a socket, and only a regular file is read"
@@ -81,7 +81,7 @@ package enum RegularFileProblem: Error {
     /// The remedy as an instruction.
     package var remedy: String {
         switch self {
-        case .system(let reason) where reason.contains("errno \(Errno.permissionDenied.rawValue)"):
+        case .system(let error) where FileProblem.errno(of: error) == .permissionDenied:
             "check the permissions of it and of its folders"
         case .system: "check the path"
         case .notRegular(.directory): "name a file in it"

@@ -89,7 +89,7 @@ public struct NetworkProfile: Sendable, CustomStringConvertible {
         return (profile.seed, !profile.allFaults.isEmpty)
     }
 
-    /// Reads what the profile has for the proxy called `name`.
+    /// The part of the profile that acts on the proxy called `name`.
     ///
     /// - Throws: A `FaultProxyError` with the code `.invalidProfile`, also if all faults are for proxies of other names.
     func read(for name: String) throws(FaultProxyError) -> Profile {

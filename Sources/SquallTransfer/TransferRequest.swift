@@ -13,7 +13,8 @@ public struct TransferRequest: Sendable {
     /// The method (RFC 9110, section 9). `nil`, the default, is GET for `data` and `bytes`, and PUT for an upload. A
     /// download is always a GET.
     public var method: HTTPRequest.Method?
-    /// Additional fields of every request, at most 64 with that of a bearer token. Fields that the transfer sets itself, such as `Range`, are rejected.
+    /// Additional fields of every request, at most 64 with that of a bearer token. Fields that the transfer sets itself, such as
+    /// `Range`, are rejected.
     public var headers: HTTPFields = [:]
     /// The credentials to send.
     public var credentials: TransferCredentials?

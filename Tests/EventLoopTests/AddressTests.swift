@@ -156,14 +156,14 @@ struct AddressTests {
         func end() { counts.withLock { $0.running -= 1 } }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `calls that block run at the same time, as many as the limit`() async {
+    @Test(.timeLimit(.minutes(1))) func `calls that block run at the same time, as many as the limit`() async throws {
         let (limit, threads) = (64, LookupThreads(limit: 64))
         let counts = Counts()
         let gate = DispatchSemaphore(value: 0)
-        let sum = await withTaskGroup(of: Int.self) { group in
+        let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...200 {
                 group.addTask {
-                    await threads.run {
+                    try await threads.run {
                         let running = counts.begin()
                         // As many as the limit open the gate for all.
                         if running == limit { gate.signal() }
@@ -174,7 +174,7 @@ struct AddressTests {
                     }
                 }
             }
-            return await group.reduce(0, +)
+            return try await group.reduce(0, +)
         }
         #expect(sum == 200 * 201 / 2)
         #expect(counts.most == limit)

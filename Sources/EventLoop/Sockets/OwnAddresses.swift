@@ -46,7 +46,7 @@ extension SocketAddress {
 
     /// The address from which the machine sends by its default route; `nil` without one. Nothing is sent.
     private static func source(isIPv6: Bool) -> SocketAddress? {
-        // Addresses for documentation (RFC 5737, RFC 3849), to which no other route leads.
+        // Addresses for documentation (RFC 5737, RFC 3849): the default route leads to them.
         let host = isIPv6 ? "2001:db8::1" : "192.0.2.1"
         guard let distant = SocketAddress(numericHost: host, port: 9) else { return nil }
         let descriptor = socket(distant.family, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import OperatingSystem
 import Synchronization
@@ -8,8 +7,7 @@ public enum Resolver {
     /// The most addresses of a name.
     public static let addressLimit = 16
 
-    /// The most lookups at a time, each on a thread: 128. Further ones wait. Dispatch has 255 threads for queues such as
-    /// theirs.
+    /// The most lookups at a time, each on a thread: 128. Further ones wait.
     public static let limit = 128
 
     private static let threads = LookupThreads(limit: limit)
@@ -21,7 +19,7 @@ public enum Resolver {
     public static func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
         if let unix = endpoint.unix { return [SocketAddress(unix: unix)] }
         if let address = SocketAddress(numericHost: endpoint.host, port: endpoint.port) { return [address] }
-        return try await threads.run { () throws(SystemError) in try lookUp(endpoint) }
+        return try await threads.run { Result { () throws(SystemError) in try lookUp(endpoint) } }.get()
     }
 
     private static func lookUp(_ endpoint: Endpoint) throws(SystemError) -> [SocketAddress] {
@@ -62,9 +60,9 @@ final class LookupThreads: Sendable {
     init(limit: Int) { self.limit = limit }
 
     /// Runs `body` and returns its result.
-    func run<Value: Sendable, Failure>(
-        _ body: @escaping @Sendable () throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
+    ///
+    /// - Throws: `SystemError` of pthread_create; `body` isn't run then.
+    func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(SystemError) -> Value {
         await withCheckedContinuation { continuation in
             let begins = state.withLock { state in
                 guard state.running < limit else {
@@ -77,8 +75,7 @@ final class LookupThreads: Sendable {
             if begins { continuation.resume() }
         }
         defer { end() }
-        // A serial queue has a thread beside those of the pool.
-        return try await DispatchQueue(label: "squall.resolver").run(body)
+        return try await DetachedThread.run(body)
     }
 
     private func end() {
