@@ -118,8 +118,10 @@ struct WaitControl: AsyncParsableCommand {
             guard error.status == 408 else { throw CommandFailure.control("Failed to wait: \(error.text)") }
             throw CommandFailure.control("\(condition.visibleLine) didn't hold within \(timeout.text)")
         }
+        guard let result = try? response.json(), result["held"]?.isTrue == true else {
+            throw CommandFailure.control("Failed to wait: the response doesn't say that \(condition.visibleLine) holds")
+        }
         if control.json { return ControlOutput.show(response) }
-        let value = try? response.json()["value"]?.cell
-        Console.print("\(condition) holds\(value.map { " (\($0))" } ?? "")")
+        Console.print("\(condition) holds\(result["value"].map { " (\($0.cell))" } ?? "")")
     }
 }

@@ -55,7 +55,7 @@ package struct ControlClient {
         (self.url, self.token, self.tls) = (url, token, tls)
     }
 
-    /// Sends a request and collects its response.
+    /// Sends a request and collects its response, which is JSON, or 204 without content.
     ///
     /// - Parameter path: The segments, not yet percent-encoded.
     package func send(
@@ -71,7 +71,11 @@ package struct ControlClient {
             if received.count > ControlClient.bodyLimit { throw Failure(text: "the response is longer than 64 MiB") }
         }
         guard (200..<300).contains(status) else { throw ControlClient.failure(status, received) }
-        return Response(body: received)
+        let response = Response(body: received)
+        guard status == 204 || !received.isEmpty && (try? response.json()) != nil else {
+            throw Failure(text: "\(url.authority) is no squall serve: its response isn't JSON")
+        }
+        return response
     }
 
     /// Sends a request and hands the content of a successful response to `receive` as it arrives.

@@ -9,13 +9,14 @@ package struct ProfileFolder {
     /// The time between two looks at the folder: 100 ms.
     private static let interval = Duration.milliseconds(100)
 
+    /// Absolute, as proxies keep the paths of the files that its profiles name.
     private let path: String
 
     /// The folder at `path`.
-    package init(path: String) { self.path = path }
+    package init(path: String) { self.path = ServedProfiles.absolute(path) }
 
-    /// The names of its profiles, and the stamps of their files.
-    private func list() throws(CommandFailure) -> (names: [String], stamps: [FileStamp?]) {
+    /// The names of its profiles.
+    private func list() throws(CommandFailure) -> [String] {
         let files: [String]
         do {
             files = try FileManager.default.contentsOfDirectory(atPath: path)
@@ -27,7 +28,7 @@ package struct ProfileFolder {
         guard names.count <= V1API.folderLimit else {
             throw .wrongInput("the folder “\(path)” has more than \(V1API.folderLimit) profiles")
         }
-        return (names, names.map { FileStamp(file($0)) })
+        return names
     }
 
     private func file(_ name: String) -> String { "\(path)/\(name).json" }
@@ -41,20 +42,32 @@ package struct ProfileFolder {
 
     /// Hands the profiles to the server, and warns of those with problems.
     package func load(_ api: V1API) async throws(CommandFailure) -> ProfileWatch {
-        let (names, stamps) = try list()
+        let names = try list()
+        let stamps = names.map { FileStamp(file($0)) }
         for report in await api.takeFolder(sources(names)) { Console.warn(lines: report) }
         return ProfileWatch(stamps)
     }
 
     /// Hands changed profiles to the server until the task is cancelled. A problem that an editor's half-written file has is
-    /// reported once the file stays as it is.
+    /// reported once the file stays as it is, and a folder that can't be read once until it can.
     package func follow(_ api: V1API, _ watch: ProfileWatch) async {
         var watch = watch
+        var told: String?
         while !Task.isCancelled {
             try? await Task.sleep(for: ProfileFolder.interval)
-            guard let (names, stamps) = try? list() else { continue }
-            guard case .read(let reportsProblems) = watch.poll(stamps), reportsProblems else { continue }
-            for report in await api.takeFolder(sources(names)) { Console.warn(lines: report) }
+            do throws(CommandFailure) {
+                let names = try list()
+                told = nil
+                // `load` gets to know the files that they name while it reads them: after the first look they are read again.
+                let stamps = (names.map(file) + api.folderFiles).map { FileStamp($0) }
+                guard case .read(let reportsProblems) = watch.poll(stamps), reportsProblems else { continue }
+                for report in await api.takeFolder(sources(names)) { Console.warn(lines: report) }
+            } catch {
+                guard error.message != told else { continue }
+                told = error.message
+                api.noteFolderProblem(error.message)
+                Console.warn(error.message)
+            }
         }
     }
 }

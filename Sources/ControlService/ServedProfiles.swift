@@ -11,7 +11,8 @@ package enum ServedProfiles {
     ///   - folder: the watched folder, whose files profiles may name.
     ///   - changed: called when the list of profiles has changed.
     package static func store(folder: String?, changed: @escaping @Sendable () -> Void) -> ProfileStore {
-        ProfileStore(shipped: { shipped() }, resolve: { resolve($0, folder) }, changed: changed)
+        let folder = folder.map(absolute)
+        return ProfileStore(shipped: { shipped() }, resolve: { resolve($0, folder) }, changed: changed)
     }
 
     /// Every shipped profile and preset. Each file is read once.
@@ -50,7 +51,7 @@ package enum ServedProfiles {
     }
 
     /// The absolute path without what makes two of one: `./served/` and `served` are the same folder.
-    private static func absolute(_ path: String) -> String {
+    static func absolute(_ path: String) -> String {
         let whole = path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
         return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
@@ -60,17 +61,18 @@ package enum ServedProfiles {
         _ reference: ProfileReference,
         _ folder: String?
     ) -> Result<ProfileSource, ResolutionError> {
-        switch reference {
-        case .shipped: return ProfileLibrary.resolve(reference)
-        case .path(let path), .trace(let path), .certificate(let path):
-            let isPlain = !path.split(separator: "/").contains("..") && !path.contains("\0")
-            let folders = [ProfileLibrary.folder, folder].compactMap { $0 }
-            if isPlain, folders.contains(where: { absolute(path).hasPrefix("\(absolute($0))/") }) {
-                return ProfileLibrary.resolve(reference)
-            }
-            let what = "a profile that comes by HTTP can't name the file \(path.quoted)"
-            let remedy = "name a shipped profile, copy what it needs, or name a file with the path of the served folder"
-            return .failure(ResolutionError(what: what, remedy: remedy))
+        guard let path = reference.path else { return ProfileLibrary.resolve(reference) }
+        let folders = [ProfileLibrary.folder.map(absolute), folder].compactMap { $0 }
+        if !path.contains("\0"), folders.contains(where: { isBelow($0, absolute(path)) }) {
+            return ProfileLibrary.resolve(reference)
         }
+        let what = "a profile that comes by HTTP can't name the file \(path.quoted)"
+        let remedy = "name a shipped profile, copy what it needs, or name a file with the path of the served folder"
+        return .failure(ResolutionError(what: what, remedy: remedy))
+    }
+
+    /// Whether an absolute path is one of a file below the folder, and leaves it nowhere.
+    private static func isBelow(_ folder: String, _ path: String) -> Bool {
+        path.hasPrefix("\(folder)/") && !path.dropFirst(folder.count).split(separator: "/").contains("..")
     }
 }

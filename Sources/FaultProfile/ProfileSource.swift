@@ -30,6 +30,14 @@ public enum ProfileReference: Hashable, Sendable {
     /// A certificate with its key: likewise. At most `ProfileLimits.certificateBytes` are read.
     case certificate(String)
 
+    /// The path of a file; `nil` for a shipped profile.
+    package var path: String? {
+        switch self {
+        case .shipped: nil
+        case .path(let path), .trace(let path), .certificate(let path): path
+        }
+    }
+
     /// Reads the value of `extends` in the file `referrer`: a text with a slash or the ending of a file, `.json` or one of
     /// `YAMLText.endings`, is a path, absolute or relative to the referrer's folder; any other text is the name of a shipped
     /// profile.

@@ -16,12 +16,7 @@ package final class InputFiles {
         _ reference: ProfileReference,
         _ source: Result<ProfileSource, Problem>
     ) -> Result<ProfileSource, Problem> {
-        switch (reference, source) {
-        case (_, .success(let source)): wanted.append(source.file)
-        case (.path(let path), .failure), (.trace(let path), .failure), (.certificate(let path), .failure):
-            wanted.append(path)
-        case (.shipped, .failure): break
-        }
+        if let file = (try? source.get().file) ?? reference.path { wanted.append(file) }
         return noted(source)
     }
 

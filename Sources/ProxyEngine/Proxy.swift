@@ -153,6 +153,9 @@ public final class Proxy: Sendable {
 
     var upstreamAddresses: [SocketAddress] { context.upstreamAddresses }
 
+    /// The number of its route, see `ProxyConfiguration.replacedRoutes`.
+    package var routeID: Int { context.route.id }
+
     /// The first address of `addresses`.
     public var address: SocketAddress { addresses[0] }
 

@@ -34,6 +34,9 @@ public struct ProxyConfiguration: Sendable {
     package var drainLimits = DrainLimits()
     /// The registry that finds cycles of proxies.
     package var registry = ProxyRegistry.shared
+    /// The routes of running proxies that end once this one has started: it may forward to where they listen, and listen
+    /// where they forward to.
+    package var replacedRoutes: Set<Int> = []
 
     /// Looks up the names to listen on and to forward to, off every loop.
     package var resolve: @Sendable (Endpoint) async throws(SystemError) -> [SocketAddress] = Resolver.resolve

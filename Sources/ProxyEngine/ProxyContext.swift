@@ -41,7 +41,12 @@ final class ProxyContext: Sendable {
         report: @escaping @Sendable (ProxyEvent) -> Void
     ) throws(ProxyError) {
         self.configuration = configuration
-        (route, loopDetection) = try configuration.registry.add(configuration.name, listen: listen, upstream: upstream)
+        (route, loopDetection) = try configuration.registry.add(
+            configuration.name,
+            listen: listen,
+            upstream: upstream,
+            leaving: configuration.replacedRoutes
+        )
         self.upstream = UpstreamAddresses(
             route.upstream,
             of: configuration.destination.upstream,

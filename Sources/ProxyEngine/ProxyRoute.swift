@@ -90,12 +90,12 @@ package final class ProxyRegistry: Sendable {
             }
         }
 
-        /// The other proxies if the route may be part of a ring: one listens where it forwards to, and one forwards to
-        /// where it listens.
-        func neighbors(of route: ProxyRoute) -> [ProxyRoute] {
+        /// The other proxies, without `leaving`, if the route may be part of a ring: one listens where it forwards to, and
+        /// one forwards to where it listens.
+        func neighbors(of route: ProxyRoute, without leaving: Set<Int>) -> [ProxyRoute] {
             let isWanted = route.listen.contains { wanted.has($0.port) }
             guard isWanted, mayMeet(route.upstream, []) else { return [] }
-            return routes.values.map(\.route)
+            return routes.values.map(\.route).filter { !leaving.contains($0.id) }
         }
 
         mutating func add(_ route: ProxyRoute, _ loopDetection: LoopDetection) {
@@ -168,16 +168,18 @@ package final class ProxyRegistry: Sendable {
 
     /// Adds a proxy that is about to listen on `listen`, whose port may be 0. `upstream` may be empty.
     ///
+    /// - Parameter leaving: the numbers of proxies that it replaces, which are no part of a ring.
     /// - Returns: its route, without upstream addresses that lead to itself, and which connections it looks at.
     /// - Throws: `ProxyError.forwardsToItself` if no address is left, or if running proxies lead back to it.
     func add(
         _ name: String,
         listen: [SocketAddress],
-        upstream: [SocketAddress]
+        upstream: [SocketAddress],
+        leaving: Set<Int> = []
     ) throws(ProxyError) -> (route: ProxyRoute, loopDetection: LoopDetection) {
         try state.withLock { state throws(ProxyError) in
             var route = ProxyRoute(id: state.nextID, name: name, listen: listen, upstream: upstream)
-            try check(&route, state)
+            try check(&route, state, without: leaving)
             state.nextID += 1
             let loopDetection = LoopDetection()
             state.add(route, loopDetection)
@@ -208,12 +210,17 @@ package final class ProxyRegistry: Sendable {
     /// Removes the upstream addresses that lead to the proxy itself.
     ///
     /// - Throws: `ProxyError.forwardsToItself` if none is left, or if running proxies lead back to it.
-    private func check(_ route: inout ProxyRoute, _ state: State) throws(ProxyError) {
+    private func check(
+        _ route: inout ProxyRoute,
+        _ state: State,
+        without leaving: Set<Int> = []
+    ) throws(ProxyError) {
         guard looksAhead, state.mayMeet(route.upstream, route.listen) else { return }
         let (listen, ownHosts) = (route.listen, SocketAddress.ownHosts())
         route.upstream.removeAll { $0.reaches(any: listen, ownHosts) }
         guard !route.upstream.isEmpty else { throw .forwardsToItself([route.name]) }
-        if let ring = route.ring(through: state.neighbors(of: route), ownHosts: ownHosts) {
+        let neighbors = state.neighbors(of: route, without: leaving)
+        if let ring = route.ring(through: neighbors, ownHosts: ownHosts) {
             throw .forwardsToItself(ring.map(\.name))
         }
     }

@@ -82,5 +82,8 @@ import Testing
 
     @Test func `values of labels are escaped`() {
         #expect(PrometheusText.escaped("a\\b\"c\nd") == #"a\\b\"c\nd"#)
+        // Each is a part of a larger character here.
+        #expect(PrometheusText.escaped("a\r\nb") == "a\r\\nb")
+        #expect(PrometheusText.escaped("q\"\u{301}b\\\u{301}") == "q\\\"\u{301}b\\\\\u{301}")
     }
 }

@@ -116,6 +116,25 @@ import Testing
         }
     }
 
+    @Test func `a proxy whose profile names a file that isn't here gets the profile of its name`() async throws {
+        try await withV1 { api in
+            func restored(_ trace: String, _ name: String) async throws -> V1Answer {
+                let profile = #"{"name":"t","faults":[{"kind":"trace","stream":"downstream",\#(trace)}]}"#
+                let proxy = #""name":"a","listen":"127.0.0.1:0","upstream":"\#(api.upstream)","enabled":false"#
+                let body = #"{\#(proxy),"profile":\#(profile),"profileName":"\#(name)"}"#
+                return try await api.send(.put, "/v1/snapshot", #"{"proxies":[\#(body)],"profiles":{}}"#)
+            }
+            let named = try await restored(#""file":"/gone/t.trace""#, "slow")
+            #expect(named.status == 200, "\(named.text)")
+            #expect(named.string("proxies.0.profile.name") == "slow")
+            #expect(named.string("proxies.0.profileName") == "slow")
+            let unknown = try await restored(#""file":"/gone/t.trace""#, "none-such")
+            #expect(unknown.status == 422 && unknown.list("problems", "message") == ["there is no such profile"])
+            // What is wrong otherwise stays a problem.
+            #expect(try await restored(#""fiel":"t.trace""#, "slow").status == 422)
+        }
+    }
+
     @Test func `a name to listen on stays one, with the port that it got`() async throws {
         try await withV1 { api in
             let shown = try await api.create("a", at: "localhost").string("listen")

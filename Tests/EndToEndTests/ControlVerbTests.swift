@@ -105,6 +105,31 @@ import Testing
         #expect(result.body.contains(#""timeout":"10 s""#))
     }
 
+    @Test(arguments: [
+        "list", "inspect db", "create -l :0 -u :9 db", "toggle db", "up db", "down db", "down db --for 3s", "delete db",
+        "toxic add -t latency db", "toxic update -n x db", "toxic remove -n x db", "apply slow-3g db",
+        "fault set db f kind=outage", "fault remove db f", "end db 1", "wait db open>0", "reset", "reset --all",
+        "restore FILE", "populate FILE", "profiles", "connections", "journal", "journal -f", "snapshot",
+    ])
+    func `a server that isn't one of Squall is exit 1, whatever it takes`(line: String) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("file.json").path
+            try (line.hasPrefix("populate") ? "[]" : "{}").write(toFile: file, atomically: true, encoding: .utf8)
+            let words = line.split(separator: " ").map { $0 == "FILE" ? file : String($0) }
+            for content in ["<!doctype html><title>app</title>", ""] {
+                let result = try await outcome(of: words, content)
+                #expect(result.outcome.status == 1 && result.outcome.output.isEmpty, "\(result.outcome)")
+                #expect(result.outcome.errors.contains(" is no squall serve: "), "\(result.outcome)")
+            }
+        }
+    }
+
+    @Test func `a wait is over when the server says so`() async throws {
+        let result = try await outcome(of: ["wait", "db", "open == 0"], #"{"value":3}"#)
+        #expect(result.outcome.status == 1 && result.outcome.output.isEmpty)
+        #expect(result.outcome.errors == "Failed to wait: the response doesn't say that open == 0 holds\n")
+    }
+
     @Test func `the file of a profile is sent with what it extends`() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("mine.json")

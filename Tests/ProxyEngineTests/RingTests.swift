@@ -119,6 +119,17 @@ struct RingTests {
         }
     }
 
+    @Test func `a proxy that leaves is part of no ring, and one that stays is`() throws {
+        let registry = ProxyRegistry()
+        let (a, b) = (loopback(port: 80), loopback(port: 81))
+        let first = try registry.add("first", listen: [a], upstream: [b]).route
+        #expect(throws: ProxyError.forwardsToItself(["second", "first"])) { () throws in
+            _ = try registry.add("second", listen: [b], upstream: [a])
+        }
+        let second = try registry.add("second", listen: [b], upstream: [a], leaving: [first.id]).route
+        #expect(second.upstream == [a])
+    }
+
     @Test func `a proxy forwards to the server that shares its name, and not to itself`() throws {
         let registry = ProxyRegistry()
         let own = loopback(port: 80)

@@ -35,8 +35,8 @@ package struct RequestGuard: Sendable {
         let isBrowser =
             origin != nil || site != nil || fields[.userAgent]?.hasPrefix("Mozilla/") == true
             || RequestGuard.browserFields.contains { fields[$0] != nil }
-            // Node.js sends "*".
-            || fields[.acceptLanguage].map { $0 != "*" } ?? false
+            // Node.js sends "*" with a field that no page can set.
+            || fields[.acceptLanguage].map { $0 != "*" || fields[.secFetchMode] == nil } ?? false
         let isPage = request.path == "/" && [.get, .head].contains(request.method)
         if isBrowser {
             let host = request.authority ?? ""
@@ -84,4 +84,5 @@ package struct RequestGuard: Sendable {
 
 extension HTTPField.Name {
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .origin
+    static let secFetchMode = HTTPField.Name("Sec-Fetch-Mode") ?? .origin
 }

@@ -84,13 +84,17 @@ enum ListenText {
     }
 
     /// Whether both texts name the same address, after looking up their names. Port 0 is never the same.
-    static func areSame(_ left: String, _ right: String) async -> Bool {
+    static func areSame(
+        _ left: String,
+        _ right: String,
+        resolve: (Endpoint) async throws(SystemError) -> [SocketAddress] = Resolver.resolve
+    ) async -> Bool {
         guard let left = try? endpoint(left), let right = try? endpoint(right) else { return false }
         if left.hasFreePort || right.hasFreePort { return false }
         if left == right { return true }
         guard left.port == right.port, left.usesTLS == right.usesTLS, left.unix == nil, right.unix == nil,
-            let leftAddress = try? await addresses(left).first,
-            let rightAddress = try? await addresses(right).first
+            let leftAddress = try? await addresses(left, resolve: resolve).first,
+            let rightAddress = try? await addresses(right, resolve: resolve).first
         else { return false }
         return leftAddress == rightAddress
     }

@@ -87,6 +87,46 @@ final class ManagedProxy: Sendable {
         }
     }
 
+    /// Starts the proxy for the first time, unless it is to be disabled. Changes wait until it has started; if it can't, it has
+    /// ended then.
+    ///
+    /// - Parameters:
+    ///   - routes: those of proxies that end afterwards, see `ProxyConfiguration.replacedRoutes`.
+    ///   - enter: called before. Requests may find the proxy from then on.
+    ///   - leave: called if it can't start.
+    func begin(
+        isEnabled: Bool = true,
+        replacing routes: Set<Int> = [],
+        entering enter: @Sendable () throws(ControlError) -> Void = {},
+        orElse leave: @Sendable () -> Void = {}
+    ) async throws(ControlError) {
+        try await changes.withLock { () async throws(ControlError) in
+            try enter()
+            defer { context.journal.notices.noteChange() }
+            var new = state
+            do throws(ControlError) {
+                if isEnabled { try await startAnother(in: &new, replacing: routes) }
+                keep(new)
+            } catch {
+                leave()
+                new.isEnded = true
+                keep(new)
+                throw error
+            }
+        }
+    }
+
+    /// The state after the changes that are under way, the first start among them.
+    ///
+    /// - Throws: `proxyNotFound` if the proxy has ended.
+    func settled() async throws(ControlError) -> State {
+        try await changes.withLock { () async throws(ControlError) in
+            let state = state
+            guard !state.isEnded else { throw .proxyNotFound }
+            return state
+        }
+    }
+
     /// Starts, stops or moves the proxy, so that it is as `listen`, `upstream` and `isEnabled` say; `nil` keeps the present
     /// value. Its connections are closed if an address changes or it is disabled.
     ///
@@ -96,7 +136,9 @@ final class ManagedProxy: Sendable {
             let old = new
             new.isEnabled = isEnabled ?? old.isEnabled
             if supervised == nil {
-                if let listen, await !ListenText.areSame(listen, old.listen) { new.listen = listen }
+                if let listen, await !ListenText.areSame(listen, old.listen, resolve: context.resolve) {
+                    new.listen = listen
+                }
                 new.upstream = upstream ?? old.upstream
                 _ = try ListenText.endpoint(new.listen)
                 _ = try ListenText.destination(new.upstream, context.forwardPolicy)
@@ -142,7 +184,7 @@ final class ManagedProxy: Sendable {
         if let old { await stop(old, &state) }
     }
 
-    private func startAnother(in state: inout State) async throws(ControlError) {
+    private func startAnother(in state: inout State, replacing routes: Set<Int> = []) async throws(ControlError) {
         if var configuration = supervised?.configuration {
             configuration.profile = state.profile(of: name)
             configuration.captureSwitch = context.captures.connections
@@ -169,10 +211,11 @@ final class ManagedProxy: Sendable {
         )
         configuration.clockStart = context.clockStart
         configuration.captureSwitch = context.captures.connections
-        let listen = configuration.listen
+        configuration.replacedRoutes = routes
+        let (listen, resolve) = (configuration.listen, context.resolve)
         configuration.resolve = { endpoint throws(SystemError) in
             endpoint == listen
-                ? try await ListenText.addresses(endpoint) : try await Resolver.resolve(endpoint)
+                ? try await ListenText.addresses(endpoint, resolve: resolve) : try await resolve(endpoint)
         }
         let proxy = try await start(configuration, inPlaceOf: state.running)
         let bound = Endpoint(host: listen.host, port: proxy.address.port, usesTLS: listen.usesTLS)
@@ -186,8 +229,13 @@ final class ManagedProxy: Sendable {
         _ configuration: ProxyConfiguration,
         inPlaceOf old: Proxy?
     ) async throws(ControlError) -> Proxy {
+        var configuration = configuration
+        if let old { configuration.replacedRoutes.insert(old.routeID) }
+        // A Unix-domain socket is tried by a connection, which the old proxy would count and forward.
+        let unix = configuration.listen.unix
+        let isAtOldSocket = unix != nil && old?.configuration.listen.unix == unix
         let (hub, report, name, loops) = (context.journal, context.report, name, context.loops)
-        let start = { @Sendable () async throws(ProxyError) -> Proxy in
+        let start = { @Sendable [configuration] () async throws(ProxyError) -> Proxy in
             try await Proxy.start(
                 configuration,
                 on: loops,
@@ -197,13 +245,13 @@ final class ManagedProxy: Sendable {
         }
         return try await ControlError.running { () throws(ProxyError) in
             do throws(ProxyError) {
-                return try await start()
+                if !isAtOldSocket { return try await start() }
             } catch {
                 guard case .cannotListen(_, let reason) = error, reason.isAddressInUse, let old,
                     old.address.port == configuration.listen.port
                 else { throw error }
-                await old.leavePort()
             }
+            await old?.leavePort()
             do throws(ProxyError) {
                 return try await start()
             } catch {
@@ -322,32 +370,5 @@ extension ManagedProxy.State {
             profile.faults.append(fault)
         }
         return profile
-    }
-}
-
-/// What all proxies of a control server share.
-struct ControlContext: Sendable {
-    let loops: EventLoopGroup
-    let journal: JournalHub
-    let captures = CaptureControl()
-    /// The start of every proxy's clock; `nil` for the start of the proxy.
-    var clockStart: Moment?
-    /// Whether connections end as those of Toxiproxy do.
-    let isStrict: Bool
-    /// The policy of forward proxies; `nil` if there may be none.
-    var forwardPolicy: ForwardPolicy?
-    /// The TLS of proxies, see `ProxyManager.init`; `nil` without any.
-    var makeTLS: (@Sendable (_ isNeeded: Bool) -> Result<ProxyTLS?, BeginError>)?
-    /// Called for the problems of a proxy that aren't faults, with its name.
-    let report: @Sendable (String, ProxyEvent) -> Void
-
-    fileprivate func tls(for configuration: ProxyConfiguration) throws(ControlError) -> ProxyTLS? {
-        guard let makeTLS else { return nil }
-        let isNeeded = configuration.listen.usesTLS || configuration.destination.upstream?.usesTLS ?? false
-        do throws(BeginError) {
-            return try makeTLS(isNeeded).get()
-        } catch {
-            throw .invalid(error.description)
-        }
     }
 }

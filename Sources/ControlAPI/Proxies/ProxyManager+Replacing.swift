@@ -1,5 +1,6 @@
 import EventLoop
 import FaultProfile
+import OperatingSystem
 import ProxyEngine
 
 extension ProxyManager {
@@ -10,15 +11,14 @@ extension ProxyManager {
     /// All others are started before the connections of one of those there are end: one whose port is wanted stops listening
     /// first, and listens again if another can't be started.
     ///
-    /// - Parameter body: Called when that has succeeded, before another replacement, removal or snapshot.
+    /// - Parameter body: Called when that has succeeded, before another replacement or snapshot.
     func replaceAll(
         with definitions: [Definition],
-        _ body: @Sendable () -> Void = {}
+        _ body: @Sendable () -> Void
     ) async throws(ControlError) {
         try await replacing.withLock { () async throws(ControlError) in
             let change = try await Replacement(of: all, by: definitions, in: self)
-            try await change.perform(on: nil)
-            body()
+            try await change.perform(on: nil, body)
         }
     }
 
@@ -28,7 +28,7 @@ extension ProxyManager {
             let present = try proxy(definition.name)
             try present.checkMayEnd()
             let change = try await Replacement(of: [present], by: [definition], in: self)
-            try await change.perform(on: definition.name)
+            try await change.perform(on: definition.name) {}
             return try proxy(definition.name)
         }
     }
@@ -37,11 +37,14 @@ extension ProxyManager {
 /// The steps from the proxies that there are to others.
 private struct Replacement {
     private let manager: ProxyManager
+    /// The names of the proxies that stay.
+    private var staying: Set<String>
     private var kept: [(proxy: ManagedProxy, definition: ProxyManager.Definition)] = []
-    private var next: [String: ManagedProxy] = [:]
+    private var new: [String: ManagedProxy] = [:]
     private var starting: [ManagedProxy] = []
+    private let leaving: [ManagedProxy]
     /// The leaving proxies whose ports are wanted.
-    private var yielding: [ManagedProxy] = []
+    private let yielding: [ManagedProxy]
 
     /// Checks `definitions`.
     init(
@@ -52,19 +55,21 @@ private struct Replacement {
         self.manager = manager
         let names = Dictionary(present.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         // Not part of a snapshot.
-        for proxy in present where proxy.supervised != nil { next[proxy.name] = proxy }
+        staying = Set(present.filter { $0.supervised != nil }.map(\.name))
         for definition in definitions {
-            guard next[definition.name] == nil else { throw .proxyExists }
+            guard !staying.contains(definition.name) else { throw .proxyExists }
             try definition.check(manager.context.forwardPolicy)
-            guard let same = names[definition.name], await same.isAt(definition.state) else { continue }
+            guard let same = names[definition.name], await same.isAt(definition.state, manager.context.resolve) else {
+                continue
+            }
             kept.append((same, definition))
-            next[same.name] = same
+            staying.insert(same.name)
         }
-        let leaving = present.filter { next[$0.name] == nil }
+        leaving = present.filter { [staying] in !staying.contains($0.name) }
         var wanted: Set<Place> = []
-        for definition in definitions where next[definition.name] == nil {
+        for definition in definitions where !staying.contains(definition.name) {
             let proxy = ManagedProxy(definition.name, definition.state, manager.context)
-            next[proxy.name] = proxy
+            new[proxy.name] = proxy
             guard definition.state.isEnabled else { continue }
             starting.append(proxy)
             if let place = Place(try ListenText.endpoint(definition.state.listen)) { wanted.insert(place) }
@@ -72,15 +77,16 @@ private struct Replacement {
         yielding = leaving.filter { $0.place.map(wanted.contains) ?? false }
     }
 
-    /// Starts the new proxies, and puts them in the place of that of a name, or of all.
+    /// Starts the new proxies, puts them in the place of that of a name, or of all, and calls `body` before another snapshot.
     ///
     /// - Throws: the first failure; the proxies are those before then, with their connections.
-    func perform(on name: String?) async throws(ControlError) {
+    func perform(on name: String?, _ body: @Sendable () -> Void) async throws(ControlError) {
+        let routes = Set(leaving.compactMap { $0.state.running?.routeID })
         for proxy in yielding { await proxy.leavePort() }
         var started: [ManagedProxy] = []
         do throws(ControlError) {
             for proxy in starting {
-                try await proxy.update(isEnabled: true)
+                try await proxy.begin(replacing: routes)
                 started.append(proxy)
             }
         } catch {
@@ -88,9 +94,14 @@ private struct Replacement {
             for proxy in yielding { await proxy.takePort() }
             throw error
         }
-        for proxy in manager.exchange(name, for: next) { await proxy.end() }
-        // Fails while the server stops.
-        for (proxy, definition) in kept { try? await proxy.takeFaults(of: definition.state) }
+        let gone = await manager.exchanging.withLock {
+            let gone = manager.exchange(name, for: new, keeping: staying)
+            // Fails if the proxy has been removed meanwhile, or the server stops.
+            for (proxy, definition) in kept { try? await proxy.takeFaults(of: definition.state) }
+            body()
+            return gone
+        }
+        for proxy in gone { await proxy.end() }
         manager.context.journal.notices.noteChange()
     }
 }
@@ -121,14 +132,17 @@ extension ManagedProxy {
     }
 
     /// Whether the proxy is as in `other`, but for its faults.
-    fileprivate func isAt(_ other: State) async -> Bool {
+    fileprivate func isAt(
+        _ other: State,
+        _ resolve: (Endpoint) async throws(SystemError) -> [SocketAddress]
+    ) async -> Bool {
         let state = state
         guard state.upstream == other.upstream, state.isEnabled == other.isEnabled, !state.isEnded,
             state.seed == other.seed, state.listenPermissions == other.listenPermissions,
             state.closesUnreached == other.closesUnreached
         else { return false }
         if state.listen == other.listen { return true }
-        return await ListenText.areSame(state.listen, other.listen)
+        return await ListenText.areSame(state.listen, other.listen, resolve: resolve)
     }
 
     /// Replaces all faults by those of `other`. The phases of another profile begin with the first one.

@@ -1,5 +1,6 @@
 import EventLoop
 import FaultProfile
+import OperatingSystem
 import ProxyEngine
 import Synchronization
 import Units
@@ -21,8 +22,10 @@ package final class ProxyManager: Sendable {
     /// The seed of proxies that have none of their own.
     package let seed: UInt64
     private let proxies = Mutex<[String: ManagedProxy]>([:])
-    /// One replacement of all proxies after the other.
+    /// One replacement of proxies after the other.
     let replacing = AsyncLock()
+    /// Held for the last steps of a replacement, of which a snapshot has all or none. Names are looked up before them.
+    let exchanging = AsyncLock()
     /// One reading of all proxies after the other.
     private let reading = AsyncLock()
 
@@ -35,6 +38,7 @@ package final class ProxyManager: Sendable {
     ///   - isStrict: whether connections end as those of Toxiproxy do, see docs/toxiproxy.md.
     ///   - forwardPolicy: the policy of proxies whose clients name their targets; without it there are none.
     ///   - tls: makes the TLS of proxies that need it; others take what was made before, if anything was.
+    ///   - resolve: looks up names.
     ///   - report: called for problems of proxies that aren't faults, with the proxy's name, on any thread.
     package init(
         loops: EventLoopGroup,
@@ -44,6 +48,7 @@ package final class ProxyManager: Sendable {
         forwardPolicy: ForwardPolicy? = nil,
         tls: (@Sendable (_ isNeeded: Bool) -> Result<ProxyTLS?, BeginError>)? = nil,
         journal: JournalHub,
+        resolve: @escaping @Sendable (Endpoint) async throws(SystemError) -> [SocketAddress] = Resolver.resolve,
         report: @escaping @Sendable (String, ProxyEvent) -> Void
     ) {
         context = ControlContext(
@@ -52,6 +57,7 @@ package final class ProxyManager: Sendable {
             clockStart: clockStart,
             isStrict: isStrict,
             forwardPolicy: forwardPolicy,
+            resolve: resolve,
             makeTLS: tls,
             report: report
         )
@@ -112,7 +118,7 @@ package final class ProxyManager: Sendable {
         Definition(name: name, state: ManagedProxy.State(upstream: upstream, seed: seed))
     }
 
-    /// Makes a proxy, and starts it if it is enabled. If it can't listen, nothing is stored.
+    /// Makes a proxy, and starts it if it is enabled. Its name is taken meanwhile; if it can't listen, nothing is stored.
     @discardableResult
     func create(
         _ definition: Definition,
@@ -121,46 +127,50 @@ package final class ProxyManager: Sendable {
         // A supervised proxy has no address.
         if supervised == nil { try definition.check(context.forwardPolicy) }
         let proxy = ManagedProxy(definition.name, definition.state, context, supervised: supervised)
-        // Takes the name, so that of two requests at a time one fails.
-        try proxies.withLock { proxies throws(ControlError) in
-            guard proxies[proxy.name] == nil else { throw .proxyExists }
-            guard proxies.count < ProxyManager.proxyLimit else {
-                throw .limit("the server has at most \(ProxyManager.proxyLimit) proxies")
-            }
-            proxies[proxy.name] = proxy
-        }
         do throws(ControlError) {
-            try await proxy.update(isEnabled: definition.state.isEnabled)
+            try await proxy.begin(isEnabled: definition.state.isEnabled) { () throws(ControlError) in
+                try proxies.withLock { proxies throws(ControlError) in
+                    guard proxies[proxy.name] == nil else { throw .proxyExists }
+                    guard proxies.count < ProxyManager.proxyLimit else {
+                        throw .limit("the server has at most \(ProxyManager.proxyLimit) proxies")
+                    }
+                    proxies[proxy.name] = proxy
+                }
+            } orElse: {
+                // Its name may have another one by now.
+                proxies.withLock { if $0[proxy.name] === proxy { $0[proxy.name] = nil } }
+            }
         } catch {
-            // Its name may have another one by now.
-            proxies.withLock { if $0[proxy.name] === proxy { $0[proxy.name] = nil } }
-            // Somebody may have seen it meanwhile.
-            context.journal.notices.noteChange()
-            throw error
+            guard error.code == ControlError.proxyExists.code else { throw error }
+            // The other one may still be starting, and leave the name if it can't.
+            if let other = try? self.proxy(proxy.name), (try? await other.settled()) != nil { throw error }
+            return try await create(definition, supervised: supervised)
         }
-        context.journal.notices.noteChange()
         return proxy
     }
 
-    /// Stops and forgets a proxy. Waits for a replacement, which would go on with it.
+    /// Stops and forgets a proxy.
     func remove(_ name: String) async throws(ControlError) {
-        try await replacing.withLock { () async throws(ControlError) in
-            let removed = try proxies.withLock { proxies throws(ControlError) in
-                try proxies[name]?.checkMayEnd()
-                return proxies.removeValue(forKey: name)
-            }
-            guard let removed else { throw .proxyNotFound }
-            await removed.end()
-            context.journal.notices.noteChange()
+        let removed = try proxies.withLock { proxies throws(ControlError) in
+            try proxies[name]?.checkMayEnd()
+            return proxies.removeValue(forKey: name)
         }
+        guard let removed else { throw .proxyNotFound }
+        await removed.end()
+        context.journal.notices.noteChange()
     }
 
-    /// Puts proxies in the place of that of a name, or of all, without starting or stopping any; returns those that are gone.
-    func exchange(_ name: String?, for others: [String: ManagedProxy]) -> [ManagedProxy] {
+    /// Puts `new` in the place of the proxy of a name, or of all but those called `kept`, without starting or stopping any;
+    /// returns those that are gone. A kept one that has been removed meanwhile stays so.
+    func exchange(
+        _ name: String?,
+        for new: [String: ManagedProxy],
+        keeping kept: Set<String> = []
+    ) -> [ManagedProxy] {
         proxies.withLock { proxies in
-            let gone = proxies.filter { name ?? $0.key == $0.key && others[$0.key] !== $0.value }
+            let gone = proxies.filter { name ?? $0.key == $0.key && !kept.contains($0.key) }
             for name in gone.keys { proxies[name] = nil }
-            proxies.merge(others) { $1 }
+            proxies.merge(new) { $1 }
             return Array(gone.values)
         }
     }

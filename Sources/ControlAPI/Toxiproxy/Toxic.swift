@@ -99,6 +99,6 @@ extension Float {
     fileprivate var goText: String {
         var text = "\(self)"
         if text.hasSuffix(".0") { text.removeLast(2) }
-        return text.replacing("e-0", with: "e-").replacing(".0e", with: "e")
+        return text.replacing("e-0", with: "e-")
     }
 }

@@ -94,9 +94,12 @@ extension ToxiproxyAPI {
     ) async throws(ControlError) -> ManagedProxy {
         do throws(ControlError) {
             guard let present = try? proxies.proxy(definition.name) else { return try await proxies.create(definition) }
-            let state = present.state
-            let wanted = definition.state
-            if state.upstream == wanted.upstream, await ListenText.areSame(state.listen, wanted.listen) {
+            // It may still be starting.
+            let (state, wanted) = (try await present.settled(), definition.state)
+            let resolve = proxies.context.resolve
+            if state.upstream == wanted.upstream,
+                await ListenText.areSame(state.listen, wanted.listen, resolve: resolve)
+            {
                 return present
             }
             return try await proxies.replace(definition)

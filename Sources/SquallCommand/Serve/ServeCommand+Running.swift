@@ -115,6 +115,8 @@ extension ServeCommand {
             file = try await StateFile(state, api, journal) { () async throws(CommandFailure) in
                 try await populate(toxiproxy, api)
             }
+            // The state has the profiles as they were when it was kept.
+            for report in await api.applyFolder() { Console.warn(lines: report) }
         } else {
             try await populate(toxiproxy, api)
         }

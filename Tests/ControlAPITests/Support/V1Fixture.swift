@@ -3,6 +3,7 @@ import EventLoop
 import FaultProfile
 import Foundation
 import HTTPTypes
+import OperatingSystem
 import ProxyEngine
 import TestSockets
 import TestStreams
@@ -113,6 +114,7 @@ func withV1(
     forwardPolicy: ForwardPolicy? = nil,
     loops count: Int = 1,
     isStrict: Bool = false,
+    resolve: @escaping @Sendable (Endpoint) async throws(SystemError) -> [SocketAddress] = Resolver.resolve,
     _ body: @Sendable (V1Fixture) async throws -> Void
 ) async throws {
     let (listener, address) = TestSocket.listening(backlog: 1_024)
@@ -137,7 +139,8 @@ func withV1(
         seed: 7,
         isStrict: isStrict,
         forwardPolicy: forwardPolicy,
-        journal: journal
+        journal: journal,
+        resolve: resolve
     ) { _, _ in }
     let profiles = ProfileStore(
         shipped: { [ProfileStore.Listed(name: "slow", summary: "a slow line")] },

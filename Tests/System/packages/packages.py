@@ -92,7 +92,10 @@ def check_install(program):
             code, text = output(os.path.join(top, "bin/toxiproxy-cli"), "--version", env={})
             check(text.startswith("toxiproxy-cli version 2."), "the installed toxiproxy-cli is one", text)
             with open(os.path.join(top, "lib/systemd/system/squall.service"), encoding="utf-8") as file:
-                check(f"ExecStart={prefix}/bin/squall " in file.read(), "the unit names the installed program")
+                unit = file.read()
+            check(f"ExecStart={prefix}/bin/squall " in unit, "the unit names the installed program")
+            lines = {"Wants=network-online.target", "After=network-online.target", "StartLimitIntervalSec=0", "RestartSec=2"}
+            check(lines <= set(unit.splitlines()), "the unit waits for the network, and tries again without end")
             code, text = output(*verbs["uninstall"])
             check(code == 0, f"make uninstall below {prefix}", text)
             left = differences(before, tree(destdir))

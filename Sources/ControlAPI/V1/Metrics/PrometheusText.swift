@@ -15,6 +15,16 @@ struct PrometheusText {
 
     /// The value of a label: backslashes, quotes and line feeds are escaped.
     static func escaped(_ value: String) -> String {
-        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+        var text = ""
+        // By scalars: with a carriage return before it, or a combining mark after it, each of them is another character.
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\\": text += "\\\\"
+            case "\"": text += "\\\""
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
     }
 }

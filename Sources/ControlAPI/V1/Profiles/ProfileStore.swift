@@ -33,6 +33,8 @@ package final class ProfileStore: Sendable {
         var stored: [String: Profile] = [:]
         /// The profiles of the folder; `source` is that of the last good text.
         var folder: [String: (listed: Listed, source: ProfileSource?)] = [:]
+        /// The files that the profiles of the folder name, readable or not.
+        var folderFiles: Set<String> = []
         var shipped: Task<[Listed], Never>?
     }
 
@@ -122,6 +124,7 @@ package final class ProfileStore: Sendable {
     func takeFolder(_ sources: [String: ProfileSource]) -> [String: [Problem]] {
         let before = state.withLock { state in
             defer {
+                state.folderFiles = []
                 // While they are read, they can extend each other as they are now.
                 state.folder = state.folder.filter { sources[$0.key] != nil }
                 for (name, source) in sources { state.folder[name, default: (.init(name: name), nil)].source = source }
@@ -132,7 +135,10 @@ package final class ProfileStore: Sendable {
         var folder: [String: (listed: Listed, source: ProfileSource?)] = [:]
         for (name, source) in sources {
             do throws(ProfileProblems) {
-                let profile = try ProfileReader.profile(from: source) { [self] in resolve($0, excluding: name) }
+                let profile = try ProfileReader.profile(from: source) { [self] reference in
+                    if let path = reference.path { state.withLock { _ = $0.folderFiles.insert(path) } }
+                    return resolve(reference, excluding: name)
+                }
                 folder[name] = (Listed(name: name, summary: profile.summary), source)
                 if before[name]?.listed.problems.isEmpty == false { changed[name] = [] }
             } catch {
@@ -148,6 +154,12 @@ package final class ProfileStore: Sendable {
         notices()
         return changed
     }
+
+    /// The files that the profiles of the folder name, sorted.
+    var folderFiles: [String] { state.withLock { $0.folderFiles.sorted() } }
+
+    /// Whether the folder has a profile of a name.
+    func isInFolder(_ name: String) -> Bool { state.withLock { $0.folder[name] != nil } }
 
     /// Stores a profile under a name, in the place of the one that was stored before.
     func store(_ profile: Profile, as name: String) throws(ControlError) {

@@ -17,9 +17,18 @@ extension V1API {
             journal.notices.noteProblem("profile \(name): \(problem)")
             reports.append("\(problem)")
         }
+        return (reports + (await applyFolder())).sorted()
+    }
+
+    /// Gives the profiles of the folder, as they are now, to the proxies that have them by their names, such as those of a
+    /// state.
+    ///
+    /// - Returns: why that isn't possible, a line for each proxy.
+    package func applyFolder() async -> [String] {
+        var reports: [String] = []
         for proxy in proxies.all {
             let state = proxy.state
-            guard let name = state.baseReference, sources[name] != nil, let profile = try? profiles.profile(name),
+            guard let name = state.baseReference, profiles.isInFolder(name), let profile = try? profiles.profile(name),
                 profile != state.base
             else { continue }
             do throws(ControlError) {
@@ -32,6 +41,12 @@ extension V1API {
                 reports.append("the profile “\(name)” can't be applied to the proxy “\(proxy.name)”: \(error.text)")
             }
         }
-        return reports.sorted()
+        return reports
     }
+
+    /// The files that the profiles of the folder name.
+    package var folderFiles: [String] { profiles.folderFiles }
+
+    /// Tells event streams of a problem of the folder itself.
+    package func noteFolderProblem(_ text: String) { journal.notices.noteProblem(text) }
 }

@@ -28,7 +28,9 @@ extension V1API {
     static func listen(_ text: String) -> String { SecureAddress.completing(text.isEmpty ? ":0" : text) }
 
     /// The proxy that an object of a request's body describes.
-    func definition(_ object: V1Object) throws(ControlError) -> ProxyManager.Definition {
+    ///
+    /// - Parameter profile: a profile in place of the object's, or the name of one.
+    func definition(_ object: V1Object, profile: JSONNode? = nil) throws(ControlError) -> ProxyManager.Definition {
         var definition = proxies.definition(
             try object.text("name") ?? "",
             upstream: try object.text("upstream") ?? ""
@@ -48,7 +50,7 @@ extension V1API {
                 throw .invalid("mode: \(error.problem): \(error.remedy)")
             }
         }
-        if let node = object["profile"] {
+        if let node = profile ?? object["profile"] {
             let (profile, reference) = try profileOrName(at: node)
             (definition.state.base, definition.state.baseReference) = (profile, reference)
         }
@@ -59,8 +61,6 @@ extension V1API {
             }
             definition.state.extras = faults.map { .init(fault: $0) }
         }
-        let count = (definition.state.base?.allFaults.count ?? 0) + definition.state.extras.count
-        guard count <= ProfileLimits.faults else { throw .limit("a proxy has at most \(ProfileLimits.faults) faults") }
         return definition
     }
 

@@ -31,7 +31,7 @@ extension V1API {
 
     /// A snapshot that is never of half a replacement of the state.
     private var wholeSnapshot: JSONText {
-        get async { await proxies.replacing.withLock { snapshot } }
+        get async { await proxies.exchanging.withLock { snapshot } }
     }
 
     /// The text of a snapshot, as a file.
@@ -79,7 +79,7 @@ extension V1API {
                 "toxics",
             ]
             let object = try V1Object(node, keys: keys)
-            var definition = try definition(object)
+            var definition = try restored(object)
             guard !definitions.contains(where: { $0.name == definition.name }) else {
                 throw .proxyExists
             }
@@ -89,6 +89,20 @@ extension V1API {
             definitions.append(definition)
         }
         return (definitions, stored)
+    }
+
+    /// The proxy that an object of a snapshot describes. If its profile names files that aren't here, or that no client may
+    /// name, it gets the profile of its `profileName`.
+    private func restored(_ object: V1Object) throws(ControlError) -> ProxyManager.Definition {
+        do throws(ControlError) {
+            return try definition(object)
+        } catch {
+            let isMissing = !error.problems.isEmpty && error.problems.allSatisfy { $0.code == .notFound }
+            guard isMissing, let name = object["profileName"],
+                let definition = try? definition(object, profile: name)
+            else { throw error }
+            return definition
+        }
     }
 }
 
