@@ -268,7 +268,7 @@ def main():
     with open(options.results, "w") as file:
         file.write(report.page(facts, told, held, run.notes))
     with open(os.path.join(os.path.dirname(options.results), "FIGURES.txt"), "w") as file:
-        file.write(report.figures(run.results, found, run.typical))
+        file.write(report.figures(run.results, found, run.typical, held))
     print(f"\nwritten: {os.path.relpath(options.results)}")
     if options.json:
         with open(options.json, "w") as file:

@@ -106,6 +106,18 @@ def grouped_rows(promises):
     return rows
 
 
+def kept_lines(promises):
+    """A line for each promise that holds; one for those that hold alone and beside others."""
+    alone, busy = ", alone", ", 1,000 others busy"
+    asked = {text: asked for text, asked, *_ in grouped_rows(promises)[1:]}
+    for text, value in asked.items():
+        other = text.removesuffix(busy) + alone
+        if text.endswith(busy) and asked.get(other) == value:
+            continue
+        both = text.endswith(alone) and asked.get(text.removesuffix(alone) + busy) == value
+        yield f"- {text}{' and with 1,000 others busy' if both else ''}: {value}"
+
+
 def summary(promises):
     counts = Counter(one.verdict for one in promises)
     others = ", ".join(f"{count} {word}" for word, count in counts.items() if word not in ("holds", "does not hold"))
@@ -176,9 +188,13 @@ def terminal(results, accuracy, typically, promises):
         parts.append(f"{title.replace('`', '')}\n{padded(rows)}\n")
     if not promises:
         return "\n".join(parts)
-    rows = [[cell.replace("`", "") for cell in (row[3], *row[:3])] for row in promise_rows(promises)]
-    parts.append(f"Promises\n{padded_left(rows)}\n\n{summary(promises)}")
+    parts.append(f"Promises\n{promise_table(promises)}\n\n{summary(promises)}")
     return "\n".join(parts)
+
+
+def promise_table(promises):
+    """Every promise with what was found, the verdict first."""
+    return padded_left([[cell.replace("`", "") for cell in (row[3], *row[:3])] for row in promise_rows(promises)])
 
 
 def padded_left(rows):
@@ -200,6 +216,7 @@ def version_rows(versions):
 
 def page(facts, versions, promises, notes):
     """RESULTS.md. `facts` are pairs about the run and its machine."""
+    kept, others = ([one for one in promises if bool(one.holds) == holds] for holds in (True, False))
     parts = [
         "# Results",
         prose("What `make bench` found; it writes this page anew. [README.md](README.md) tells what is measured and how. "
@@ -207,15 +224,18 @@ def page(facts, versions, promises, notes):
         markdown([["", "this run"], *([name, value] for name, value in facts.items())]),
         markdown([["program", "version"], *([names, f"`{value}`"] for value, names in version_rows(versions).items())]),
         "## Promises", summary(promises) + " A ratio is taken round by round; the median decides.",
-        markdown(grouped_rows(promises)),
-        "The figures of every proxy are in [FIGURES.txt](FIGURES.txt).",
     ]
+    if others:
+        parts.append(markdown(grouped_rows(others)))
+    if kept:
+        parts += ["These hold:", "\n".join(kept_lines(kept))]
+    parts.append("[FIGURES.txt](FIGURES.txt) has the figures of every proxy, and what was found of each promise.")
     if notes:
         parts += ["## What went wrong", "\n".join(f"- {note}" for note in notes)]
     return "\n\n".join(parts) + "\n"
 
 
-def figures(results, accuracy, typically):
+def figures(results, accuracy, typically, promises):
     """FIGURES.txt."""
     parts = [WORDS.replace("`", "")]
     for title, rows in page_sections(results, accuracy, typically):
@@ -227,4 +247,6 @@ def figures(results, accuracy, typically):
             f"The {OTHERS:,} others make a round trip of 64 bytes every {OTHERS_INTERVAL // 1000} ms each, through the "
             "same proxy and the same faults. All of this is one thread of Squall. On a busy machine there are "
             f"{BUSY_PROGRAMS} programs that never wait; nothing is promised for it."))
+    if promises:
+        parts.append(f"Promises\n\n{promise_table(promises)}")
     return "\n\n".join(parts) + "\n"

@@ -12,7 +12,8 @@ import TransferClient
             guard cells.count == 4 else { return nil }
             let words = cells.map { $0.matches(of: /`([A-Za-z0-9]+)`/).map { String($0.output.1) } }
             guard let event = words[0].first, words[1].contains(where: ["get", "put", "demo", "plan"].contains),
-                words[1].contains("put") == ofUploads
+                // A row of both directions names `get` and `put`.
+                ofUploads ? words[1].contains("put") : words[1].contains("get") || !words[1].contains("put")
             else { return nil }
             return (event, Set(words[2]))
         }

@@ -87,7 +87,7 @@ import Testing
         var rows: [String: Set<String>] = [:]
         for line in page {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 4, cells[1].hasPrefix("`put`") else { continue }
+            guard cells.count == 4, cells[1].contains("`put`") else { continue }
             let words = cells.map { $0.matches(of: /`([A-Za-z0-9]+)`/).map { String($0.output.1) } }
             if let event = words[0].first { rows[event] = Set(words[2]) }
         }

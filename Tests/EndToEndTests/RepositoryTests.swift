@@ -48,17 +48,6 @@ import Testing
         for script in needed { #expect(context.contains { $0 == script }, "\(script)") }
     }
 
-    @Test func `each test that a row of docs/library.md names is there`() throws {
-        let rows = try Repository.text("docs/library.md").split(separator: "| background URLSession")[1]
-            .split(separator: "\n\n")[0].split(separator: "\n").dropFirst(2)
-        let tests = try Repository.files(in: "Tests/TransferQueueTests", ending: ".swift").map(Repository.text).joined()
-        #expect(rows.count >= 15)
-        for row in rows {
-            let name = row.split(separator: "|").last { $0 != " " }?.trimmingCharacters(in: .whitespaces) ?? ""
-            #expect(tests.contains("func `\(name)`("), "\(name)")
-        }
-    }
-
     @Test(arguments: [
         "\\b(ContinuousClock|SuspendingClock|MonotonicClock|SystemClock|DispatchTime|Date)\\b[.(]",
         "\\bclock_gettime\\b|\\bTask\\.sleep\\b",
