@@ -16,6 +16,8 @@ DEMO := .build/release/squall-demo
 STATIC ?= .build-static
 PREFIX ?= /usr/local
 DESTDIR ?=
+# With a value, make install overwrites files of other programs.
+FORCE ?=
 # The defines of two traits come in the order of a set, which is another one in each process, and another order compiles
 # everything anew. With this they are in the same order each time.
 BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
@@ -109,7 +111,7 @@ docs: ## write the tables of pages and the reference of the libraries
 	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(TRAITS) profile-documents
 	@rm -rf .build-docs
 	@SWIFT_DETERMINISTIC_HASHING=1 SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs generate-documentation \
-		$(foreach target,SquallTransfer TransferQueue SquallProxy SquallTesting ResumableUploads,--target $(target)) \
+		$(foreach target,SquallTransfer TransferQueue SquallProxy SquallTesting ResumableUploads HummingbirdResumableUploads,--target $(target)) \
 		--enable-experimental-combined-documentation --output-path .build-docs \
 		--warnings-as-errors --transform-for-static-hosting
 
@@ -127,10 +129,10 @@ static: ## build the command for other machines (some 6 minutes)
 
 install: ## install what make static has built below PREFIX
 	@scripts/install.sh install
-	@python3 scripts/install_files.py install $(STATIC)/release/squall $(PREFIX) --destdir '$(DESTDIR)'
+	@python3 scripts/install_files.py install '$(STATIC)/release/squall' '$(PREFIX)' --destdir '$(DESTDIR)' $(if $(FORCE),--force)
 
 uninstall: ## remove what make install has put below PREFIX
-	@python3 scripts/install_files.py uninstall $(PREFIX) --destdir '$(DESTDIR)'
+	@python3 scripts/install_files.py uninstall '$(PREFIX)' --destdir '$(DESTDIR)'
 
 deb: static ## make a Debian package of the command
 	@scripts/install.sh deb
@@ -300,5 +302,6 @@ loss-lab: build #: measure the loss fault beside the kernel's TCP behind a link 
 forecast-check: build #: compare the forecast with the run for 200 random profiles (about 5 minutes)
 	@python3 Tests/System/forecast_check.py
 
+# Without .build-roots: Debian systems that were downloaded.
 clean: ## remove what was built
-	@rm -rf .build
+	@rm -rf .build $(filter-out .build-roots,$(wildcard .build-*))

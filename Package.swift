@@ -206,7 +206,7 @@ let package = Package(
             with: ["Control": ["ControlServer"], "TLS": ["DevelopmentCA", "TLSSessions", "TLSTransport"]],
             isProgram: true
         ),
-        .module("squall-demo", ["ArgumentParser", "CommandParsing", "Demonstration"], isProgram: true),
+        .module("squall-demo", ["ArgumentParser", "CommandParsing", "Demonstration", "Units"], isProgram: true),
         .module("profile-documents", ["ProfileDocuments"], isProgram: true),
         // Not products: `make loss-table`, `make loss-lab`, `make simulate` and `make bench` run them.
         .systemLibrary(name: "CLossLink", path: "Benchmarks/CLossLink"),

@@ -259,7 +259,8 @@ def main():
     description = machine.description() | {"network": surroundings}
     run = Run(options)
     found = run.everything()
-    held = promises.judge(run.results, found) + promises.judge_old(run.results, run.typical)
+    held = promises.judge(run.results, found) + promises.judge_forecasts(run.typical) + \
+        promises.judge_old(run.results, run.typical)
     if not options.complete:
         held = [one for one in held if one.verdict != "not measured"]
     told = versions(run.chosen)

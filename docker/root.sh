@@ -36,8 +36,9 @@ echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
 printf '%s\n' root:x:0:0:root:/:/sbin/nologin squall:x:10001:10001:squall:/data:/sbin/nologin >"$root/etc/passwd"
 printf '%s\n' root:x:0: squall:x:10001: >"$root/etc/group"
 
+# Whatever the umask is; the image's user is another one.
+find "$root" \( -type f -o -type d \) -exec chmod u+rwX,go=rX {} +
 # Where the command writes: its user's folder, and temporary files.
 install -d -m 0755 "$user/data"
 install -d -m 1777 "$root/tmp"
-find "$root" -type f -exec chmod u+rw,go=rX {} +
 du -sk --apparent-size "$root" | awk '{ printf "== the image has %.1f MB\n", $1 * 1024 / 1e6 }'

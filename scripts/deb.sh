@@ -4,7 +4,7 @@
 #     scripts/deb.sh PROGRAM FOLDER     PROGRAM: the built command; FOLDER gets squall_VERSION_ARCHITECTURE.deb
 #
 # What it depends on is computed by dpkg-shlibdeps. The date of the files is SOURCE_DATE_EPOCH, the maintainer DEBFULLNAME and
-# DEBEMAIL; else both are those of the last commit.
+# DEBEMAIL; else both are those of the last commit, and without git now and this user.
 set -euo pipefail
 if [[ $# -ne 2 ]]; then
     sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
@@ -18,7 +18,8 @@ upstream=$("$program" --version)
 version=$upstream-1
 architecture=$(dpkg --print-architecture)
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
-maintainer="${DEBFULLNAME:-$(git log -1 --format=%an)} <${DEBEMAIL:-$(git log -1 --format=%ae)}>"
+name=${DEBFULLNAME:-$(git log -1 --format=%an 2>/dev/null || id -un)}
+maintainer="$name <${DEBEMAIL:-$(git log -1 --format=%ae 2>/dev/null || echo "$(id -un)@$HOSTNAME")}>"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -59,6 +60,7 @@ Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)
 Depends: $depends
 Recommends: ca-certificates
+Conflicts: toxiproxy
 Section: net
 Priority: optional
 Description: network fault-injection proxy
@@ -67,7 +69,15 @@ Description: network fault-injection proxy
  Toxiproxy's API. A resumable HTTP client and server prove byte for byte that
  transfers survive.
 END
-# A running service is stopped before its program goes; what it keeps goes with a purge.
+# Toxiproxy's own package has programs of the same names.
+# A running service is restarted with a new version, and stopped before its program goes; what it keeps goes with a purge.
+cat >"$root/DEBIAN/postinst" <<'END'
+#!/bin/sh
+set -e
+if [ "$1" = configure ] && [ -n "$2" ] && [ -d /run/systemd/system ]; then
+    systemctl --quiet try-restart squall.service || true
+fi
+END
 cat >"$root/DEBIAN/prerm" <<'END'
 #!/bin/sh
 set -e
@@ -84,7 +94,7 @@ if [ "$1" = purge ]; then
 fi
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 END
-chmod 0755 "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"
+chmod 0755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"
 (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 chmod 0644 "$root/DEBIAN/control" "$root/DEBIAN/md5sums"
 package=$folder/squall_${version}_$architecture.deb

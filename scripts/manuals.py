@@ -18,6 +18,9 @@ EXIT_CODES = [
 FOLDERS = [
     ("../share/squall/profiles", "The shipped profiles, beside the folder of the program."),
     ("~/.local/state/squall/uploads", "The state of unfinished uploads."),
+    ("~/.local/state/squall/queues", "The queues of squall queue."),
+    ("~/.config/squall/networks", "Which networks are metered, for the daemon of squall queue."),
+    ("/etc/default/squall", "Variables of the service, such as SQUALL_OPTIONS, its further options."),
 ]
 
 
@@ -140,13 +143,14 @@ def environment():
     page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../docs/command.md")
     with open(page, encoding="utf-8") as file:
         section = re.search(r"^## Environment\n(.*?)^## ", file.read(), re.S | re.M)
-    rows = re.findall(r"^\| `([A-Z_]+)` \| (.*) \|$", section[1] if section else "", re.M)
+    rows = re.findall(r"^\| (`.*?) \| (.*) \|$", section[1] if section else "", re.M)
     if not rows:
         sys.exit(f"{page}: no table of variables below “## Environment”")
     lines = [".Sh ENVIRONMENT", ".Bl -tag -width Ds"]
-    for name, text in rows:
+    for names, text in rows:
+        names = " , ".join(f"Ev {escaped(name)}" for name in re.findall("`([^`]+)`", names))
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
-        lines += [f".It Ev {name}", *sentences(text[:1].upper() + text[1:] + ".")]
+        lines += [f".It {names}", *sentences(text[:1].upper() + text[1:] + ".")]
     return lines + [".El"]
 
 

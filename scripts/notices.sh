@@ -13,9 +13,12 @@ while [[ ! -d $folder/checkouts ]]; do
 done
 for package in "$folder"/checkouts/*/; do
     echo "== $(basename "$package")"
+    # Code of others below Sources may have a license of its own.
+    mapfile -t inner < <(find "$package" -path '*/Sources/*' -name 'LICENSE*' | LC_ALL=C sort)
     # Most have the Apache License 2.0; its text is in one of them, and each notice is shown.
-    for file in "$package"LICENSE* "$package"NOTICE*; do
+    for file in "$package"LICENSE* "$package"NOTICE* "${inner[@]}"; do
         if [[ -f $file ]]; then
+            if [[ $file == */Sources/* ]]; then printf '\n-- %s\n' "${file#"$package"}"; fi
             if cmp -s "$file" "${first:-/dev/null}"; then
                 echo "(the license is that of $(basename "$(dirname "$first")"))"
             else
@@ -23,6 +26,13 @@ for package in "$folder"/checkouts/*/; do
                 case $file in *LICENSE*) first=${first:-$file} ;; esac
             fi
         fi
+    done
+    # BoringSSL is copied without its license, the Apache License 2.0: each source names it.
+    find "$package" -path '*/Sources/*BoringSSL/hash.txt' | LC_ALL=C sort | while read -r file; do
+        printf '\n-- %s\n' "${file#"$package"}"
+        cat "$file"
+        sed '/^\/\//!Q' "${file%/*}/crypto/mem.cc"
+        grep -rhoE '^// Copyright .*' "${file%/*}" | LC_ALL=C sort -u
     done
     echo
 done

@@ -177,6 +177,19 @@ def judge(results, accuracy):
     return promises
 
 
+def judge_forecasts(typical):
+    """The downloads of typical profiles, to what `squall plan` predicts for them."""
+    promises = []
+    for case in typical:
+        within = median(typical, case, "squall", "within")
+        if within is not None:
+            found = [ratio for ratio in values(typical, case, "squall", "of promise") if ratio is not None]
+            differs = abs(1 / statistics.median(found) - 1)
+            promises.append(Promise(f"{case}: a download to the forecast of `squall plan`", f"within {within} %",
+                                    f"{spread(found)} of its rate", differs <= within / 100))
+    return promises
+
+
 # What is compared of two binaries, by case: figures of which more is better, and those of which less is.
 OLD_FIGURES = {**{case: (("MB/s",), ("s/GB",)) for case in BULK},
                **{case: (("conn/s",), ("s/10k",)) for case in (*CONNECTIONS, "loops-conn")},

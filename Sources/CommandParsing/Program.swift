@@ -108,8 +108,3 @@ package enum Program {
         Console.finish().map { .failed("can't write to standard output: \($0)") }
     }
 }
-
-/// The version printed by `--version`.
-package enum Version {
-    package static let current = "0.1.0"
-}

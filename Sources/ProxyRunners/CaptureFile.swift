@@ -3,6 +3,7 @@ import OperatingSystem
 import ProfileFiles
 import ProxyEngine
 import TerminalDisplay
+import Units
 
 /// The file of `--pcap`.
 package struct CaptureFile: Sendable {

@@ -4,11 +4,9 @@ internal import Foundation
 internal import Journal
 internal import ProxyEngine
 internal import ShippedProfiles
+internal import Units
 
 extension JournalHeader {
-    /// The version in journals: that of the package.
-    private static let version = "0.1.0"
-
     /// The header of the journal of a proxy whose clock starts with it, at `time`.
     init(of configuration: ProxyConfiguration, time: String) {
         let proxy = ProxyEntry(
@@ -17,7 +15,7 @@ extension JournalHeader {
             upstream: "\(configuration.destination)"
         )
         self.init(
-            version: JournalHeader.version,
+            version: Version.current,
             profile: configuration.profile.inJournal,
             proxies: [proxy],
             time: time

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandParsing
 import Demonstration
+import Units
 
 /// `squall demo` as a program of its own, without TLS and the control server, which take half of the first build.
 @main

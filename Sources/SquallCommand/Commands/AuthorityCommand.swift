@@ -17,7 +17,7 @@ extension AuthorityCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Make an authority for --authority of squall run and squall test.",
+            abstract: "Make an authority for --authority of squall run, exec, test, serve, replay and shrink.",
             discussion: """
                 FILE gets its certificates and the key that signs, with mode 0600; FILE.crt is for clients to trust. It \
                 signs for the names of --for, all hosts below them, localhost, 127.0.0.1 and ::1, and clients refuse it for \

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandParsing
 import FaultProfile
 import ProfileFiles
+import Units
 
 /// How `squall check` writes the problems that it finds.
 enum CheckFormat: String, ExpressibleByArgument, CaseIterable {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import ProfileFiles
 import SystemPackage
 import TerminalDisplay
@@ -37,7 +38,19 @@ enum LastingAuthority {
         }
     }
 
-    /// The text of the file of `--authority`, which only its owner may read.
+    /// Whether nobody but its owner can read or change a file. As PostgreSQL has it for its keys, the group may read a file of
+    /// root's where the process is another user's: so come those of a Secret of Kubernetes and of systemd's `LoadCredential=`.
+    static func isPrivate(
+        _ permissions: FilePermissions,
+        owner: UserID,
+        user: UserID = UserID(rawValue: geteuid())
+    ) -> Bool {
+        let root = UserID(rawValue: 0)
+        let permitted: FilePermissions = owner == root && user != root ? .groupRead : []
+        return permissions.subtracting(permitted).isDisjoint(with: [.groupReadWriteExecute, .otherReadWriteExecute])
+    }
+
+    /// The text of the file of `--authority`, which must be private.
     static func text(of path: String) throws(CommandFailure) -> String {
         let text = String(decoding: try PEMFiles.text(of: path, "--authority"), as: UTF8.self)
         if path.hasSuffix(trustSuffix), !text.contains("PRIVATE KEY") {
@@ -45,10 +58,7 @@ enum LastingAuthority {
                 "“\(path)” (--authority) is the certificate for clients: name “\(path.dropLast(trustSuffix.count))”"
             )
         }
-        let others: FilePermissions = [
-            .groupRead, .groupWrite, .groupExecute, .otherRead, .otherWrite, .otherExecute,
-        ]
-        guard let facts = try? FilePath(path).stat(), facts.permissions.isDisjoint(with: others) else {
+        guard let facts = try? FilePath(path).stat(), isPrivate(facts.permissions, owner: facts.userID) else {
             throw .wrongInput(
                 "“\(path)” (--authority) has a key, and other users can read or change it: chmod 600 “\(path)”"
             )

@@ -34,6 +34,14 @@ case "$*" in
 *) echo "swift: unexpected arguments: $*" >&2; exit 64 ;;
 esac
 """
+# A Python that, as Debian's and Ubuntu's, has pip install nothing outside of a virtual environment (PEP 668).
+PYTHON = """#!/usr/bin/env bash
+set -euo pipefail
+if [[ "$1 $2" != "-m venv" ]]; then echo "error: externally-managed-environment" >&2; exit 1; fi
+mkdir -p "$3/bin"
+printf '%s\\n' '#!/bin/sh' 'echo "$@" >"$0.calls"' >"$3/bin/pip"
+chmod +x "$3/bin/pip"
+"""
 BODY = bytes(range(256)) * 1024  # 256 KiB, more than first-two-fail lets through
 
 
@@ -210,6 +218,24 @@ def check_injection(job, upstream):
     assert not mark.exists(), "the text of an input was run"
 
 
+def check_recipe(job, upstream):
+    """The steps of the recipe that aren't the action's."""
+    page = (REPOSITORY / "docs/recipes/github-actions.md").read_text()
+    steps = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S)[1])["jobs"]["chaos"]["steps"]
+    (script,) = (step["run"] for step in steps if "run" in step)
+    python, path = job.folder / "python", job.folder / "path"
+    python.mkdir()
+    (python / "python3").write_text(PYTHON)
+    (python / "python3").chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{python}:/usr/bin:/bin", "RUNNER_TEMP": str(job.temp), "GITHUB_PATH": str(path),
+    }
+    done = subprocess.run(["bash", "-e", "-c", script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    folder = Path(path.read_text().strip())
+    assert (folder / "pip.calls").read_text() == "install pytest psycopg[binary]\n", folder
+
+
 def check_hash(job, upstream):
     """The key of the cache follows the sources, the profiles, the manifest, the compiler and where that is."""
     inputs = {"profile": "first-two-fail", "upstream": upstream, "run": "false"}
@@ -233,7 +259,10 @@ def main():
     check_form()
     with tempfile.TemporaryDirectory(prefix="squall-action-") as folder, web.served(Handler) as port:
         job = Job(folder)
-        for check in (check_survivor, check_failure, check_artifacts, check_success, check_scenario, check_injection, check_hash):
+        for check in (
+            check_survivor, check_failure, check_artifacts, check_success, check_scenario, check_injection, check_recipe,
+            check_hash,
+        ):
             check(job, f"127.0.0.1:{port}")
             print(f"{check.__name__.removeprefix('check_')}: as it should be")
 

@@ -360,7 +360,8 @@ def main():
             else:
                 files = os.path.join(folder, "image/root")
                 made = os.path.join(folder, "image")
-                print(roots.run(os.path.join(TOP, "docker/root.sh"), os.path.abspath(arguments.root), made).strip(), flush=True)
+                laid = roots.run(os.path.join(TOP, "docker/root.sh"), os.path.abspath(arguments.root), made, umask=0o077)
+                print(laid.strip(), flush=True)
                 # As the Dockerfile's COPY --chown.
                 shutil.copytree(os.path.join(made, "user"), files, dirs_exist_ok=True)
                 os.chown(os.path.join(files, "data"), 10001, 10001)

@@ -3,10 +3,11 @@
 
     python3 Tests/System/packages/packages.py PROGRAM PACKAGE     as root; PROGRAM: a static build, PACKAGE: its .deb
 
-First by `make install` and `make uninstall` with a DESTDIR and with a prefix, then as a package in a Debian made by
-debootstrap: the demo, the manual, the completions of three shells, the unit of systemd.
+First by `make install` and `make uninstall` with a DESTDIR and with a prefix, with a umask of 077 and beside files of others,
+then as a package in a Debian made by debootstrap: the demo, the manual, the completions of three shells, the unit of systemd,
+a newer version, Toxiproxy's package.
 """
-import os, re, shutil, stat, subprocess, sys, tempfile
+import gzip, os, re, shutil, stat, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit import roots
@@ -20,6 +21,7 @@ RECORDS = (
 )
 TOOLS = ["bash-completion", "fish", "man-db", "systemd", "zsh"]
 CHROOT = "/usr/sbin/chroot"
+SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def tree(top, ignored=()):
@@ -57,6 +59,13 @@ def check_manuals(program):
         # Pages that name one another aren't installed yet, and the edition is in the place of the system's name.
         told = [line for line in lint.splitlines() if not re.search("referenced manual not found|operating system", line)]
         check(not told, f"mandoc finds nothing in {len(pages)} pages", "\n".join(told))
+        with open(os.path.join(TOP, "docs/command.md"), encoding="utf-8") as file:
+            table = re.search(r"^## Environment\n(.*?)^## ", file.read(), re.S | re.M)[1]
+        variables = sorted(name for cell in re.findall(r"^\| (`.*?) \|", table, re.M) for name in re.findall(r"`([^`]+)`", cell))
+        with open(os.path.join(folder, "squall.1"), encoding="utf-8") as file:
+            items = re.findall(r"^\.It (Ev .*)$", file.read(), re.M)
+        described = sorted(name.removeprefix("Ev ") for item in items for name in item.split(" , "))
+        check(variables == described, "squall(1) has each variable of the table", f"{variables} {described}")
         _, text = output(program, "--help")
         names = re.findall(r"^  ([a-z]+) {2,}", text.split("SUBCOMMANDS:")[1], re.M)
         check(set(pages) == {"squall.1", *(f"squall-{name}.1" for name in names)}, "every subcommand has a page", str(pages))
@@ -70,22 +79,14 @@ def check_install(program):
             os.makedirs(neighbour)
             with open(os.path.join(neighbour, "other.1"), "w", encoding="utf-8"):
                 pass
-            os.makedirs(destdir + prefix, exist_ok=True)
             before = tree(destdir)
-            make = ["make", "-s", "-C", TOP]
-            values = [f"STATIC={os.path.dirname(os.path.dirname(program))}", f"PREFIX={prefix.replace(' ', chr(92) + ' ')}", f"DESTDIR={destdir}"]
-            if " " in prefix:
-                # make has no word with a space in it.
-                script = os.path.join(TOP, "scripts/install_files.py")
-                verbs = {
-                    "install": [sys.executable, script, "install", program, prefix, "--destdir", destdir],
-                    "uninstall": [sys.executable, script, "uninstall", prefix, "--destdir", destdir],
-                }
-            else:
-                verbs = {verb: [*make, verb, *values] for verb in ("install", "uninstall")}
+            make = ["make", "-s", "-C", TOP, f"STATIC={os.path.dirname(os.path.dirname(program))}", f"PREFIX={prefix}", f"DESTDIR={destdir}"]
             for _ in range(2):
-                code, text = output(*verbs["install"])
+                code, text = output(*make, "install", umask=0o077)
                 check(code == 0, f"make install below {prefix}", text)
+            made = {path: facts for path, facts in tree(destdir).items() if before.get(path) != facts}
+            closed = [path for path, (mode, _, target) in made.items() if not target and stat.S_IMODE(mode) not in (0o755, 0o644)]
+            check(not closed, "every user can read what a umask of 077 has installed", str(closed))
             top = destdir + prefix
             code, text = output(os.path.join(top, "bin/squall"), "profiles", "wifi-roam", env={})
             check(code == 0 and "wifi-roam" in text, "the installed command finds its profiles", text)
@@ -93,15 +94,35 @@ def check_install(program):
             check(text.startswith("toxiproxy-cli version 2."), "the installed toxiproxy-cli is one", text)
             with open(os.path.join(top, "lib/systemd/system/squall.service"), encoding="utf-8") as file:
                 unit = file.read()
-            check(f"ExecStart={prefix}/bin/squall " in unit, "the unit names the installed program")
+            check(f'ExecStart="{prefix}/bin/squall" ' in unit, "the unit names the installed program")
             lines = {"Wants=network-online.target", "After=network-online.target", "StartLimitIntervalSec=0", "RestartSec=2"}
             check(lines <= set(unit.splitlines()), "the unit waits for the network, and tries again without end")
-            code, text = output(*verbs["uninstall"])
+            code, text = output(*make, "uninstall")
             check(code == 0, f"make uninstall below {prefix}", text)
             left = differences(before, tree(destdir))
             check(not left, f"nothing is left below {prefix}", str(left))
-            code, text = output(*verbs["uninstall"])
+            code, text = output(*make, "uninstall")
             check(code != 0 and "nothing is installed" in text, "removing it again is an error", text)
+            check_foreign(make, destdir, top)
+
+
+def check_foreign(make, destdir, top):
+    """Toxiproxy's own programs, put there without a package."""
+    os.makedirs(os.path.join(top, "bin"), exist_ok=True)
+    path = os.path.join(top, "bin/toxiproxy-server")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("another's")
+    before = tree(destdir)
+    code, text = output(*make, "install")
+    # make has an exit code of its own.
+    check(code == 2 and "Error 2" in text and path in text, "make install names a file of others", f"{code} {text}")
+    check(not differences(before, tree(destdir)), "and changes nothing")
+    code, text = output(*make, "install", "FORCE=1")
+    check(code == 0 and os.path.islink(path), "FORCE=1 overwrites it", text)
+    code, text = output(*make, "install")
+    check(code == 0, "then it is one of the installation", text)
+    output(*make, "uninstall")
+    check(not os.path.lexists(path), "which is removed", path)
 
 
 BASH = """
@@ -125,6 +146,29 @@ def check_package(package):
             use_package(root, package)
     finally:
         shutil.rmtree(root)
+
+
+def check_build(program, package):
+    """A umask of 077, and sources without git: the same files."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DEB")}
+        script = os.path.join(TOP, "scripts/deb.sh")
+        code, text = output(script, program, folder, umask=0o077, env={**environment, "GIT_DIR": "/nowhere"})
+        check(code == 0, "scripts/deb.sh needs no git", text)
+        made = [os.path.join(folder, name) for name in os.listdir(folder)]
+        listed = [output("dpkg-deb", "--contents", path)[1].splitlines() for path in (package, *made)]
+        # The mode, the owner and the path: the date is another one.
+        rows = [[(line.split()[0], line.split()[1], line.split(None, 5)[5]) for line in lines] for lines in listed]
+        check(len(rows) == 2 and rows[0] == rows[1], "a umask changes no file of the package", str(rows[-1])[:2000])
+
+
+def check_licenses(package):
+    with tempfile.TemporaryDirectory() as folder:
+        roots.run("dpkg-deb", "--extract", package, folder)
+        with gzip.open(f"{folder}/usr/share/doc/squall/libraries.txt.gz", "rt", encoding="utf-8") as file:
+            text = file.read()
+    for library, words in {"llhttp": "Fedor Indutny", "BoringSSL": "derived from BoringSSL"}.items():
+        check(words in text, f"the notices have the license of {library}")
 
 
 def use_package(root, package):
@@ -161,10 +205,41 @@ def use_package(root, package):
     check(code == 0 and "_squall: function" in text and text.split()[-1] == "_squall", "zsh knows the completion of squall", text)
     code, text = inside("systemd-analyze", "verify", "/usr/lib/systemd/system/squall.service")
     check(code == 0 and "squall" not in text, "systemd takes the unit", text)
-    code, text = inside("apt-get", "purge", "-y", "-qq", "squall", DEBIAN_FRONTEND="noninteractive", PATH="/usr/sbin:/usr/bin:/sbin:/bin")
+    check_newer(root, package, inside)
+    check_toxiproxy(root, package, inside)
+    code, text = inside("apt-get", "purge", "-y", "-qq", "squall", DEBIAN_FRONTEND="noninteractive", PATH=SYSTEM_PATH)
     check(code == 0, "the package is removed", text)
     left = differences(before, tree(root, RECORDS))
     check(not left, "nothing is left of the package", str(left))
+
+
+def check_newer(root, package, inside):
+    """An installation over another one, with a stand-in for systemctl: systemd doesn't run here."""
+    os.makedirs(f"{root}/run/systemd/system", exist_ok=True)
+    shutil.copy(package, f"{root}/tmp/squall.deb")
+    with open(f"{root}/tmp/systemctl", "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\necho "$*" >>/tmp/calls\n')
+    os.chmod(f"{root}/tmp/systemctl", 0o755)
+    code, text = inside("dpkg", "--install", "/tmp/squall.deb", PATH=f"/tmp:{SYSTEM_PATH}")
+    with open(f"{root}/tmp/calls", encoding="utf-8") as file:
+        calls = file.read()
+    check(code == 0 and "try-restart squall.service" in calls and "disable" not in calls, "a newer package restarts the service", text + calls)
+    os.rmdir(f"{root}/run/systemd/system")
+
+
+def check_toxiproxy(root, package, inside):
+    """A package of Toxiproxy's name and programs."""
+    made = f"{root}/tmp/toxiproxy"
+    for path in ("DEBIAN", "usr/bin"):
+        os.makedirs(f"{made}/{path}")
+    with open(f"{made}/DEBIAN/control", "w", encoding="utf-8") as file:
+        file.write("Package: toxiproxy\nVersion: 2\nArchitecture: all\nMaintainer: a <a@b.example>\nDescription: a\n")
+    with open(f"{made}/usr/bin/toxiproxy-server", "w", encoding="utf-8"):
+        pass
+    roots.run("dpkg-deb", "--build", made, f"{made}.deb")
+    code, text = inside("dpkg", "--install", "/tmp/toxiproxy.deb", PATH=SYSTEM_PATH)
+    check(code == 1 and "conflict" in text, "Toxiproxy's package isn't installed beside it", text)
+    check(os.path.islink(f"{root}/usr/bin/toxiproxy-server"), "and overwrites nothing")
 
 
 def main():
@@ -175,6 +250,8 @@ def main():
     check_install(program)
     code, text = output("lintian", "--fail-on", "error", "--suppress-tags", "bad-distribution-in-changes-file", package)
     check(code == 0, "lintian finds no error", text)
+    check_build(program, package)
+    check_licenses(package)
     check_package(package)
     finish()
 
