@@ -78,7 +78,7 @@ let modules: KeyValuePairs<String, [String]> = [
         "EventLoop", "FaultPlan", "Journal", "OperatingSystem", "ProxyEngine", "SystemPackage", "TerminalDisplay",
         "Units",
     ],
-    "TransferReports": transfers + ["FaultProfile", "Forecast", "TerminalDisplay"],
+    "TransferReports": transfers + ["FaultPlan", "FaultProfile", "Forecast", "TerminalDisplay"],
     "CommandParsing": [
         "ArgumentParser", "EventLoop", "FaultProfile", "OperatingSystem", "ProfileFiles", "TerminalDisplay", "Units",
     ],

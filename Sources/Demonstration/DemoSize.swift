@@ -87,7 +87,7 @@ struct DemoSize: Hashable {
         TransferForecast(
             of: Transfer(direction: direction, bytes: size),
             through: Plan(profile: profile, seed: seed, proxy: "demo", start: .zero),
-            client: ClientModel(TransferClientConfiguration()),
+            client: ClientModel(TransferClientConfiguration(), direction),
             retries: ClientRetries(seed: seed),
             limit: limit,
             stepLimit: stepLimit

@@ -85,11 +85,7 @@ struct ForecastRun {
         var retries = retries
         while hasTime {
             connect()
-            if forecast.bytes >= transfer.bytes.bytes {
-                forecast.outcome = .complete
-                break
-            }
-            guard hasTime else { break }
+            guard forecast.outcome != .complete, hasTime else { break }
             retries.reached(forecast.bytes)
             // After a range without a new byte, the client requests the rest alone, which is another request.
             guard let wait = retries.failed(at: now, isImmediate: endIsRepeated, answer: answer) else {
@@ -104,7 +100,7 @@ struct ForecastRun {
         forecast.duration = now - start
     }
 
-    /// One connection, from the attempt to its end.
+    /// One connection, from the attempt to its end, by which the transfer may be complete.
     private mutating func connect() {
         answer = nil
         guard isAdmitted() else { return }
@@ -173,7 +169,8 @@ struct ForecastRun {
         forecast.note(.struck(plan.journalEntry(of: event, connection: nil, direction: nil, at: now)), at: now)
     }
 
-    /// Runs a connection until it is lost; `nil` if the file is complete or the time is over.
+    /// Runs a connection until it is lost; `nil` if the transfer is complete or the time is over. An upload is complete
+    /// with its answer, and not with its last byte.
     private mutating func advance(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
         var change = plan.nextChange(after: now)
         var counted = (questions: 0, work: 0)
@@ -192,8 +189,11 @@ struct ForecastRun {
                 forecast.note(.struck(entry), at: now)
             }
             switch step {
-            case .complete: return nil
-            case .lost(let loss): return loss
+            case .complete:
+                forecast.outcome = .complete
+                return nil
+            case .lost(let loss):
+                return loss
             case .waiting(let wake, let deadline, let isFull):
                 if now >= change {
                     change = plan.nextChange(after: now)

@@ -71,12 +71,37 @@ package struct RecordedJournal {
         }
     }
 
-    package func plan(for proxy: JournalHeader.ProxyEntry) -> ReplayPlan {
-        ReplayPlan(
+    /// Whether each event has a time, so that the order in which they happened is known.
+    package var hasTimes: Bool { !times.contains(nil) }
+
+    /// The replay of the faults of a proxy, in the order in which they acted if the journal tells it.
+    ///
+    /// - Parameter upstream: the address to which all connections go. Repeats the events of connections to it if the
+    ///   journal tells of some, or else those of the only target that it tells of, or else all by the numbers of their
+    ///   connections. Without it an event with a target is repeated on the connections to that.
+    package func plan(for proxy: JournalHeader.ProxyEntry, to upstream: String? = nil) -> ReplayPlan {
+        var order = events.indices.filter { events[$0].proxy == proxy.name }
+        if hasTimes { order.sort { (times[$0] ?? "", $0) < (times[$1] ?? "", $1) } }
+        var played = order.map { events[$0] }
+        if let upstream {
+            let targets = targets(of: proxy)
+            if let target = targets.count == 1 ? targets.first : targets.first(where: { $0 == upstream }) {
+                played.removeAll { $0.target.map { $0.host.text != target } ?? false }
+            } else {
+                for index in played.indices { played[index].target = nil }
+            }
+        }
+        return ReplayPlan(
             profile: header.profile.narrowed(to: proxy.name),
             seed: proxy.seed,
-            events: events.filter { $0.proxy == proxy.name }
+            events: played,
+            isByTarget: upstream == nil
         )
+    }
+
+    /// The targets of the connections of a proxy that faults have met, as far as the journal tells them.
+    package func targets(of proxy: JournalHeader.ProxyEntry) -> [String] {
+        Set(events.filter { $0.proxy == proxy.name }.compactMap { $0.target?.host.text }).sorted()
     }
 
     private static let again = "write the journal again with squall run --journal"

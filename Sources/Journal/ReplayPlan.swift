@@ -24,9 +24,16 @@ public struct ReplayPlan: Sendable {
     /// The profile's faults by their names.
     private let faults: [String: OriginalFault]
     private let seed: UInt64
+    /// Whether events with a target are repeated on the connections to it, and not on all by their numbers.
+    private let isByTarget: Bool
 
     /// Makes the replay of the events of one proxy, which drew with `seed`. Events of unknown faults are ignored.
     public init(profile: Profile, seed: UInt64, events: [RecordedFaultEvent]) {
+        self.init(profile: profile, seed: seed, events: events, isByTarget: true)
+    }
+
+    /// The same; without `isByTarget` all connections have the target of the events.
+    init(profile: Profile, seed: UInt64, events: [RecordedFaultEvent], isByTarget: Bool) {
         var profile = profile
         profile.seed = seed
         self.profile = profile
@@ -43,6 +50,7 @@ public struct ReplayPlan: Sendable {
         }
         self.units = units
         self.faults = faults
+        self.isByTarget = isByTarget
     }
 
     /// The profile that repeats the whole journal, with all faults decided by time.
@@ -90,6 +98,19 @@ public struct ReplayPlan: Sendable {
         return result
     }
 
+    /// A fault of `kept` that waits for another one of which several events are kept. In a profile with unique names it
+    /// waits for the first of them.
+    package func faultAfterSeveral(in kept: [Unit]) -> (name: String, trigger: String)? {
+        var counts: [String: Int] = [:]
+        for case .event(let event) in kept { counts[event.fault, default: 0] += 1 }
+        for case .fault(let name) in kept {
+            if let trigger = faults[name]?.fault.condition.after, counts[trigger, default: 0] > 1 {
+                return (name, trigger)
+            }
+        }
+        return nil
+    }
+
     private func explicitFaults(of units: [Unit], areRenamed: Bool) -> [Fault] {
         units.compactMap { unit in
             guard case .event(let event) = unit, let origin = faults[event.fault],
@@ -99,8 +120,11 @@ public struct ReplayPlan: Sendable {
             let messages = origin.messages(of: event, drawsAgain: !areRenamed && event.target == nil)
             var condition = Condition(connections: .range(connection...connection), http: messages)
             if let target = event.target {
-                condition.connections = .perTarget(.range(target.number...target.number))
-                condition.hosts = [target.host]
+                condition.connections = .range(target.number...target.number)
+                if isByTarget {
+                    condition.connections = .perTarget(condition.connections)
+                    condition.hosts = [target.host]
+                }
             }
             return Fault(
                 name: event.fault,

@@ -1,4 +1,5 @@
 import CommandParsing
+import EventLoop
 import FaultPlan
 import FaultProfile
 import Journal
@@ -119,6 +120,22 @@ package enum JournalFile {
 }
 
 extension RecordedJournal {
+    /// The replay of a proxy's faults by one that forwards to `upstream`. If the journal tells of several targets, it says
+    /// which of the faults those are.
+    package func plan(for proxy: JournalHeader.ProxyEntry, forwardingTo upstream: Endpoint) -> ReplayPlan {
+        let address = upstream.unix.map { "\($0)" } ?? "\(Endpoint(host: upstream.host, port: upstream.port))"
+        let targets = targets(of: proxy)
+        if targets.count > 1 {
+            let result =
+                targets.contains(address)
+                ? "only those on connections to \(address) are re-injected"
+                : "\(address) is none of them, so they are re-injected by the numbers of all connections"
+            let list = targets.joined(separator: ", ")
+            Console.error("the journal tells of faults on connections to \(list): \(result)")
+        }
+        return plan(for: proxy, to: address)
+    }
+
     /// The entry of the proxy called `name`, the value of `option`, or of the only one.
     package func proxy(_ name: String?, option: String = "--name") throws(CommandFailure) -> JournalHeader.ProxyEntry {
         let names = header.proxies.map(\.name).joined(separator: ", ")

@@ -1,3 +1,4 @@
+import FaultPlan
 import FaultProfile
 import Forecast
 import HTTPSemantics
@@ -6,11 +7,12 @@ import TransferProtocol
 import Units
 
 extension ClientModel {
-    /// A model of Squall's own client, with its limits.
-    package init(_ configuration: TransferClientConfiguration) {
+    /// A model of Squall's own client, with its limits for a transfer in `direction`.
+    package init(_ configuration: TransferClientConfiguration, _ direction: Direction) {
         self.init()
         connectLimit = configuration.connectLimit
-        firstByteLimit = configuration.firstByteLimit
+        let isUpload = direction == .upstream
+        firstByteLimit = isUpload ? configuration.uploadResponseLimit : configuration.firstByteLimit
         stallWindow = configuration.stall.window
         stallBytes = configuration.stall.minimumBytes
         overlapLimit = DownloadState.maximumOverlap

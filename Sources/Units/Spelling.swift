@@ -126,7 +126,7 @@ extension String {
 extension Unicode.Scalar {
     /// Whether this character changes what a terminal shows without being shown itself: controls, formats such as those
     /// that turn the direction of a text, and line breaks.
-    fileprivate var isHidden: Bool {
+    package var isHidden: Bool {
         // Printable ASCII is most of all text, and asking for a property takes a search.
         if (0x20..<0x7F).contains(value) { return false }
         switch properties.generalCategory {

@@ -23,7 +23,7 @@ struct DemoSizeTests {
         let forecast = TransferForecast(
             of: Transfer(direction: transfer.direction, bytes: ByteCount(size.bytes)),
             through: Plan(profile: profile, seed: 7, proxy: "demo", start: .zero),
-            client: ClientModel(TransferClientConfiguration()),
+            client: ClientModel(TransferClientConfiguration(), transfer.direction),
             retries: ClientRetries(seed: 7),
             limit: .seconds(120)
         )

@@ -180,6 +180,17 @@ import Testing
         }
     }
 
+    @Test func `has no terminal to ask, and isn't stopped for it`() async throws {
+        try await withJournal { folder in
+            let line =
+                "'\(Programs.squall.path)' shrink journal.jsonl --patience 30s -- sh -c '(read x </dev/tty); exit 0'"
+            let outcome = try await withChild(Programs.find("script"), ["-qec", line, "/dev/null"], folder: folder) {
+                await $0.finish()
+            }
+            #expect(outcome.output.contains("the command doesn't fail with all 40 faults of the journal"), "\(outcome)")
+        }
+    }
+
     @Test func `may open as many files as the search could when it began`() async throws {
         try await withJournal { folder in
             let arguments = ["shrink", "journal.jsonl", "--", "sh", "-c", "test $(ulimit -n) = 500"]

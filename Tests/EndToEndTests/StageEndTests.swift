@@ -105,6 +105,14 @@ import Testing
         }
     }
 
+    @Test(arguments: ["--upstream 127.0.0.1:9", "--exec"])
+    func `a command that asks the terminal ends at once`(place: String) async throws {
+        let command = "sh -c 'read x </dev/tty || exit 7'"
+        let line = "'\(Programs.squall.path)' test --latency 1ms \(place) --time-limit 30s -- \(command)"
+        let outcome = try await run("script", ["-qec", line, "/dev/null"])
+        #expect(outcome.output.contains("FAIL  ") && outcome.output.contains("the command exited with "), "\(outcome)")
+    }
+
     /// The parent of a process, by proc_pid_status(5).
     private func parent(of process: pid_t) throws -> pid_t {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)

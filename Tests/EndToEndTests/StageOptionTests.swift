@@ -83,6 +83,30 @@ import Testing
         }
     }
 
+    @Test func `the replay line repeats words of several lines, as bash reads it`() async throws {
+        let words = ["a\n'b'\\n\tc\u{1B}\u{202E}é", "{1..2}", "", "$HOME"]
+        let script = "printf '<%s>' \"$@\" >> said\nexit 3"
+        let options = [
+            "test", "--upstream", "127.0.0.1:9", "--latency", "1ms", "--allow-vacuous", "--", "sh", "-c", script,
+        ]
+        try await withFolder { folder in
+            let first = try await squall(options + ["sh"] + words, folder: folder)
+            let line = try #require(replayLine(first), "\(first)")
+            let said = folder.appendingPathComponent("said")
+            // Once with the faults, once without.
+            let once = words.map { "<\($0)>" }.joined()
+            let twice = once + once
+            #expect(try String(contentsOf: said, encoding: .utf8) == twice)
+            try FileManager.default.removeItem(at: said)
+            let path = "PATH=\(Programs.squall.deletingLastPathComponent().path):$PATH"
+            let again = try await withChild(Programs.find("bash"), ["-c", "\(path) \(line)"], folder: folder) {
+                await $0.finish()
+            }
+            #expect(again.status == 1 && replayLine(again) == line, "\(again)")
+            #expect(try String(contentsOf: said, encoding: .utf8) == twice)
+        }
+    }
+
     private func replayLine(_ outcome: Outcome) -> String? {
         outcome.lines.first { $0.contains("repeat it: ") }?.components(separatedBy: "repeat it: ").last
     }
@@ -106,7 +130,7 @@ import Testing
             let outcome = try await squall(cut + command)
             #expect(outcome.status == 1)
             #expect(outcome.output.contains("options, seed 1 failed: "), "\(outcome)")
-            #expect(outcome.output.contains("The command passes without faults."), "\(outcome)")
+            #expect(outcome.output.contains("The command passes without faults, with seed 1."), "\(outcome)")
             let slow = ["test", "--latency", "5ms", "--upstream", origin, "--expect", "time >= 10 ms"]
             let passed = try await squall(slow + command)
             #expect(passed.status == 0, "\(passed)")

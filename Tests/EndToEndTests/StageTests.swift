@@ -59,7 +59,7 @@ import Testing
             )
             #expect(outcome.status == 1)
             #expect(outcome.errors == "squall: 2 of 2 runs failed\n")
-            #expect(outcome.output.contains("The command passes without faults."))
+            #expect(outcome.output.contains("The command passes without faults, with seed 1."))
             let lines = outcome.lines.filter { $0.contains("repeat it: ") }
             #expect(lines.count == 2)
             let line = try #require(lines.last?.split(separator: "repeat it: ").last)
@@ -200,7 +200,7 @@ import Testing
                 [ "$1" = "$SQUALL_WEB_API_ADDRESS" ] && [ "$1" = "$SQUALL_WEB_API_HOST:$SQUALL_WEB_API_PORT" ] &&
                 [ "$2" = "http://$1" ] && [ "$SQUALL_WEB_API_URL" = "$2" ] && [ "$3" = 5/slow-3g/127.0.0.1 ] &&
                 [ "$SQUALL_SEED/$SQUALL_PROFILE" = 5/slow-3g ] && [ -d "$SQUALL_FOLDER" ] && [ "$4" = "$SQUALL_FOLDER" ] &&
-                [ "$SQUALL_OTHER_ADDRESS" != "$1" ] && [ "$5" = "{unknown} {}" ] &&
+                [ "$SQUALL_OTHER_ADDRESS" != "$1" ] && [ "$5" = "{unknown} {}" ] && seed=41 && [ "${seed}" = 41 ] &&
                 curl -sS -o "$4/got" "$2/file.bin" && curl -sS "http://$SQUALL_OTHER_ADDRESS/file.bin" | cmp - "$4/got"
                 """
             let outcome = try await squall(
@@ -241,7 +241,11 @@ import Testing
             let script = "curl -sS -o /dev/null http://{proxy}/file.bin; echo nothing works; exit 7"
             let outcome = try await squall(words: "test --profile slow-3g --upstream \(origin) -- sh -c \(script)")
             #expect(outcome.status == 1)
-            #expect(outcome.output.contains("The command fails without faults as well: the command exited with 7."))
+            #expect(
+                outcome.output.contains(
+                    "The command fails without faults as well, with seed 1: the command exited with 7."
+                )
+            )
             #expect(outcome.output.contains("      | nothing works"))
             let judged = try await squall(
                 words: "test --profile slow-3g --upstream \(origin) --expect \("waste < 5 %") -- sh -c \("exit 7")"
@@ -250,6 +254,53 @@ import Testing
             #expect(
                 judged.errors.contains("fails without faults as well, so nothing is judged: the command exited with 7")
             )
+        }
+    }
+
+    @Test(arguments: [
+        (
+            ["--seed", "1..2"], "curl -s -o /dev/null http://{proxy}/file.bin; [ {seed} != 2 ]",
+            "2: the command exited with 1."
+        ),
+        (
+            ["--expect", "time < 100 ms"], "curl -s -o /dev/null http://{proxy}/file.bin; sleep 0.2",
+            "1: time < 100 ms doesn't hold: time is "
+        ),
+        (
+            ["--expect", "connections == 1"], "for i in 1 2; do curl -s -o /dev/null http://{proxy}/file.bin; done",
+            "1: connections == 1 doesn't hold: connections is 2."
+        ),
+        (
+            ["--expect", #"exit == 0 && sha256("{folder}/got") == "00""#],
+            "curl -s -o {folder}/got http://{proxy}/file.bin",
+            "1: exit == 0 && sha256(\"{folder}/got\") == \"00\" doesn't hold: "
+        ),
+    ])
+    func `what a command misses without faults as well is told with the seed`(
+        options: [String],
+        script: String,
+        reason: String
+    ) async throws {
+        try await withOrigin(size: 1_000) { origin in
+            let words = ["test", "--latency", "1ms", "--upstream", origin] + options
+            let outcome = try await squall(words + ["--", "sh", "-c", script])
+            #expect(outcome.status == 1)
+            let note = "The command fails without faults as well, with seed \(reason)"
+            #expect(outcome.output.contains(note), "\(outcome)")
+        }
+    }
+
+    @Test func `what only faults bring about isn't missed without them`() async throws {
+        try await withOrigin(size: 300_000) { origin in
+            let script = "curl -s -o /dev/null http://$0/file.bin || curl -s -o /dev/null http://$0/file.bin"
+            let outcome = try await squall(
+                words: """
+                    test --cut-at 100KB --upstream \(origin) --expect \("exit == 0") --expect \("connections == 2")
+                    -- sh -c \(script) {proxy}
+                    """
+            )
+            #expect(outcome.status == 1)
+            #expect(outcome.output.contains("The command passes without faults, with seed 1."), "\(outcome)")
         }
     }
 

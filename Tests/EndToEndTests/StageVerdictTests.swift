@@ -112,7 +112,11 @@ import Testing
             let lines = failing.lines.map { $0.trimmingCharacters(in: .whitespaces) }
             let place = try #require(lines.firstIndex(of: cause), "\(failing)")
             #expect(lines[place + 1].hasPrefix("the command exited with "), "\(failing)")
-            #expect(failing.output.contains("The command fails without faults as well: \(cause); the command exited"))
+            #expect(
+                failing.output.contains(
+                    "The command fails without faults as well, with seed 1: \(cause); the command exited"
+                )
+            )
             let careless = try await test(profile, words + ["\(command); exit 0"], in: folder)
             #expect(careless.status == 1)
             #expect(careless.lines.first?.hasPrefix("empty slow, seed 1  ") == true, "\(careless)")

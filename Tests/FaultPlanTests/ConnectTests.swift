@@ -128,7 +128,10 @@ struct ConnectTests {
     func `left alone, a client is answered at the next packet that it sends again`() {
         #expect(ConnectDelay.answer(after: .milliseconds(1)) == .seconds(1))
         #expect(ConnectDelay.answer(after: .seconds(1)) == .seconds(1))
-        #expect(ConnectDelay.answer(after: .milliseconds(1_001)) == .seconds(3))
-        #expect(ConnectDelay.answer(after: .seconds(5)) == .seconds(7))
+        #expect(ConnectDelay.answer(after: .milliseconds(1_001)) == .seconds(2))
+        #expect(ConnectDelay.answer(after: .milliseconds(4_001)) == .seconds(5))
+        #expect(ConnectDelay.answer(after: .milliseconds(5_001)) == .seconds(7))
+        #expect(ConnectDelay.answer(after: .milliseconds(7_001)) == .seconds(11))
+        #expect(ConnectDelay.answer(after: .nanoseconds(Int64.max)) == .nanoseconds(Int64.max))
     }
 }

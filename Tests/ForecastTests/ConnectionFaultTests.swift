@@ -103,22 +103,22 @@ struct ConnectionFaultTests {
         #expect(forecast.faultCounts.map(\.fault) == ["connect hangs"] && forecast.faultCounts.first?.count == 1)
     }
 
-    @Test
-    func `is answered at the first packet behind a hang`() throws {
+    @Test(arguments: [("1500 ms", 2), ("4500 ms", 5), ("5500 ms", 7)])
+    func `is answered at the first packet behind a hang`(time: String, seconds: Int) throws {
         let text = """
             { "name": "x", "phases": [
-                { "name": "away", "for": "5 s", "faults": [ { "kind": "connect", "how": "hang" } ] },
+                { "name": "away", "for": "\(time)", "faults": [ { "kind": "connect", "how": "hang" } ] },
                 { "name": "back" } ] }
             """
         let forecast = try forecast(text, bytes: 1_000)
         #expect(forecast.outcome == .complete && forecast.connections == 1)
-        #expect(forecast.duration == .seconds(7))
+        #expect(forecast.duration == .seconds(seconds))
     }
 
     @Test
     func `gives up connecting where nobody answers when it asks`() throws {
-        // Packets at 0, 1, 3 and 7 s find nobody; the next would come at 15 s.
-        let text = fault(#""kind": "connect", "how": "hang", "when": { "duty": { "on": "2 s", "off": "1 s" } }"#)
+        // Packets at 0, 1, 2, 3, 4, 5 and 7 s find nobody; the next would come at 11 s.
+        let text = fault(#""kind": "connect", "how": "hang", "when": { "duty": { "on": "900 ms", "off": "100 ms" } }"#)
         let forecast = try forecast(text, bytes: 1_000, retries: SteadyRetries(wait: .seconds(1), attempts: 1))
         #expect(forecast.outcome == .givesUp && forecast.timeouts == 1)
         #expect(forecast.duration == .seconds(10))

@@ -31,6 +31,25 @@ struct TransferForecastTests {
     }
 
     @Test
+    func `of an upload isn't complete without its answer, which is asked for without content`() throws {
+        func upload(_ faults: String) throws -> TransferForecast {
+            try forecast("{ \"name\": \"x\", \"faults\": [ \(faults) ] }", bytes: 5_000, direction: .upstream)
+        }
+        let cut = #""kind": "cut", "stream": "downstream", "at": "10 B", "how": "reset""#
+        let never = try upload("{ \(cut) }")
+        #expect(never.outcome == .givesUp && never.bytes == 5_000 && never.cuts == 10)
+        let first = #""when": { "connection": 1 }"#
+        let slow = #""kind": "bandwidth", "stream": "upstream", "rate": "1 KB/s", "when": { "connection": 2 }"#
+        let lost = #""kind": "discard", "stream": "downstream", "close-after": "2 s""#
+        for fault in [cut, lost] {
+            let resumed = try upload("{ \(fault), \(first) }, { \(slow) }")
+            #expect(resumed.outcome == .complete && resumed.connections == 2 && resumed.waits == 1)
+            // The wait, and the request of 100 bytes.
+            #expect(resumed.duration == .milliseconds(200))
+        }
+    }
+
+    @Test
     func `resumes after each cut, and sends the head again`() throws {
         let text = #"{ "name": "x", "faults": [ { "kind": "cut", "stream": "downstream", "at": "1100 B" } ] }"#
         let forecast = try forecast(text, bytes: 3_500)

@@ -94,6 +94,7 @@ struct TriggerForecastTests {
             (#""kind": "latency", "delay": "1 ms""#, "real network; within 3 %", 3),
             (#""kind": "loss", "rate": "1 %", "rtt": "5 ms""#, "; within 10 % where loss acts", 10),
             (#""kind": "latency", "delay": "1 ms", "when": { "http": { "method": "GET" } }"#, "; within 3 %", 3),
+            (#""kind": "connection-limit", "limit": 1"#, "no connection limit", nil),
             (#""kind": "tls", "certificate": "expired""#, "no faults of TLS", nil),
             (#""kind": "stall", "for": "1 s", "when": { "host": "a" }"#, "no faults for hosts", nil),
             (#""kind": "stall", "for": "1 s", "when": { "http": { "path": "/b" } }"#, "requests for “/”", nil),

@@ -1,5 +1,4 @@
 import Digests
-import FaultProfile
 import Journal
 import Testing
 
@@ -27,25 +26,10 @@ import Testing
         return "{" + members.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
     }
 
-    private func read(_ text: String) throws(RecordedJournal.Failure) -> RecordedJournal {
-        let lines: JournalText
-        do throws(JournalProblem) {
-            lines = try JournalText(Array(text.utf8))
-        } catch {
-            throw .journal(error)
-        }
-        return try RecordedJournal(
-            lines,
-            file: "journal.jsonl",
-            opened: { _ in nil },
-            resolve: { _ in .failure(ResolutionError(what: "it isn't there", remedy: "write it")) }
-        )
-    }
-
     /// What is wrong with a journal, behind the number of the line if it is one; empty for a sound one.
     private func problem(of text: String) -> String {
         do throws(RecordedJournal.Failure) {
-            _ = try read(text)
+            _ = try recordedJournal(text)
             return ""
         } catch {
             switch error {
@@ -136,13 +120,13 @@ import Testing
             DamagedJournalTests.line(["fault": #""late""#, "what": #""delays""#, "offset": "", "direction": ""]),
             DamagedJournalTests.line(["what": #""isn't HTTP""#, "direction": ""]), "",
         ]
-        #expect(try units(of: read(lines.joined(separator: "\n"))).count == 2)
+        #expect(try units(of: recordedJournal(lines.joined(separator: "\n"))).count == 2)
     }
 
     @Test(arguments: ["{\"connection\":1,\"dire", "nothing", "\0\0\0"])
     func `a torn last line is left out, and its number is reported`(rest: String) throws {
         let text = [DamagedJournalTests.header(), DamagedJournalTests.line(), "", rest].joined(separator: "\n")
-        let journal = try read(text)
+        let journal = try recordedJournal(text)
         #expect(journal.torn == 4)
         #expect(try units(of: journal).count == 1)
         let told = problem(of: text + "\n")
@@ -153,14 +137,14 @@ import Testing
     func `omitted lines are counted, and the others are replayed`(fault: String) throws {
         let omission = #"{"event":"omitted",\#(fault)"lines":312,"proxy":"p","time":"2026-11-21T14:20:16.002Z"}"#
         let lines = [DamagedJournalTests.header(), omission, DamagedJournalTests.line(), omission, ""]
-        let journal = try read(lines.joined(separator: "\n"))
+        let journal = try recordedJournal(lines.joined(separator: "\n"))
         #expect(journal.omitted == 624)
         #expect(try units(of: journal).count == 1)
     }
 
     @Test func `a last line that only lacks its end counts, and has to be one of a journal`() throws {
         let text = DamagedJournalTests.header() + "\n" + DamagedJournalTests.line()
-        let journal = try read(text)
+        let journal = try recordedJournal(text)
         #expect(journal.torn == nil)
         #expect(try units(of: journal).count == 1)
         let told = problem(of: text + "\n{}")
@@ -170,7 +154,7 @@ import Testing
     @Test func `lines may end as on other systems`() throws {
         let lines = [DamagedJournalTests.header(), "", DamagedJournalTests.line(), DamagedJournalTests.line()]
         let text = lines.joined(separator: "\r\n") + "\r\n"
-        #expect(try units(of: read(text)).count == 1)
+        #expect(try units(of: recordedJournal(text)).count == 1)
         let told = problem(of: text + DamagedJournalTests.line(["connection": "0"]) + "\r\n")
         #expect(told.hasPrefix("5: “connection” is 0"), "\(told)")
     }

@@ -36,7 +36,7 @@ package struct Expectation: Sendable {
         mentions { if case .faultsOf = $0 { true } else { $0 == .faults || $0 == .resumptions } }
     }
 
-    /// Whether it has a figure that faults change, so that a run without them tells nothing: all but `exit`.
+    /// Whether it has a figure that faults change: all but `exit`.
     package var dependsOnFaults: Bool { mentions { $0 != .exit } }
 
     private func mentions(_ isMeant: (ExpectationOperand.Figure) -> Bool) -> Bool {

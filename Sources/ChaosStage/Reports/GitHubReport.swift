@@ -117,10 +117,9 @@ package enum GitHubReport {
         let failed = report.runs.filter(\.isFailure)
         let shown = failed.count > annotationLimit ? annotationLimit - 1 : failed.count
         var lines = failed.prefix(shown).map { run in
-            let sentences =
-                (run.findings + run.notes).prefix(sentenceLimit)
-                + (run.replay.isEmpty ? [] : ["repeat it: \(run.replay)"])
-            let message = sentences.map { $0.shortened(to: textLimit) }.joined(separator: "\n")
+            var sentences = (run.findings + run.notes).prefix(sentenceLimit).map { $0.shortened(to: textLimit) }
+            if !run.replay.isEmpty { sentences.append("repeat it: \(ReportText.replay(run).visibleLine)") }
+            let message = sentences.joined(separator: "\n")
             return "::error title=\(property("\(report.name): \(run.name)"))::\(data(message))"
         }
         if failed.count > shown {

@@ -90,17 +90,35 @@ package enum ReportText {
         return "the line is longer than \(Formatting.grouped(Int64(replayLimit))) characters; the JUnit report has it"
     }
 
-    /// The command and its arguments on one line, those that a shell would take apart in single quotes.
-    package static func command(_ arguments: [String]) -> String {
-        arguments.map { argument in
-            let isPlain = argument.unicodeScalars.allSatisfy { scalar in
-                switch scalar {
-                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", ":", "=", "@", "%", "+", "{", "}": true
-                default: false
-                }
+    /// The command and its arguments on one line, those that a shell would take apart in quotes.
+    package static func command(_ arguments: [String]) -> String { arguments.map(quoted).joined(separator: " ") }
+
+    private static func quoted(_ argument: String) -> String {
+        // Reports show a hidden character as an escape of their own. Those of $'…' are read by bash, ksh and zsh, and by
+        // each shell of POSIX.1-2024.
+        if argument.unicodeScalars.contains(where: \.isHidden) { return "$'\(escaped(argument))'" }
+        let isPlain = argument.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", ":", "=", "@", "%", "+", "{", "}": true
+            default: false
             }
-            return isPlain && !argument.isEmpty ? argument : "'\(argument.escaping(["'": "'\\''"]))'"
-        }.joined(separator: " ")
+        }
+        // bash takes “{1..2}” for a list.
+        let isList = argument.contains("{") && argument.contains("..")
+        return isPlain && !isList && !argument.isEmpty ? argument : "'\(argument.escaping(["'": "'\\''"]))'"
+    }
+
+    private static func escaped(_ argument: String) -> String {
+        argument.unicodeScalars.map { scalar in
+            switch scalar {
+            case "'", "\\": return "\\\(scalar)"
+            case "\n": return "\\n"
+            case "\t": return "\\t"
+            case _ where scalar.isHidden:
+                return String(scalar).utf8.map { "\\\(String(Int($0) + 0o1000, radix: 8).dropFirst())" }.joined()
+            default: return String(scalar)
+            }
+        }.joined()
     }
 }
 

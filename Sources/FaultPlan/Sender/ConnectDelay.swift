@@ -35,9 +35,14 @@ public struct ConnectDelay: Hashable, Sendable {
         isFailure = false
     }
 
-    /// Time of the first SYN retransmitted after an outage of `time`, which is above zero.
+    /// Time of the first SYN that a client retransmits after an outage of `time`, which is above zero. It does so after 1,
+    /// 2, 3, 4, 5, 7, 11, … s, as Linux does since 6.5 (net.ipv4.tcp_syn_linear_timeouts).
     public static func answer(after time: Duration) -> Duration {
-        .nanoseconds(timer.firing(notBefore: time.nanoseconds))
+        let (time, second) = (time.nanoseconds, Int64(1_000_000_000))
+        let linear = 5 * second
+        if time <= linear { return .nanoseconds((time + second - 1) / second * second) }
+        let later = RetransmissionTimer(first: 2 * second)
+        return .nanoseconds(linear.addingSaturated(later.firing(notBefore: time - linear)))
     }
 
     /// The event for the journal.

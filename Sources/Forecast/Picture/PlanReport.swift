@@ -91,6 +91,7 @@ package struct PlanReport: Sendable {
             .map { "no faults for \($0.rawValue)" }
         let others = [
             ("no faults of TLS", faults.contains { if case .tls = $0.kind { true } else { false } }),
+            ("no connection limit", faults.contains { if case .connectionLimit = $0.kind { true } else { false } }),
             ("requests for “/” without header fields", faults.contains(where: \.asksForRequest)),
             ("no patterns in the bytes", faults.contains { $0.kind.pattern != nil }),
             ("no download that starts over for changed bytes", faults.contains(where: \.changesBytes)),

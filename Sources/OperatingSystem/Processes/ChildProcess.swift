@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A child process in a process group of its own, with its input and outputs on /dev/null or in files.
+/// A child process in a session and process group of its own, with its input and outputs on /dev/null or in files.
 ///
 /// It starts as from a shell: with default signal handling, no blocked signals, and the original limit of open files.
 public final class ChildProcess: Sendable {

@@ -11,20 +11,21 @@ package enum ProgramStart {
         case descriptors(input: Int32, output: Int32)
         /// These files, of which the outputs are made anew.
         case files(ChildProcess.Files)
-        /// Nothing to read, and the outputs of this process.
+        /// Nothing to read, and the outputs of this process, in its session.
         case inheritedOutputs
-        /// The standard input of this process, `output` for both outputs, and `channel` as `DetachedProgram.channel`; in
-        /// a session of its own.
+        /// The standard input of this process, `output` for both outputs, and `channel` as `DetachedProgram.channel`.
         case detached(output: Int32, channel: Int32)
         /// Those of this process but `without` some, in its process group, with its `InheritedSignals`; `channel` as well, at
         /// its number.
         case shared(channel: Int32?, without: [Int32] = [])
 
-        /// The flag of posix_spawn(3) for the program's group. `POSIX_SPAWN_SETSID` is a GNU extension that isn't imported.
+        /// The flag of posix_spawn(3) for the program's group. A group in the background that reads from its terminal is
+        /// stopped (SIGTTIN), so a program without those of this process has none: it begins a session.
+        /// `POSIX_SPAWN_SETSID` is a GNU extension that isn't imported.
         var groupFlag: Int32 {
             switch self {
-            case .none, .descriptors, .files, .inheritedOutputs: Int32(POSIX_SPAWN_SETPGROUP)
-            case .detached: 0x80
+            case .none, .descriptors, .files, .detached: 0x80
+            case .inheritedOutputs: Int32(POSIX_SPAWN_SETPGROUP)
             case .shared: 0
             }
         }

@@ -104,7 +104,7 @@ package struct CommandRun {
         let child: ChildProcess
         do throws(SystemError) {
             child = try ChildProcess(
-                command.map { $0.replacing("{proxy}", with: address) },
+                command.map { $0.filled([("proxy", address)]) },
                 environment: ProcessInfo.processInfo.environment.merging(trust) { $1 }
                     .merging(["SQUALL_PROXY": address]) { $1 }
             )

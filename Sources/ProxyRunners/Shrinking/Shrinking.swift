@@ -15,10 +15,12 @@ package struct Shrinking {
     let trial: CommandRun
     /// The maximum number of runs of the command.
     let runs: Int
+    /// Whether the order of the plan's events is that in which they happened.
+    let isInOrder: Bool
 
     /// A search among the faults of `plan` with `runs` runs at most.
-    package init(plan: ReplayPlan, trial: CommandRun, runs: Int) {
-        (self.plan, self.trial, self.runs) = (plan, trial, runs)
+    package init(plan: ReplayPlan, trial: CommandRun, runs: Int, isInOrder: Bool) {
+        (self.plan, self.trial, self.runs, self.isInOrder) = (plan, trial, runs, isInOrder)
     }
 
     /// Searches, reports each run on a terminal, and writes the result. Stops on a signal.
@@ -30,27 +32,12 @@ package struct Shrinking {
 
     private func search(on loops: EventLoopGroup) async throws {
         var minimizer = Minimizer(count: plan.units.count)
-        let live = LiveLine()
         var done = 0
-        search: while true {
-            switch minimizer.next {
-            case .done(let verdict):
-                try refuse(verdict)
-                break search
-            case .test(let kept):
-                // One run is reserved for the journal.
-                guard done < runs - 1 else { break search }
-                let fails = try await trial.fails(with: plan.profile(keeping: units(kept)), on: loops)
-                // The result of a command ended by the signal doesn't count.
-                guard !Task.isCancelled else { break search }
-                done += 1
-                minimizer.answer(fails: fails)
-                live.print(
-                    wrapping: "run \(done): \(Shrinking.faults(kept.count)), the command \(fails ? "fails" : "passes")"
-                )
-            }
+        // One run is reserved for the journal.
+        try await minimizer.search(upTo: runs - 1, counting: &done) { kept in
+            try await trial.fails(with: plan.profile(keeping: units(kept)), on: loops)
         }
-        live.clear()
+        if case .done(let verdict) = minimizer.next { try refuse(verdict) }
         try await conclude(minimizer, done, loops)
     }
 
@@ -69,6 +56,7 @@ package struct Shrinking {
         let kept = units(minimizer.current)
         let profile = plan.profile(keeping: kept, isNamedApart: true)
         try checkSize(of: profile)
+        try checkOrder(of: kept)
         guard !Task.isCancelled else { return try reportInterruption(kept, profile, done) }
         guard let fails = try await trial.record(profile, on: loops) else {
             return try reportInterruption(kept, profile, done)
@@ -87,6 +75,15 @@ package struct Shrinking {
         guard count > ProfileLimits.faults else { return }
         let limit = ProfileLimits.faults
         throw .failed("\(count) faults are left, more than the \(limit) of a profile: nothing was written (--runs)")
+    }
+
+    /// Rejects a list of which no profile can be written without knowing what happened first.
+    private func checkOrder(of kept: [ReplayPlan.Unit]) throws(CommandFailure) {
+        guard !isInOrder, let (name, trigger) = plan.faultAfterSeveral(in: kept) else { return }
+        throw .failed(
+            "the fault “\(name)” waits for “\(trigger)”, of which several events are left, and without times the journal "
+                + "doesn't tell the first: nothing was written; shrink the journal with its times"
+        )
     }
 
     /// Reports the smallest list so far if it is smaller than the journal's.

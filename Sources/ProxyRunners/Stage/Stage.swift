@@ -48,8 +48,12 @@ package struct Stage {
         var names: [String: String] = [:]
         for name in scenario.cases.map(\.name) where names[name] == nil {
             let plain = Stage.plain(name)
-            let free = (1...).lazy.map { $0 == 1 ? plain : "\(plain)-\($0)" }.first { !names.values.contains($0) }
-            names[name] = free ?? plain
+            var (free, number) = (plain, 1)
+            while names.values.contains(free) {
+                number += 1
+                free = "\(plain)-\(number)"
+            }
+            names[name] = free
         }
         fileNames = names
     }
@@ -255,7 +259,8 @@ package struct Stage {
         guard scenario.needsReference else { return nil }
         let found: Reference
         do {
-            found = try await measureReference(on: loops)
+            let expectations = scenario.expectations.filter { !$0.dependsOnFaults }
+            found = try await measureReference(for: scenario.cases[0], expecting: expectations, on: loops)
         } catch is CancellationError {
             return nil
         }
@@ -265,13 +270,17 @@ package struct Stage {
         throw CommandFailure.failed("the command fails without faults as well, so nothing is judged: \(reasons)")
     }
 
-    private func measureReference(on loops: EventLoopGroup) async throws -> Reference {
+    /// Runs the command as in a case, but without faults, and judges it by `expectations`.
+    private func measureReference(
+        for stageCase: StageCase,
+        expecting expectations: [Expectation],
+        on loops: EventLoopGroup
+    ) async throws -> Reference {
         var scenario = scenario
-        scenario.expectations.removeAll(where: \.dependsOnFaults)
-        let stageCase = self.scenario.cases[0].withoutFaults
-        let outcome = try await stageRun(stageCase).run(on: loops)
+        scenario.expectations = expectations
+        let outcome = try await stageRun(stageCase.withoutFaults).run(on: loops)
         // Another one may be expected because of the faults.
-        if outcome.ending == .exit(0) { scenario.expectations.removeAll(where: \.isAboutExit) }
+        if outcome.ending == .exit(0) { scenario.expectations.removeAll { $0.isAboutExit && $0.files.isEmpty } }
         return Reference(
             bytes: outcome.measurements.proxies.map(\.bytes),
             failures: scenario.failures(outcome.ending, outcome.measurements, digests: outcome.digests),
@@ -287,26 +296,34 @@ package struct Stage {
         return run.result == .failed && run.ending != .notRun
     }
 
-    /// Adds to the failed runs whether the command passes without faults, and which faults it takes.
+    /// Adds to the failed runs whether the command passes without faults, with the seed of the first of them, and which
+    /// faults it takes.
     private func explain(
         _ runs: inout [RunReport],
         _ cases: [StageCase],
         _ reference: Reference?,
         on loops: EventLoopGroup
     ) async throws {
-        let found: Reference
-        if let reference { found = reference } else { found = try await measureReference(on: loops) }
+        guard let index = runs.firstIndex(where: Stage.isUnexplained) else { return }
+        let failed = runs[index].measurements
+        let expectations = scenario.expectations.filter { expectation in
+            // A run without faults can't meet these, and perhaps none that the failed run has met.
+            if expectation.needsReference || expectation.isAboutFaults { return false }
+            return !expectation.dependsOnFaults || expectation.failure(of: failed, digests: [:]) != nil
+        }
+        let found = try await measureReference(for: cases[index], expecting: expectations, on: loops)
+        let seed = "with seed \(cases[index].seed)"
         let note =
             found.failures.isEmpty
-            ? "The command passes without faults."
-            : "The command fails without faults as well: \(found.failures.joined(separator: "; "))."
+            ? "The command passes without faults, \(seed)."
+            : "The command fails without faults as well, \(seed): \(found.failures.joined(separator: "; "))."
         for index in runs.indices where Stage.isUnexplained(runs[index]) { runs[index].notes.append(note) }
-        guard shrinks, found.failures.isEmpty, let index = runs.firstIndex(where: Stage.isUnexplained) else { return }
+        guard shrinks, found.failures.isEmpty else { return }
         let shrinking = StageShrinking(
             scenario: scenario,
             stageCase: cases[index],
             stageRun: { stageRun($0, isShown: false) },
-            reference: found.bytes,
+            reference: (reference ?? found).bytes,
             paths: shrunkPaths(of: cases[index])
         )
         runs[index].notes += try await shrinking.run(on: loops)

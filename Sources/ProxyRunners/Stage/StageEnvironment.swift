@@ -66,15 +66,34 @@ package struct StageEnvironment {
         return variables
     }
 
-    /// A text with the words in braces replaced; others stay.
+    /// A text with the words in braces replaced.
     func filled(_ text: String) -> String {
-        var text = text
-        for entry in entries {
-            text = text.replacing("{\(entry.name)}", with: entry.address)
-                .replacing("{\(entry.name).host}", with: entry.host)
-                .replacing("{\(entry.name).port}", with: entry.port)
-                .replacing("{\(entry.name).url}", with: entry.url)
+        let words = entries.flatMap { entry in
+            [
+                (entry.name, entry.address), ("\(entry.name).host", entry.host), ("\(entry.name).port", entry.port),
+                ("\(entry.name).url", entry.url),
+            ]
         }
-        return text.replacing("{seed}", with: "\(seed)").replacing("{folder}", with: folder)
+        return text.filled(words + [("seed", "\(seed)"), ("folder", folder)])
+    }
+}
+
+extension String {
+    /// This text with other texts for words in braces, the first of equal words. Other words stay, and so does `${word}`, a
+    /// variable of a shell.
+    func filled(_ words: [(word: String, text: String)]) -> String {
+        var (result, rest) = ("", self[...])
+        while let brace = rest.firstIndex(of: "{") {
+            let isVariable = brace > startIndex && self[index(before: brace)] == "$"
+            result += rest[..<brace]
+            rest = rest[brace...]
+            if !isVariable, let (word, text) = words.first(where: { rest.hasPrefix("{\($0.word)}") }) {
+                result += text
+                rest = rest.dropFirst(word.count + 2)
+            } else {
+                result.append(rest.removeFirst())
+            }
+        }
+        return result + rest
     }
 }

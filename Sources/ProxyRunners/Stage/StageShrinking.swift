@@ -40,37 +40,23 @@ struct StageShrinking {
         let parts: [Part] = plans.enumerated().flatMap { index, plan in plan.units.map { (index, $0) } }
         guard !parts.isEmpty else { return ["No fault acted that could be left out."] }
         var minimizer = Minimizer(count: parts.count)
-        let live = LiveLine()
-        var (runs, isInterrupted) = (1, false)
-        search: while case .test(let kept) = minimizer.next, runs < StageShrinking.runLimit {
+        var runs = 1
+        try await minimizer.search(upTo: StageShrinking.runLimit, counting: &runs) { kept in
             let profiles = profiles(keeping: kept.map { parts[$0] }, of: plans)
-            let isFailure: Bool
-            do {
-                isFailure = try await fails(stageCase.with(profiles), on: loops).fails
-            } catch is CancellationError {
-                isInterrupted = true
-                break search
-            }
-            runs += 1
-            minimizer.answer(fails: isFailure)
-            live.print(
-                wrapping:
-                    "shrink, run \(runs): \(kept.count) of \(parts.count) faults, \(isFailure ? "fails" : "passes")"
-            )
+            return try await fails(stageCase.with(profiles), on: loops).fails
         }
-        live.clear()
         switch minimizer.next {
         case .done(.neverFails): return ["With the recorded faults alone it passes: --shrink can't say which it takes."]
         case .done(.failsWithout):
             return ["It fails without a recorded fault as well: --shrink can't say which it takes."]
-        case .test where isInterrupted && minimizer.current.count == parts.count:
+        case .test where Task.isCancelled && minimizer.current.count == parts.count:
             return ["--shrink was interrupted before it could leave out a fault."]
         case .done(.smallest), .test: break
         }
         let kept = minimizer.current.map { parts[$0] }
         let files = try write(kept, of: plans)
         let isSmallest = if case .done = minimizer.next { true } else { false }
-        let end = isInterrupted ? "it was interrupted" : "\(StageShrinking.runLimit) runs were made"
+        let end = Task.isCancelled ? "it was interrupted" : "\(StageShrinking.runLimit) runs were made"
         let limit = isSmallest ? "" : ", and fewer may do: \(end)"
         let result = Shrinking.result(kept: kept.count, of: parts.count, runs: runs)
         return ["\(result)\(limit): \(files.joined(separator: ", "))"] + kept.map { "  \(Shrinking.sentence($0.unit))" }

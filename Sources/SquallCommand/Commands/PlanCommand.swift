@@ -223,7 +223,7 @@ struct PlanCommand: AsyncParsableCommand {
         let profile = whole.narrowed(to: name)
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         let transfer = Transfer(direction: direction, bytes: size)
-        var client = ClientModel(TransferClientConfiguration())
+        var client = ClientModel(TransferClientConfiguration(), direction)
         client.headBytes = head.bytes
         // The only proxy's, if none is chosen.
         let proxies = whole.proxies.filter { $0.name == name || whole.proxies.count == 1 }

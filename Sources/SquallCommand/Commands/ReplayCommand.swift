@@ -33,7 +33,7 @@ struct ReplayCommand: AsyncParsableCommand {
 
             A journal of squall exec is replayed by the same command behind --, as squall exec runs it. Its faults are \
             re-injected on the connections of the same number to the same target, in whatever order the targets are reached. \
-            Give --intercept again, as it was.
+            Give --intercept again, as it was. With --upstream it is replayed for clients of that one server.
 
             Example: squall replay journal.jsonl --listen :8081 --upstream :8080
             Example: squall replay journal.jsonl --forward-proxy :8888
@@ -118,12 +118,14 @@ struct ReplayCommand: AsyncParsableCommand {
         let file = try JournalFile.read(recording, profile: given, noting: inputs)
         let proxy = try file.proxy(name)
         if !command.isEmpty { return try await runCommand(file, proxy, inputs) }
+        let destination = try destination(of: proxy)
+        let plan = destination.upstream.map { file.plan(for: proxy, forwardingTo: $0) } ?? file.plan(for: proxy)
         var configuration = ProxyConfiguration(
             name: proxy.name,
             listen: forward.forwardProxy ?? listen
                 ?? Endpoint(host: "127.0.0.1", port: 0, usesTLS: upstream == nil && proxy.clientsUseTLS),
-            destination: try destination(of: proxy),
-            profile: file.plan(for: proxy).everything,
+            destination: destination,
+            profile: plan.everything,
             seed: proxy.seed
         )
         configure(&configuration, as: proxy)

@@ -32,6 +32,8 @@ struct ShrinkCommand: AsyncParsableCommand {
             If the clients of the journal's proxy spoke TLS, so does the command, to localhost, and its environment has it \
             trust the authority of the search.
 
+            A journal of squall exec is shrunk with --upstream, the server to which the command connects through {proxy}.
+
             Example: squall shrink journal.jsonl -- ./client-test --server {proxy}
             """
     )
@@ -88,7 +90,7 @@ struct ShrinkCommand: AsyncParsableCommand {
         guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
             throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")
         }
-        let plan = file.plan(for: proxy)
+        let plan = file.plan(for: proxy, forwardingTo: upstream)
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
         inputs.note(tls.paths)
         let files = ResultFiles(output)
@@ -116,6 +118,6 @@ struct ShrinkCommand: AsyncParsableCommand {
             limits.apply(to: &configuration)
             configuration.tls = secure
         }
-        try await Shrinking(plan: plan, trial: trial, runs: runs).run()
+        try await Shrinking(plan: plan, trial: trial, runs: runs, isInOrder: file.hasTimes).run()
     }
 }

@@ -26,7 +26,7 @@ struct TestCommand: AsyncParsableCommand {
             arguments, host:port, and by SQUALL_PROXY_ADDRESS, _HOST, _PORT and _URL in its environment; with \
             --upstream db=127.0.0.1:5432 the proxy is called db, and these are {db} and SQUALL_DB_ADDRESS. \
             {db.host}, {db.port} and {db.url} are parts of it, {seed} is the seed, {folder} an empty folder that is removed \
-            after the run. With --exec in place of --upstream the command needs to know nothing: every connection that it \
+            after the run; a word behind a $ stays, as a shell's ${seed}. With --exec in place of --upstream the command needs to know nothing: every connection that it \
             opens meets the profile, as by squall exec, or those that --only and --except choose.
 
             With --upstream tls:HOST:PORT, or https://HOST, the command speaks TLS to the proxy as well, at localhost. Its \

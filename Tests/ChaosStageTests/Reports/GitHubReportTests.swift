@@ -89,6 +89,9 @@ struct GitHubReportTests {
                     + replay
             ]
         )
+        run.replay += String(repeating: "x", count: 2_000)
+        let long = GitHubReport.annotations(of: SampleReports.stage([run]))
+        #expect(long.first?.hasSuffix(String(repeating: "x", count: 2_000)) == true)
         for line in GitHubReport.annotations(of: SampleReports.hostileStage) {
             #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f })
         }

@@ -42,4 +42,12 @@ struct ReportTextTests {
         let command = ParsedXML(JUnitReport.text(of: stage))["property"].first { $0.attributes["name"] == "command" }
         #expect(command?.attributes["value"] == #"sh -c 'echo it'\''s; exit 3' '' {origin}"#)
     }
+
+    @Test
+    func `an argument with a line feed or another hidden character is on the line as well, and no brace is a list`() {
+        let arguments = ["it's\n\\\ta", "\u{1B}[1m\u{202E}é", "{1..2}", "{proxy}/a.b"]
+        #expect(
+            ReportText.command(arguments) == #"$'it\'s\n\\\ta' $'\033[1m\342\200\256é' '{1..2}' {proxy}/a.b"#
+        )
+    }
 }
