@@ -135,7 +135,7 @@ let suites: KeyValuePairs<String, [String]> = [
         "TestStreams",
     ],
     "DurableFilesTests": ["SimulatedDisk"],
-    "TransferQueueTests": ["NIOHTTP1", "SimulatedDisk", "TestStreams"],
+    "TransferQueueTests": ["NIOHTTP1", "SimulatedDisk", "TestStreams", "TestUploadServers"],
     "ResumableUploadsTests": [
         "NIOEmbedded", "NIOHTTP2", "NIOHTTPTypesHTTP2", "SimulatedDisk", "TestStreams", "TestUploadServers",
     ],

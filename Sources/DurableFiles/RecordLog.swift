@@ -46,16 +46,13 @@ public struct RecordLog: Hashable, Sendable {
 
     /// The magic bytes of the log: eight.
     public let magic: [UInt8]
-    /// The magic bytes of earlier versions, which can be read.
-    let oldMagic: [UInt8]
     /// The version that is written, and the newest that can be read.
     public let version: UInt8
 
-    /// Makes the format of a log. `magic` has eight bytes, and so has that of earlier versions, if it was another.
-    public init(magic: String, orOld oldMagic: String? = nil, version: UInt8) {
+    /// Makes the format of a log. `magic` has eight bytes.
+    public init(magic: String, version: UInt8) {
         precondition(magic.utf8.count == 8, "The purpose of a log has eight bytes")
         self.magic = Array(magic.utf8)
-        self.oldMagic = Array((oldMagic ?? magic).utf8)
         self.version = version
     }
 
@@ -82,9 +79,7 @@ public struct RecordLog: Hashable, Sendable {
     /// An incomplete last record, as a crash leaves it, is dropped. A damaged record with a valid one after it is
     /// corruption: each record is durable before the next is written.
     public func read(_ bytes: [UInt8]) throws(Problem) -> Contents {
-        guard bytes.count >= header.count, bytes.starts(with: magic) || bytes.starts(with: oldMagic) else {
-            throw .foreign
-        }
+        guard bytes.count >= header.count, bytes.starts(with: magic) else { throw .foreign }
         guard bytes[magic.count] <= version else { throw .newerVersion(bytes[magic.count]) }
         guard bytes[magic.count] > 0 else { throw .foreign }
         var records: [Record] = []

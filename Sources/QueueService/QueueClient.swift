@@ -1,6 +1,7 @@
 import FoundationEssentials
 import OperatingSystem
 import ProfileFiles
+import SystemPackage
 import TerminalDisplay
 import TransferQueue
 
@@ -79,8 +80,14 @@ struct QueueClient {
         case .ready, .ended(.exit(ExitStatus.resumable.rawValue)): return start
         case .ended:
             let said = (try? String(contentsOfFile: place.output, encoding: .utf8)) ?? ""
-            let why = said.split(separator: "\n").last ?? "it said nothing; run “squall queue serve” to see why"
-            throw .failed("the queue's daemon ended at its start: \(why)")
+            let ended = "the queue's daemon ended at its start:"
+            if let why = said.split(separator: "\n").last { throw .failed("\(ended) \(why)") }
+            // A disk that is full has no room for the message either.
+            try CommandFailure.attempting("\(ended) can't write “\(place.output)”") {
+                let output = try FileDescriptor.open(FilePath(place.output), .writeOnly, options: .append)
+                try output.closeAfter { _ = try output.writeAll("\n".utf8) }
+            }
+            throw .failed("\(ended) it said nothing; run “squall queue serve” to see why")
         }
     }
 }

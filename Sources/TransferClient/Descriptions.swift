@@ -67,6 +67,7 @@ extension DownloadRejection: CustomStringConvertible {
         case .startsLate(let requested, let got): "the part starts at \(got), and \(requested) was asked for"
         case .startsEarly(let requested, let got): "the part starts at \(got), too far before \(requested)"
         case .lengthsDisagree: "Content-Length and Content-Range disagree"
+        case .otherFile: "the server sent something of another length than the file, such as a login page"
         case .overlapDiffers: "the part differs from the bytes that are held"
         case .bodyTooLong: "the body was longer than its head said"
         case .rangeRefused: "the server refuses the range that is missing"

@@ -188,10 +188,11 @@ final class DownloadSession {
             guard let expected else { continue }
             guard expected == actual else {
                 digestMismatches += 1
-                // When the server vouches for these bytes, or they came in one piece, fetching them again can't help.
+                // When the server vouches for these bytes, or they came in one piece, fetching them again can't help, unless
+                // they replaced others: a login page may have done that.
                 let evidence = state.representation?.evidence ?? DownloadEvidence()
                 if digestMismatches > 1 || verified.contains(.server)
-                    || (source == .caller && !mayBeMixed(evidence))
+                    || (source == .caller && !mayBeMixed(evidence) && loop.counters.restarts == 0)
                 {
                     throw .digestMismatch(source, expected: expected, actual: actual, file: "")
                 }
@@ -278,11 +279,7 @@ extension DownloadSession {
     }
 
     /// The redirect chain from the caller's original URL to the current one.
-    var start: RedirectChain {
-        var redirects = RedirectChain(namedURL)
-        if url != namedURL { redirects.follow(url) }
-        return redirects
-    }
+    var start: RedirectChain { RedirectChain(namedURL, to: url) }
 }
 
 extension DownloadSession: AttemptedTransfer {

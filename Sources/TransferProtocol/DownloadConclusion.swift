@@ -64,6 +64,8 @@ public enum DownloadRejection: Hashable, Sendable {
     case startsEarly(requested: Int64, got: Int64)
     /// `Content-Length` and `Content-Range` disagree.
     case lengthsDisagree
+    /// A full response of another length than that of the received bytes' file, such as a login page.
+    case otherFile
     /// The overlap differs from the received bytes.
     case overlapDiffers
     /// The body is longer than announced.

@@ -67,6 +67,7 @@ extension DownloadState {
             else { return .retry(after: nil, .rejected(.lengthsDisagree)) }
             new.total = last + 1
         }
+        if let rejected = rejectionOfOtherFile(new, head, plan) { return rejected }
         if let coding = head.contentEncoding, !rules.storesCoded { return .fail(.contentEncoding(coding)) }
         if let rejection = secondTry(new, head, plan) { return .retryNow(.rejected(rejection)) }
         let reason = restartReason(new, head, plan)
@@ -88,6 +89,21 @@ extension DownloadState {
         body?.isEndRemembered = !hadTotal && new.total != nil
         body?.isDigestRemembered = !hadDigest && new.digest != nil
         return hadNothing ? .begin : .truncateAndRestart(reason)
+    }
+
+    /// Rejects a full response to a range that is hardly the caller's file, such as a login page: the digest pins the file, and
+    /// the length isn't that of the received bytes' one. Another resource may have a newer file of that digest, so it replaces
+    /// the received bytes after several rejections in a row; a page of HTML never does.
+    private mutating func rejectionOfOtherFile(
+        _ new: DownloadRepresentation,
+        _ head: DownloadResponseHead,
+        _ plan: RequestPlan
+    ) -> DownloadHeadDecision? {
+        guard rules.hasExpectedDigest, plan.condition != nil, length > 0, let known = representation,
+            let total = known.total, new.total != total
+        else { return nil }
+        if new.isPage, !known.isPage { return .retry(after: nil, .rejected(.otherFile)) }
+        return head.isFromOtherResource ? reject(.otherFile) : nil
     }
 
     /// Whether a range under another condition may still bring the rest after a full response to a range: `nil`, or why

@@ -102,6 +102,9 @@ public struct DownloadRepresentation: Hashable, Sendable {
         }
     }
 
+    /// Whether it is a page of HTML.
+    var isPage: Bool { contentType?.lowercased().hasPrefix("text/html") == true }
+
     /// Whether both have the same known digest.
     func hasDigest(of other: DownloadRepresentation) -> Bool { digest != nil && digest == other.digest }
 

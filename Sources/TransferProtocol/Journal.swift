@@ -2,10 +2,10 @@
 public struct Journal: Hashable, Sendable {
     /// The first eight bytes of the file.
     public static let magic = "SquallDl"
-    /// The version that is written: 2. Version 1, without block hashes, can be read.
+    /// The version that is written.
     public static let version: UInt8 = 2
-    /// The maximum size of a journal, 64 MiB: version 1 grew with the file. Version 2 stays below 3 MiB.
-    public static let maximumSize: Int64 = 64 << 20
+    /// The maximum size of a journal: 4 MiB. One that grows is rewritten before 3 MiB.
+    public static let maximumSize: Int64 = 4 << 20
 
     /// The origin of the partial file's bytes.
     public private(set) var source: JournalSource

@@ -39,14 +39,13 @@ enum JournalFields {
         return FieldList.encode(fields.map { ($0.0.rawValue, $0.1) })
     }
 
-    /// Returns `nil` when the fields are truncated, a value can't be decoded, or there is no URL.
+    /// Returns `nil` when the fields are truncated, a value can't be decoded, or there is no URL or evidence.
     static func decode(_ payload: ArraySlice<UInt8>) -> JournalSource? {
         guard let fields = FieldList.decode(payload) else { return nil }
         var url: String?
         var finalURL: String?
         var representation = DownloadRepresentation()
-        // A journal without evidence says nothing about earlier parts.
-        representation.evidence.agreement = .oneValidator
+        var evidence: DownloadEvidence?
         for (name, value) in fields {
             let text = String(decoding: value, as: UTF8.self)
             switch Name(rawValue: name) {
@@ -65,14 +64,13 @@ enum JournalFields {
             case .digest: representation.digest = ReprDigest(sha256: Array(value))
             case .requiresDigest: representation.requiresDigest = true
             case .evidence:
-                guard value.count == 1, let evidence = value.first.flatMap({ DownloadEvidence(encoded: $0) }) else {
-                    return nil
-                }
-                representation.evidence = evidence
+                guard value.count == 1 else { return nil }
+                evidence = value.first.flatMap { DownloadEvidence(encoded: $0) }
             case nil: continue
             }
         }
-        guard let url else { return nil }
+        guard let url, let evidence else { return nil }
+        representation.evidence = evidence
         return JournalSource(url: url, finalURL: finalURL ?? url, representation: representation)
     }
 }

@@ -89,10 +89,15 @@ public struct RedirectChain: Hashable, Sendable {
         current = url
     }
 
+    /// A chain that starts at `url` and is at `next`, which may be the same.
+    public init(_ url: TransferURL, to next: TransferURL) {
+        self.init(url)
+        follow(next)
+    }
+
     /// A chain of which only the ends are known: it counts as one that has left the origin.
     public init(_ url: TransferURL, throughUnknownTo last: TransferURL) {
-        self.init(url)
-        follow(last)
+        self.init(url, to: last)
         hasLeftOrigin = true
     }
 

@@ -177,7 +177,8 @@ public final class TransferQueue: Sendable {
         let host = try Self.checked(transfer)
         let now = runner.surroundings.now()
         let secrets = try Self.lowercased(secrets, for: change.headers)
-        try await runner.perform { [runner] (work) throws(TransferQueueError) in
+        let before = try await runner.perform { [runner] (work) throws(TransferQueueError) in
+            let before = (job: work.state.jobs[id], secrets: work.secrets[id] ?? [:], run: work.runs[id]?.task)
             _ = try runner.decide(&work) { (state) throws(QueueProblem) in
                 try state.resumed(id, change, host: host, leavesOrigin: leavesOrigin, at: now).fitting()
             }
@@ -186,7 +187,14 @@ public final class TransferQueue: Sendable {
             // A run goes on with what it was started with, so it is started again.
             if change != QueueChange() || !secrets.isEmpty { runner.stop(id, &work) }
             runner.replan(&work)
+            return before
         }
+        guard let job = before.job, job.transfer.direction == .upload, job.hasStarted,
+            (try? TransferURL(job.transfer.url)) != (try? TransferURL(transfer.url))
+        else { return }
+        // No later run finds what those at the old URL have left.
+        await before.run?.value
+        await runner.transfers.discard(job.transfer, secrets: before.secrets)
     }
 
     /// Ends a job for good. A download's partial file is removed, unless the job never ran. The server is asked once to
@@ -197,9 +205,15 @@ public final class TransferQueue: Sendable {
         switch host {
         case .daemon(let daemon): try await daemon.values(of: .cancel(id))
         case .process(let runner):
-            let job = try await runner.change { (state) throws(QueueProblem) in try state.cancelled(id) }
+            let (job, secrets) = try await runner.perform { [runner] (work) throws(TransferQueueError) in
+                // They go with the record.
+                let secrets = work.secrets[id] ?? [:]
+                let job = try runner.decide(&work) { (state) throws(QueueProblem) in try state.cancelled(id) }
+                runner.replan(&work)
+                return (job, secrets)
+            }
             await runner.ended(id)
-            await runner.discard(job)
+            await runner.discard(job, secrets: secrets)
         }
     }
 

@@ -52,9 +52,6 @@ import Units
         let other = RecordLog(magic: "TestLog2", version: 2).encoded(RecordLogTests.records)
         #expect(throws: RecordLog.Problem.foreign) { try RecordLogTests.format.read(other) }
         #expect(throws: RecordLog.Problem.foreign) { try RecordLogTests.format.read([]) }
-        let renamed = RecordLog(magic: "TestLog2", orOld: "TestLog1", version: 2)
-        let old = RecordLogTests.format.encoded(RecordLogTests.records)
-        #expect((try? renamed.read(old))?.records == RecordLogTests.records)
     }
 
     @Test func `what append returned for is there after a power cut at any call`() throws {

@@ -261,6 +261,25 @@ import TransferQueue
         }
     }
 
+    @Test(
+        .enabled("a full disk takes a mount in a namespace of its own, which this system refuses") {
+            try await FullDisk.isPossible()
+        }
+    )
+    func `on a full disk the daemon doesn't start, and its client says why`() async throws {
+        try await withFolder { folder in
+            let script = """
+                head -c 2000000 /dev/zero > "$1/full"
+                XDG_STATE_HOME=$1 exec "$2" queue submit http://host/file
+                """
+            let arguments = ["-c", script, "sh", folder.path, Programs.squall.path]
+            let outcome = try await FullDisk.run("sh", arguments, on: folder)
+            #expect(outcome.status == 1)
+            let reason = "/squall/queues/default/daemon.out”: No space left on device"
+            #expect(outcome.errors.contains(reason), "\(outcome)")
+        }
+    }
+
     @Test func `an upload is done, with the command of its end`() async throws {
         try await withUploadingOrigin(size: 300_000) { served, origin in
             try await withDaemon { home, _ in

@@ -287,7 +287,7 @@ import TransferProtocol
         #expect(try server.file("file.bin") == .numbered(10))
     }
 
-    @Test func `progress is reported at most once a second, and fifty times`() throws {
+    @Test func `progress is reported at most once a second, and fifty times, with the time that is left`() throws {
         var server = try SimulatedServer(seed: 1)
         server.policy.checkpointBytes = 1
         try server.begin()
@@ -301,7 +301,9 @@ import TransferProtocol
             let before = reported.count
             for case .interim(_, let response) in server.takeSent() where response.fields[.location] == nil {
                 #expect(response.status == 104)
-                reported.append(try #require(UploadWireFormat.v10.decode(response.fields).offset))
+                let progress = UploadWireFormat.v10.decode(response.fields)
+                reported.append(try #require(progress.offset))
+                #expect(progress.limits?.lifetime == 3_600)
             }
             #expect(reported.count <= before + 1)
             server.now.elapsed += step < 10_000 ? .milliseconds(100) : .seconds(100_000)

@@ -100,6 +100,30 @@ import TransferProtocol
         #expect(late.status == (dialect.rules.completedAppend == .refuseAsCompleted ? 400 : 409))
     }
 
+    /// A client of the other versions takes a complete upload for an accepted one.
+    @Test(arguments: UploadWireFormat.allCases)
+    func `a refused upload is complete only where its client asks for the lost response`(dialect: UploadWireFormat)
+        throws
+    {
+        var (server, token) = try UploadTable.server(dialect, received: 4)
+        var append = dialect.fields(isComplete: true, offset: 4, isAppend: true)
+        append[.reprDigest] = [UInt8].numbered(9).digest.headerValue
+        let rest = Array([UInt8].numbered(10)[4...])
+        let final = try UploadTable.response(&server, 2, .patch, .upload(token), append, content: rest)
+        #expect(final.status == 400)
+        let finish = dialect.fields(isComplete: true, offset: 10, isAppend: true)
+        for id in [3, 5] as [UInt64] {
+            let head = try UploadTable.response(&server, id, .head, .upload(token), dialect.fields())
+            let isComplete = dialect.rules.completedAppend == .replayOrRefuse
+            #expect(head.status == (isComplete ? 204 : 404))
+            #expect(dialect.decode(head.fields).isComplete == isComplete)
+            #expect(try UploadTable.response(&server, id + 1, .patch, .upload(token), finish).status == 400)
+            server.stop()
+            server.disk.restart(after: .power)
+            try server.begin()
+        }
+    }
+
     @Test(arguments: UploadWireFormat.allCases)
     func `a wrong offset gets the right one, and changes nothing`(dialect: UploadWireFormat) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)

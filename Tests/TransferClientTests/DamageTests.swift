@@ -9,21 +9,6 @@ import TransferProtocol
 @Suite(.timeLimit(.minutes(5))) struct DamageTests {
     private let resource = Resource(size: 300_000)
 
-    @Test func `a journal of version 1 is read`() async throws {
-        let folder = try Folder()
-        try await Script { [resource] in resource.serve($0, interruptedAfter: 100_000) }.serve { server in
-            let request = DownloadRequest(url: server.url())
-            _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
-            var journal = try #require(folder.bytes(folder.journal))
-            #expect(journal[8] == 2)
-            journal[8] = 1
-            try folder.write(journal, at: folder.journal)
-            let done = await attempt(request, to: folder.destination)
-            #expect(done.resumedAt == [100_000])
-            #expect(folder.file == resource.content)
-        }
-    }
-
     /// The damaged positions of a file of four blocks, and the ranges fetched again.
     @Test(arguments: [
         ([0], ["0-1048575"]), ([2_500_000], ["2097152-3145727"]), ([1_048_576, 2_000_000], ["1048576-2097151"]),

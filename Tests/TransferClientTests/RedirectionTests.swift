@@ -1,5 +1,6 @@
 import DevelopmentCA
 import HTTPTransport
+import Synchronization
 import TestStreams
 import Testing
 import TransferClient
@@ -26,6 +27,32 @@ import TransferProtocol
             case .untrusted: [.head(302, ["Location: \(secure)", "Content-Length: 0"])]
             }
         }
+    }
+
+    /// After the first response the server redirects to a login page, to one of HTML more often than to one without a type.
+    @Test(arguments: [("Content-Type: text/html", 4), ("X-Type: none", 3)])
+    func `a download whose digest the caller knows outlives a login page`(type: String, logins most: Int) async throws {
+        let page = Array("<html>Log in</html>".utf8)
+        let logins = Mutex(0)
+        let (done, folder, requests) = try await download(expecting: Self.resource.sha256) { request in
+            if request.target == "/login" {
+                return [.head(200, [type, "Content-Length: \(page.count)"]), .send(page)]
+            }
+            if request.ordinal == 0 { return Self.resource.serve(request, upTo: 120_000) }
+            let isCaptive = logins.withLock { count in
+                count += 1
+                return count <= most
+            }
+            return isCaptive
+                ? [.head(302, ["Location: /login", "Content-Length: 0"])] : Self.resource.serve(request)
+        }
+        #expect(done.error == nil)
+        #expect(folder.file == Self.resource.content)
+        let isPage = type.hasSuffix("html")
+        #expect(done.resumedAt == (isPage ? [120_000] : []))
+        #expect(done.transientFailures.count { $0 == .rejected(.otherFile) } == (isPage ? 4 : 2))
+        #expect(done.restarts.count == (isPage ? 0 : 2))
+        #expect(requests.count { $0.target == "/login" } == most)
     }
 
     /// The download resumes at the original URL, in the same run and in the next.

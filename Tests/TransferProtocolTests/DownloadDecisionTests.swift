@@ -41,6 +41,41 @@ import Testing
         #expect(try unsure.next(end) == .retryNow(.completenessUnknown))
     }
 
+    /// The type and length of a full response to a range, whether another resource sent it, and how many such responses are
+    /// rejected before one may replace the received bytes of a file of 300.
+    @Test(
+        arguments: [
+            ("text/html; charset=utf-8", "19", true, .max), ("Text/HTML", "19", false, .max),
+            ("text/html", nil, false, .max), (nil, "19", true, 2), ("text/plain", nil, true, 2),
+            ("text/plain", "19", false, 0), ("text/html", "300", true, 0), (nil, "300", true, 0),
+        ] as [(String?, String?, Bool, Int)]
+    )
+    func `a login page doesn't replace the received bytes of a file whose digest the caller knows`(
+        type: String?,
+        size: String?,
+        isFromOtherResource: Bool,
+        rejections: Int
+    ) throws {
+        var head = PartialDownload.response(200)
+        (head.fields[.contentType], head.fields[.contentLength]) = (type, size)
+        head.isFromOtherResource = isFromOtherResource
+        let failure = TransientFailure.rejected(.otherFile)
+        let rejected: [DownloadHeadDecision] = [.retry(after: nil, failure), .retryNow(failure)]
+        var unknown = PartialDownload.state()
+        #expect(try !rejected.contains(unknown.next(head)))
+        var state = PartialDownload.state(rules: .init(hasExpectedDigest: true))
+        for number in 1...5 where number <= rejections {
+            #expect(try state.next(head) == rejected[number == rejections ? 1 : 0])
+            #expect(state.length == 100)
+        }
+        if rejections < .max {
+            #expect(try !rejected.contains(state.next(head)))
+        } else {
+            head.fields[.contentEncoding] = "gzip"
+            #expect(try state.next(head) == rejected[0])
+        }
+    }
+
     @Test func `206 that ends early is appended, and is not the end`() throws {
         var state = PartialDownload.state([.eTag: "\"v1\"", .contentLength: "1000000"])
         #expect(try state.next(PartialDownload.part("bytes 100-70099/1000000", "70000")) == .append)

@@ -206,10 +206,4 @@ import TransferProtocol
             }
         }
     }
-
-    @Test func `a journal without evidence proves nothing of the parts before`() throws {
-        // A record of a version without evidence: only a URL.
-        let journal = try Journal(records: [(1, [1, 8, 0, 0, 0] + Array("http://h".utf8))])
-        #expect(DownloadProof(journal.source.representation.evidence, isDigestRight: false) == .none(.oneValidator))
-    }
 }

@@ -47,7 +47,7 @@ import Units
         #expect(again.blocks == blocks)
     }
 
-    @Test func `a journal of version 1 has no hashes`() throws {
+    @Test func `the journal of a file below one block has no hashes`() throws {
         let journal = try Self.journal([.started(Self.source), .checkpoint(Self.checkpoint(100), nil)])
         #expect(JournalRecord.checkpoint(try Self.checkpoint(100), nil).payload.count == 40)
         #expect(journal.blocks.count == 0)
@@ -118,6 +118,9 @@ import Units
         #expect(try Journal(records: [(9, [1]), (started.kind, started.payload), (200, [])]).source == Self.source)
         #expect(throws: JournalProblem.empty) { try Journal(records: []) }
         #expect(throws: JournalProblem.unknownRecord(0)) { try Journal(records: [(1, [1, 2, 3])]) }
+        #expect(throws: JournalProblem.unknownRecord(0)) {
+            try Journal(records: [(1, FieldList.encode([(1, Array("http://h/".utf8))]))])
+        }
         #expect(throws: JournalProblem.unknownRecord(1)) {
             try Journal(records: [(started.kind, started.payload), (3, [UInt8](repeating: 1, count: 41))])
         }

@@ -17,6 +17,7 @@ final class FileServer: Sendable {
         var files: [String: [UInt8]] = [:]
         var requests: [Request] = []
         var refuse: @Sendable (Request) -> Int? = { _ in nil }
+        var redirect: @Sendable (Request) -> String? = { _ in nil }
     }
 
     private let state = Mutex(State())
@@ -47,11 +48,13 @@ final class FileServer: Sendable {
     func put(_ bytes: [UInt8], at path: String) { state.withLock { $0.files[path] = bytes } }
     func bytes(at path: String) -> [UInt8]? { state.withLock { $0.files[path] } }
     func refuse(_ refuse: @escaping @Sendable (Request) -> Int?) { state.withLock { $0.refuse = refuse } }
+    func redirect(_ redirect: @escaping @Sendable (Request) -> String?) { state.withLock { $0.redirect = redirect } }
 
     fileprivate func answer(_ request: Request) -> (HTTPResponseHead, [UInt8]) {
         let answer = state.withLock { state -> (Int, [(String, String)], [UInt8]) in
             state.requests.append(request)
             if let status = state.refuse(request) { return (status, [], []) }
+            if let location = state.redirect(request) { return (302, [("Location", location)], []) }
             if request.path == "/silent" { return (0, [], []) }
             if request.method == "PUT" {
                 state.files[request.path] = request.body

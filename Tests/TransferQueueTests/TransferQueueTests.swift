@@ -1,9 +1,11 @@
+import Digests
 import DurableFiles
 import Foundation
 import Glibc
 import SimulatedDisk
 import Synchronization
 import TestStreams
+import TestUploadServers
 import Testing
 import TransferClient
 import TransferProtocol
@@ -341,6 +343,35 @@ import TransferProtocol
         }
     }
 
+    @Test func `a login page costs a download nothing whose digest is known`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(400_000), at: "/file")
+            server.put(bytes(19), at: "/login")
+            let queue = try await open(folder)
+            var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
+            transfer.sha256 = SHA256.hash(bytes(400_000))
+            transfer.maximumRate = 600_000
+            let id = try await queue.submit(transfer)
+            _ = try await wait(queue, id) { $0.completedBytes > 50_000 }
+            try await queue.pause(id)
+            let logins = Mutex(0)
+            server.redirect { request in
+                guard request.path == "/file" else { return nil }
+                return logins.withLock { count in
+                    count += 1
+                    return count == 1 ? "/login" : nil
+                }
+            }
+            try await queue.resume(id)
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+            #expect(folder.bytes(of: "file") == bytes(400_000))
+            #expect(server.requests.map(\.path) == ["/file", "/file", "/login", "/file"])
+            #expect(server.requests.last?.headers["range"] != nil)
+            await queue.close()
+        }
+    }
+
     @Test func `a transfer that can't be resumed starts over`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
@@ -387,6 +418,67 @@ import TransferProtocol
             #expect(folder.bytes(of: ".file.squall-part") == nil)
             #expect(folder.bytes(of: "file") == nil)
             #expect(await code { try await queue.resume(id) } == .wrongPhase)
+            await queue.close()
+        }
+    }
+
+    /// A server that takes no request without the header.
+    private static var guarded: UploadServerHabits {
+        var habits = UploadServerHabits()
+        habits.refuse = { _, fields in fields[.authorization] == "Bearer sesame" ? nil : 401 }
+        return habits
+    }
+
+    /// Submits an upload whose header is in memory, and waits until the server has some of it.
+    private func beginUpload(to url: String, _ folder: Folder, _ queue: TransferQueue) async throws -> QueueJobID {
+        try folder.write(bytes(900_000), to: "up.bin")
+        var transfer = QueuedTransfer.upload(folder.file("up.bin"), to: url)
+        transfer.headers = [QueueHeader("Authorization", .memory)]
+        transfer.maximumRate = 100_000
+        let id = try await queue.submit(transfer, secrets: ["Authorization": "Bearer sesame"])
+        _ = try await wait(queue, id) { $0.completedBytes > 0 }
+        return id
+    }
+
+    private func journals(_ folder: Folder) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder.file("queue/uploads"))) ?? []
+    }
+
+    @Test func `a cancelled upload is removed from its server with the header that is in memory`() async throws {
+        let folder = try Folder()
+        try await withUploadServer(.dialect(.v10), Self.guarded) { server in
+            let queue = try await open(folder)
+            let id = try await beginUpload(to: server.url, folder, queue)
+            #expect(journals(folder).count == 1)
+            try await queue.cancel(id)
+            let last = try #require(server.requests.last)
+            #expect(last.method == "DELETE" && last.fields[.authorization] == "Bearer sesame", "\(last)")
+            #expect(journals(folder).isEmpty)
+            await queue.close()
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `an upload that gets another URL leaves nothing at the old one`(isPaused: Bool) async throws {
+        let folder = try Folder()
+        try await withUploadServer(.dialect(.v10), Self.guarded) { server in
+            let queue = try await open(folder)
+            let id = try await beginUpload(to: server.url, folder, queue)
+            let old = journals(folder)
+            if isPaused { try await queue.pause(id) }
+            #expect(journals(folder) == old)
+            var change = QueueChange()
+            change.url = server.url
+            try await queue.resume(id, with: change)
+            #expect(server.requests.allSatisfy { $0.method != "DELETE" }, "the URL is the same")
+            change.url = server.url + "?signature=2"
+            try await queue.resume(id, with: change)
+            #expect(journals(folder).allSatisfy { !old.contains($0) })
+            let removals = server.requests.filter { $0.method == "DELETE" }
+            #expect(removals.map(\.path) == ["/uploads/1"])
+            _ = try await wait(queue, id) { $0.completedBytes > 0 }
+            try await queue.cancel(id)
+            #expect(journals(folder).isEmpty)
             await queue.close()
         }
     }

@@ -10,6 +10,9 @@ extension UploadStateMachine {
         case .head, .get:
             if rules.refusesFieldsOnHead, request.hasUploadFields {
                 respond(id, .message(400, "This request takes no upload fields."), at: now)
+            } else if case .completed(let end) = phase, !end.isSuccess, rules.completedAppend != .replayOrRefuse {
+                // A client that can't ask for the lost response takes a complete upload for an accepted one.
+                respond(id, gone(dialect), at: now)
             } else {
                 respond(id, offset(in: dialect, at: now), at: now)
             }

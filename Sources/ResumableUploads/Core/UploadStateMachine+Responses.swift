@@ -5,8 +5,7 @@ extension UploadStateMachine {
     /// Announces the upload URL as soon as the upload would survive a crash.
     mutating func announce(at now: UploadInstant) {
         guard let transfer, let dialect = transfer.dialect, phase == .receiving else { return }
-        let limits = dialect.rules.hasLimits ? policy.limits(age: now.wall - record.created) : nil
-        let response = UploadResponse.interim(UploadFields(limits: limits), in: dialect)
+        let response = UploadResponse.interim(UploadFields(limits: limits(at: now)), in: dialect)
         actions.append(.interim(transfer.id, response.with(.location, location)))
         self.transfer?.interimResponses += 1
         self.transfer?.lastInterimResponse = now.elapsed
@@ -18,17 +17,26 @@ extension UploadStateMachine {
         else { return }
         let doublings = max(0, transfer.interimResponses - 30)
         guard now.elapsed - transfer.lastInterimResponse >= policy.progressInterval * (1 << doublings) else { return }
-        actions.append(.interim(transfer.id, .interim(UploadFields(offset: acknowledged), in: dialect)))
+        // The content has extended the life of the upload, which the limits tell.
+        let fields = UploadFields(offset: acknowledged, limits: limits(at: now))
+        actions.append(.interim(transfer.id, .interim(fields, in: dialect)))
         self.transfer?.interimResponses += 1
         self.transfer?.lastInterimResponse = now.elapsed
     }
 
     /// The response to HEAD. All received bytes are durable.
     func offset(in dialect: UploadWireFormat, at now: UploadInstant) -> UploadResponse {
-        var fields = UploadFields(isComplete: hasEnded, offset: acknowledged, length: record.length)
-        if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
+        let fields = UploadFields(
+            isComplete: hasEnded,
+            offset: acknowledged,
+            length: record.length,
+            limits: limits(at: now)
+        )
         return UploadResponse(204, [.cacheControl: "no-store"]).with(fields, in: dialect)
     }
+
+    /// The limits of the upload.
+    private func limits(at now: UploadInstant) -> UploadLimits { policy.limits(age: now.wall - record.created) }
 
     /// The response to an append at a wrong offset.
     func mismatch(_ offset: Int64, in dialect: UploadWireFormat) -> UploadResponse {
@@ -45,7 +53,7 @@ extension UploadStateMachine {
         guard transfer.isCreation else {
             return UploadResponse(dialect.rules.incompleteAppendStatus).with(fields, in: dialect)
         }
-        if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
+        fields.limits = limits(at: now)
         return UploadResponse(UploadWireRules.incompleteCreationStatus, [.location: location])
             .with(fields, in: dialect)
     }
@@ -91,8 +99,7 @@ extension UploadStateMachine {
     ) -> UploadResponse {
         let response = UploadResponse.message(status, sentence)
         guard let dialect else { return response }
-        let limits = policy.limits(age: now.wall - record.created)
-        return response.with(UploadFields(isComplete: false, limits: limits), in: dialect)
+        return response.with(UploadFields(isComplete: false, limits: limits(at: now)), in: dialect)
     }
 
     func limited(_ status: Int, _ sentence: String, at now: UploadInstant) -> UploadResponse {

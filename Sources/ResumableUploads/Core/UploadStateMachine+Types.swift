@@ -76,6 +76,14 @@ enum UploadEnd: Hashable {
     /// The handler responded after `length` bytes; `isEarly` if more content was expected.
     case response(UploadResponse, length: Int64, isEarly: Bool)
 
+    /// Whether the target has accepted the upload.
+    var isSuccess: Bool {
+        switch self {
+        case .file(let outcome): outcome.isSuccess
+        case .response(let response, _, _): response.status < 400
+        }
+    }
+
     /// The size of the upload.
     var length: Int64 {
         switch self {

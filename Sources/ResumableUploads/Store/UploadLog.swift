@@ -98,8 +98,6 @@ enum UploadLog {
     private enum Field: UInt8 {
         case name = 1
         case location = 2
-        /// The interop version, as logs of earlier versions name the format.
-        case interopVersion = 3
         case length = 4
         case digest = 5
         case onlyNew = 6
@@ -140,7 +138,6 @@ enum UploadLog {
             switch Field(rawValue: name) {
             case .name: record.target.name = String(decoding: value, as: UTF8.self)
             case .location: record.target.location = String(decoding: value, as: UTF8.self)
-            case .interopVersion: record.dialect = number.flatMap { .init(interopVersion: Int64(clamping: $0)) }
             case .format: record.dialect = .init(rawValue: String(decoding: value, as: UTF8.self))
             case .length: record.length = number.flatMap { Int64(exactly: $0) }
             case .digest: record.digest = ReprDigest(sha256: value)

@@ -20,11 +20,7 @@ final class UploadJournalFile: Sendable {
     /// `completionBegan` doesn't matter.
     private let hasBegunCompletion = Mutex(false)
 
-    private static let format = RecordLog(
-        magic: UploadJournal.magic,
-        orOld: UploadJournal.oldMagic,
-        version: UploadJournal.version
-    )
+    private static let format = RecordLog(magic: UploadJournal.magic, version: UploadJournal.version)
 
     private init(_ log: DurableLog?, _ worker: FileWorker) {
         self.log = log
@@ -80,9 +76,8 @@ final class UploadJournalFile: Sendable {
         guard let log else { return }
         try await worker.run { [self] in
             try hasBegunCompletion.withLock { hasBegun in
-                let records: [UploadJournal.Record] =
-                    [.creation(creation)] + (mayBeComplete || hasBegun ? [.completionBegan] : [])
-                try log.replace(with: records.map { RecordLog.Record($0) })
+                let journal = UploadJournal(creation: creation, mayBeComplete: mayBeComplete || hasBegun)
+                try log.replace(with: journal.records.map { RecordLog.Record($0) })
             }
         }
     }

@@ -103,7 +103,7 @@ final class UploadSession {
     /// Leaves the journal in the best state for the next run. Errors here are less useful than the original one.
     private func leave(after error: TransferError) async {
         switch error {
-        case .refused(.unauthorized) where state.resource != nil: return
+        case .refused where state.resource != nil: return
         case .sourceChanged, .refused, .digestRejected:
             state.abandon()
             await cancelAbandoned()

@@ -12,6 +12,7 @@ extension UploadState {
     ) -> UploadAction {
         let advertised = plan.dialect?.decode(head.fields) ?? UploadFields()
         applyLimits(advertised.limits, now: now)
+        if sent > 0 { renewExpiry(now: now) }
         if [301, 302, 307, 308].contains(head.status) { return redirect(head, plan) }
         if head.status == 401 || head.status == 407 {
             return fail(.unauthorized(HTTPChallenge(status: head.status, head.fields), head.credentialUse))
@@ -57,6 +58,9 @@ extension UploadState {
             return advertised.isComplete == true && (head.status != 409 || dialect.rules.conflictCarriesFlag)
         }
 
+        /// Whether a response that isn't flagged may be the target's, and can't be requested again.
+        var mayBeTargets: Bool { isAllSent && plan.dialect?.rules.completedAppend != .replayOrRefuse }
+
         private var isIncompleteAppend: Bool {
             if case .append = plan { !plan.completes } else { false }
         }
@@ -92,7 +96,7 @@ extension UploadState {
             }
             let wait = response.head.fields.retryAfter(now: response.now)
             return retry(response.plan, sent: response.sent, after: wait, .status(status))
-        default: return fail(.status(status))
+        default: return fail(.status(status), isTargets: response.mayBeTargets)
         }
     }
 
@@ -107,7 +111,7 @@ extension UploadState {
     /// The target's final response ends the upload.
     private mutating func decideOnFinalResponse(_ response: ContentResponse) -> UploadAction {
         let status = response.head.status
-        guard (200..<300).contains(status) || status == 303 else { return fail(.status(status)) }
+        guard (200..<300).contains(status) || status == 303 else { return fail(.status(status), isTargets: true) }
         if let offset = response.advertised.offset, offset != parameters.length {
             return fail(.violation(.completeTooEarly(offset: offset, length: parameters.length)))
         }
@@ -128,7 +132,7 @@ extension UploadState {
             guard let url = response.head.fields[.location].flatMap({ usable($0) }) else {
                 return fail(.violation(.locationMissing))
             }
-            created = UploadResource(url: url, dialect: dialect, expiresAt: expiry(response.now))
+            created = named(url, dialect, response.now)
         }
         guard let resource else { return fail(.violation(.locationMissing)) }
         // Interim and final responses to a creation must name the same resource; only the target's own response may
@@ -164,7 +168,7 @@ extension UploadState {
         let named = UploadWireFormat.interopVersion(in: response.head.fields)
         guard case .create(let dialect?) = response.plan, resource == nil, let named,
             UploadWireFormat(interopVersion: named) != dialect
-        else { return fail(.status(400)) }
+        else { return fail(.status(400), isTargets: response.mayBeTargets) }
         guard case .automatic = parameters.dialects else { return fail(.dialectRefused(named)) }
         // The request was refused before the target saw it, so even a POST can be repeated.
         guard let other = UploadWireFormat(interopVersion: named), triedDialects.insert(other).inserted else {
@@ -194,7 +198,7 @@ extension UploadState {
         }
         if response.advertised.limits?.maximumAppendSize.map({ $0 < count }) != true {
             let floor = max(limits.minimumAppendSize ?? 0, Self.minimumChunkSize)
-            guard count > floor else { return fail(.status(413)) }
+            guard count > floor else { return fail(.status(413), isTargets: response.mayBeTargets) }
             appendSizeLimit = max(floor, count / 2)
         }
         return checkAppendLimit() ?? retryNow(.smallerRequests)
@@ -213,6 +217,12 @@ extension UploadState {
         return .retryNow(cause)
     }
 
+    /// Retrieves the offset again after a wait.
+    private mutating func retrieveOffsetAgain(after wait: Duration? = nil, _ cause: TransientFailure) -> UploadAction {
+        if let resource { retrieveOffset(resource) }
+        return .retry(after: wait, cause)
+    }
+
     /// The response to HEAD.
     private mutating func decideOnOffset(
         _ head: UploadResponseHead,
@@ -224,11 +234,11 @@ extension UploadState {
         case 200..<300: break
         case 404, 410: return restart(because: .uploadGone)
         case 408, 409, 425, 429, 500..<600:
-            return .retry(after: head.fields.retryAfter(now: now), .status(head.status))
+            return retrieveOffsetAgain(after: head.fields.retryAfter(now: now), .status(head.status))
         default: return fail(.status(head.status))
         }
-        guard let offset = advertised.offset else { return .retry(after: nil, .noOffset) }
-        if acknowledge(offset) != nil { return .proceed }
+        guard let offset = advertised.offset else { return retrieveOffsetAgain(.noOffset) }
+        if acknowledge(offset, now: now) != nil { return .proceed }
         if let length = advertised.length, length != parameters.length {
             return fail(.violation(.lengthDiffers(got: length, length: parameters.length)))
         }
@@ -244,7 +254,7 @@ extension UploadState {
         }
         if let mark = offsetToExceed, offset <= mark {
             offsetToExceed = nil
-            return .retry(after: nil, .noProgress)
+            return retrieveOffsetAgain(.noProgress)
         }
         offsetToExceed = nil
         if offset < parameters.length {
@@ -279,7 +289,8 @@ extension UploadState {
 
     /// 301, 302, 307 and 308: repeats the request at another URL. A POST with 301 or 302 may become a GET there, so it ends.
     private mutating func redirect(_ head: UploadResponseHead, _ plan: UploadRequestPlan) -> UploadAction {
-        let from = plan.resource?.url ?? creationURL
+        var redirects = redirects(of: plan)
+        let from = redirects.current
         guard redirections < Self.maximumRedirects, let location = head.fields[.location],
             let url = try? from.resolving(location), url.isAsSafe(as: from)
         else { return fail(.redirection(status: head.status)) }
@@ -287,16 +298,20 @@ extension UploadState {
             return fail(.redirection(status: head.status, to: url.text))
         }
         redirections += 1
-        if !url.hasSameOrigin(as: parameters.target) { hasLeftOrigin = true }
-        guard var resource = plan.resource else {
+        redirects.follow(url)
+        guard plan.resource != nil, var resource else {
             // A resource made by the redirecting server doesn't belong to the new target.
             if let created { abandoned.append(created) }
             created = nil
-            creationURL = url
+            creation = redirects
             return .proceed
         }
-        resource.url = url
-        retrieveOffset(resource)
+        if resource.redirects == nil, head.status == 301 || head.status == 308 {
+            (resource.url, resource.hasLeftOrigin) = (url, redirects.hasLeftOrigin)
+            retrieveOffset(resource)
+        } else {
+            retrieveOffset(resource, along: redirects)
+        }
         return .proceed
     }
 }

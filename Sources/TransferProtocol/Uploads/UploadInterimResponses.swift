@@ -24,7 +24,7 @@ extension UploadState {
         case .discoverLimits, .retrieveOffset, .cancel: return .ignored
         }
         guard dialect.rules.hasProgressResponses, let offset = advertised.offset else { return .ignored }
-        return acknowledge(offset) ?? .acknowledged(acknowledged)
+        return acknowledge(offset, now: now) ?? .acknowledged(acknowledged)
     }
 
     private mutating func resourceNamed(_ location: String, _ dialect: UploadWireFormat, _ now: Int64)
@@ -35,10 +35,15 @@ extension UploadState {
             guard created.url != url else { return .ignored }
             return violated(.locationChanged)
         }
-        let resource = UploadResource(url: url, dialect: dialect, expiresAt: expiry(now))
+        let resource = named(url, dialect, now)
         created = resource
         persistedResource = resource
         return .created(resource)
+    }
+
+    /// The resource that the current creation has made at a URL.
+    func named(_ url: TransferURL, _ dialect: UploadWireFormat, _ now: Int64) -> UploadResource {
+        UploadResource(url: url, dialect: dialect, expiresAt: expiry(now), hasLeftOrigin: creation.hasLeftOrigin)
     }
 
     /// Resolves a creation's `Location`; `nil` when it is invalid or downgrades to plain HTTP.
@@ -48,14 +53,17 @@ extension UploadState {
     }
 
     /// Raises the acknowledged offset; returns a violation when the offset is impossible.
-    mutating func acknowledge(_ offset: Int64) -> InterimResponseEffect? {
+    mutating func acknowledge(_ offset: Int64, now: Int64) -> InterimResponseEffect? {
         guard offset <= parameters.length else {
             return violated(.offsetBeyondEnd(got: offset, length: parameters.length))
         }
         guard offset >= acknowledged else {
             return violated(.offsetWentBack(acknowledged: acknowledged, got: offset))
         }
+        guard offset > acknowledged else { return nil }
         acknowledged = offset
+        redirections = 0
+        renewExpiry(now: now)
         return nil
     }
 
@@ -69,6 +77,11 @@ extension UploadState {
         guard let advertised else { return }
         limits = advertised
         if let most = advertised.maximumAppendSize { appendSizeLimit = min(appendSizeLimit ?? most, most) }
+        renewExpiry(now: now)
+    }
+
+    /// The server has the upload at `now`, or got content for it until then, which may extend its life without a word.
+    mutating func renewExpiry(now: Int64) {
         guard let expiresAt = expiry(now) else { return }
         created?.expiresAt = expiresAt
         switch phase {

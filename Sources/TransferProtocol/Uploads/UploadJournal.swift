@@ -6,9 +6,7 @@ import Units
 public struct UploadJournal: Hashable, Sendable {
     /// The first eight bytes of the file.
     public static let magic = "SquallPu"
-    /// The first eight bytes of files of version 1, which can be read. A server's log has them too.
-    public static let oldMagic = "SquallUp"
-    /// The version that is written: 2. Version 1 has numbers in place of names of dialects.
+    /// The version that is written.
     public static let version: UInt8 = 2
     /// The maximum size of a journal: 64 KiB.
     public static let maximumSize: Int64 = 64 << 10
@@ -50,12 +48,15 @@ public struct UploadJournal: Hashable, Sendable {
         case creation(Creation)
         /// The last bytes are about to be sent.
         case completionBegan
+        /// A server of another origin than the target's chose the URL of the resource.
+        case leftOrigin
 
         /// The meaning of the payload.
         public var kind: UInt8 {
             switch self {
             case .creation: 3
             case .completionBegan: 2
+            case .leftOrigin: 4
             }
         }
 
@@ -63,15 +64,22 @@ public struct UploadJournal: Hashable, Sendable {
         public var payload: [UInt8] {
             switch self {
             case .creation(let creation): creation.encoded
-            case .completionBegan: []
+            case .completionBegan, .leftOrigin: []
             }
         }
     }
 
+    /// The records of a journal.
+    public var records: [Record] {
+        [.creation(creation)] + (creation.resource.hasLeftOrigin ? [.leftOrigin] : [])
+            + (mayBeComplete ? [.completionBegan] : [])
+    }
+
     /// Parses the records of a journal. Skips unknown kinds.
     public init(_ records: [(kind: UInt8, payload: [UInt8])]) throws(UploadJournalProblem) {
-        guard let first = records.first, first.kind == 1 || first.kind == 3 else { throw .damaged }
-        let creation = try Creation(first.payload[...], hasNames: first.kind == 3)
+        guard let first = records.first, first.kind == 3 else { throw .damaged }
+        var creation = try Creation(first.payload[...])
+        creation.resource.hasLeftOrigin = records.contains { $0.kind == 4 }
         self.init(creation: creation, mayBeComplete: records.contains { $0.kind == 2 })
     }
 }
@@ -102,7 +110,7 @@ extension UploadJournal.Creation {
     }
 
     /// Decodes a payload with a valid checksum.
-    fileprivate init(_ payload: ArraySlice<UInt8>, hasNames: Bool) throws(UploadJournalProblem) {
+    fileprivate init(_ payload: ArraySlice<UInt8>) throws(UploadJournalProblem) {
         var rest = payload
         func number(_ count: Int) -> UInt64? {
             guard rest.count >= count else { return nil }
@@ -114,8 +122,7 @@ extension UploadJournal.Creation {
             defer { rest = rest.dropFirst(Int(count)) }
             return String(decoding: rest.prefix(Int(count)), as: UTF8.self)
         }
-        guard let target = text(), let url = text().flatMap({ try? TransferURL($0) }),
-            let name = hasNames ? text() : number(4).map({ UploadWireFormat.name(ofVersion: Int64(clamping: $0)) }),
+        guard let target = text(), let url = text().flatMap({ try? TransferURL($0) }), let name = text(),
             let expiry = number(8).map({ Int64(bitPattern: $0) }),
             let length = number(8).map({ Int64(bitPattern: $0) }), length >= 0,
             let modified = number(8), let changed = number(8), let device = number(8), let inode = number(8),

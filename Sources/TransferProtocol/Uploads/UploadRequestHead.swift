@@ -32,7 +32,7 @@ extension UploadState {
         creation: HTTPRequest.Method,
         _ metadata: UploadMetadata
     ) -> (HTTPRequest, to: TransferURL) {
-        let url = plan.resource?.url ?? creationURL
+        let redirects = redirects(of: plan)
         var fields: HTTPFields = [.accept: "*/*", .userAgent: "squall"]
         if let content = plan.content(of: parameters.length) {
             fields[.contentLength] = String(content.count64)
@@ -46,23 +46,19 @@ extension UploadState {
         }
         let encoded = plan.encoded(of: parameters.length, creation: creation)
         for field in encoded.fields { fields[field.name] = field.value }
-        let redirects = redirects(of: plan)
         for name in UploadMetadata.credentialNames {
             fields[name] = redirects.hasLeftOrigin ? nil : metadata.creationFields[name]
         }
+        let url = redirects.current
         return (url.request(encoded.method, fields.replacing(metadata.credentials.fields(for: redirects))), url)
     }
 
-    /// The redirect chain of the request for `plan`: the target, redirects of the creation, and the upload resource.
+    /// The redirect chain of the request for `plan`, from the target to where it goes.
     public func redirects(of plan: UploadRequestPlan) -> RedirectChain {
-        let last = plan.resource?.url ?? creationURL
-        if hasLeftOrigin, last != parameters.target {
-            return RedirectChain(parameters.target, throughUnknownTo: last)
-        }
-        var redirects = RedirectChain(parameters.target)
-        for url in [target, creationURL, plan.resource?.url] {
-            if let url, url != redirects.current { redirects.follow(url) }
-        }
-        return redirects
+        guard let resource = plan.resource else { return creation }
+        if let redirects = resource.redirects { return redirects }
+        return resource.hasLeftOrigin
+            ? RedirectChain(parameters.target, throughUnknownTo: resource.url)
+            : RedirectChain(parameters.target, to: resource.url)
     }
 }

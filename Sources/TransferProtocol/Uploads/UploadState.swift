@@ -47,7 +47,7 @@ public struct UploadState: Hashable, Sendable {
 
     /// The maximum number of restarts after the server lost the upload: 10.
     public static let maximumRestarts = 10
-    /// The maximum number of redirects over all requests: 10.
+    /// The maximum number of redirects in a row, without progress between them: 10.
     public static let maximumRedirects = 10
     /// The minimum content size to which requests shrink unless the server demands less: 64 KiB.
     public static let minimumChunkSize: Int64 = 64 << 10
@@ -66,15 +66,16 @@ public struct UploadState: Hashable, Sendable {
     public internal(set) var abandoned: [UploadResource] = []
     /// The caller's URL for creations: the target's, or its replacement.
     public internal(set) var target: TransferURL
+    /// The redirections of creation requests, from the target over its replacement.
+    var creation: RedirectChain
     /// The URL of creation requests: `target`, or where it redirects to.
-    public internal(set) var creationURL: TransferURL
+    public var creationURL: TransferURL { creation.current }
 
     /// The maximum content size of a request; `nil` for no limit.
     var appendSizeLimit: Int64?
     var limits = UploadLimits()
+    /// The redirects since the last progress.
     var redirections = 0
-    /// Whether a redirect has left the target's origin. Sticky, as in `RedirectChain`.
-    var hasLeftOrigin = false
     var triedDialects: Set<UploadWireFormat> = []
     /// Whether the last bytes of the content were sent: the target may have processed all of it.
     public internal(set) var mayBeComplete = false
@@ -94,21 +95,25 @@ public struct UploadState: Hashable, Sendable {
         self.parameters = parameters
         self.mayBeComplete = mayBeComplete
         target = parameters.target
-        creationURL = parameters.target
+        creation = RedirectChain(parameters.target)
         persistedResource = resource
         phase = resource.map { .retrievingOffset($0) } ?? .creating(parameters.dialects.first)
         if case .creating(let dialect?) = phase { triedDialects.insert(dialect) }
     }
 
-    /// The upload resource; `nil` before the server named it, and in a plain upload.
-    public var resource: UploadResource? {
+    /// The upload resource; `nil` before the server named it, and in a plain upload. After a failure the one that a later run
+    /// can resume.
+    public var resource: UploadResource? { continued ?? created }
+
+    /// The resource of the next request; `nil` for a request to the target.
+    private var continued: UploadResource? {
         switch phase {
         case .retrievingOffset(let resource), .appending(let resource, _): resource
-        case .creating, .discovering, .reserving, .finished, .failed: created
+        case .creating, .discovering, .reserving, .finished, .failed: nil
         }
     }
 
-    /// The resource named by a 104 of the current creation.
+    /// The resource named by a 104 of the current creation, or kept after a failure.
     var created: UploadResource?
 
     /// The resource if the journal has another one or another expiry time: it must be journalled before the next
@@ -148,13 +153,15 @@ public struct UploadState: Hashable, Sendable {
     /// The last bytes of the content are about to be sent: from now on the target may process the upload.
     public mutating func completionBegan() { mayBeComplete = true }
 
-    /// The request of `plan` failed after `sent` content bytes were written.
+    /// The request of `plan` failed after `sent` content bytes were written. `now` is the wall clock in seconds since 1970.
     public mutating func attemptFailed(
         _ plan: UploadRequestPlan,
         sent: Int64,
-        _ cause: TransientFailure
+        _ cause: TransientFailure,
+        now: Int64
     ) -> UploadAction {
-        retry(plan, sent: sent, after: nil, cause)
+        if sent > 0 { renewExpiry(now: now) }
+        return retry(plan, sent: sent, after: nil, cause)
     }
 
     /// Retries a refused request with other credentials or at another URL.
@@ -163,7 +170,7 @@ public struct UploadState: Hashable, Sendable {
     ///
     /// - Parameter url: Replaces the target; `nil` keeps it.
     public mutating func retryAfterRefusal(with url: TransferURL?) {
-        if let url { (target, creationURL) = (url, url) }
+        if let url { (target, creation) = (url, RedirectChain(parameters.target, to: url)) }
         if let resource { retrieveOffset(resource) }
     }
 
@@ -202,18 +209,27 @@ public struct UploadState: Hashable, Sendable {
         return fail(.notRepeatable(cause))
     }
 
-    mutating func retrieveOffset(_ resource: UploadResource) {
+    /// Retrieves the offset next: where `redirects` have led, or at the resource's own URL, to which a temporary redirection
+    /// leaves later requests (RFC 9110, sections 15.4.3 and 15.4.8).
+    mutating func retrieveOffset(_ resource: UploadResource, along redirects: RedirectChain? = nil) {
+        var resource = resource
+        resource.redirects = redirects
         created = nil
         isReplaying = false
         phase = .retrievingOffset(resource)
     }
 
     /// Ends the upload without success.
-    mutating func fail(_ failure: TransferRefusal) -> UploadAction {
+    ///
+    /// - Parameter isTargets: Whether a status may be the target's response, which ends the upload for good.
+    mutating func fail(_ failure: TransferRefusal, isTargets: Bool = false) -> UploadAction {
         switch failure {
-        case .violation, .sizeRefused, .appendLimitTooSmall, .redirection, .dialectRefused: abandon()
-        // The upload can be resumed with other credentials.
+        case .violation, .sizeRefused, .appendLimitTooSmall, .dialectRefused: abandon()
+        case .redirection where continued == nil: abandon()
+        // The upload can be resumed with other credentials, or once the server lets it.
         case .unauthorized: created = resource
+        case .redirection: created = continued
+        case .status where !isTargets: created = continued
         // The target has responded, or there is nothing left to delete.
         case .status, .otherProtocol, .respondedEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts,
             .ambiguousLength, .contentEncoding:
@@ -240,7 +256,7 @@ public struct UploadState: Hashable, Sendable {
         acknowledged = 0
         offsetToExceed = nil
         isReplaying = false
-        creationURL = target
+        creation = RedirectChain(parameters.target, to: target)
         phase = creationPhase(dialect)
         return .retryNow(cause)
     }

@@ -48,10 +48,8 @@ public enum UploadWireFormat: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The format of an interop version, as requests and old journals name it; `nil` if unsupported.
-    public init?(interopVersion: Int64) { self.init(rawValue: Self.name(ofVersion: interopVersion)) }
-
-    static func name(ofVersion version: Int64) -> String { "resumable-upload-\(version)" }
+    /// The format of an interop version, as requests name it; `nil` if unsupported.
+    public init?(interopVersion: Int64) { self.init(rawValue: "resumable-upload-\(interopVersion)") }
 
     /// The interop version that a message names; `nil` when absent or not a non-negative integer.
     public static func interopVersion(in fields: HTTPFields) -> Int64? {

@@ -155,8 +155,8 @@ package struct QueueJob: Hashable, Sendable, Codable {
     /// When the time limit ends.
     package var deadline: QueueTime
     package var stage = Stage.active
-    /// Whether a run has begun, so that a partial file may be the job's own; `nil` in logs that don't say it.
-    package var hasStarted: Bool? = false
+    /// Whether a run has begun, so that a partial file may be the job's own.
+    package var hasStarted = false
     /// Whether a run of an upload may have sent its content, which the log says before it is sent.
     package var mayBeSent: Bool?
     /// Failures in a row without progress.

@@ -36,7 +36,7 @@ extension QueueState {
     package var undiscarded: [QueueJob] {
         let files = Set(jobs.values.filter { !$0.phase.isFinal }.map(\.transfer.file))
         return jobs.values.filter { job in
-            job.stage == .cancelled && job.hasStarted != false && job.transfer.direction == .download
+            job.stage == .cancelled && job.hasStarted && job.transfer.direction == .download
                 && !files.contains(job.transfer.file)
         }
     }

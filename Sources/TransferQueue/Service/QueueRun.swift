@@ -97,13 +97,15 @@ struct QueueTransfers: Sendable {
 
     /// Removes what the runs of a transfer have left: the partial file of a download, or the journal of an upload and its part
     /// on the server, which gets one request.
-    func discard(_ transfer: QueuedTransfer) async {
+    ///
+    /// - Parameter secrets: The values of headers that are in memory, by their names in lower case.
+    func discard(_ transfer: QueuedTransfer, secrets: [String: String] = [:]) async {
         let file = FilePath(transfer.file)
         switch transfer.direction {
         case .download: try? await engine(for: transfer).discardDownload(at: file)
         case .upload:
             let engine = engine(for: transfer, within: Self.discardLimit)
-            let credentials = (try? QueueSecrets.credentials(of: transfer, memory: [:])) ?? .none
+            let credentials = (try? QueueSecrets.credentials(of: transfer, memory: secrets)) ?? .none
             guard let content = try? await engine.content(of: file) else { return }
             try? await engine.discardUpload(content, uploadRequest(transfer, credentials))
         }

@@ -33,9 +33,11 @@ extension QueueRunner {
     }
 
     /// Removes what a cancelled job has left, if it has run.
-    func discard(_ job: QueueJob) async {
-        guard job.hasStarted != false else { return }
-        await transfers.discard(job.transfer)
+    ///
+    /// - Parameter secrets: The values of headers that were in memory, by their names in lower case.
+    func discard(_ job: QueueJob, secrets: [String: String] = [:]) async {
+        guard job.hasStarted else { return }
+        await transfers.discard(job.transfer, secrets: secrets)
         try? await perform { [self] (work) throws(TransferQueueError) in
             if let job = work.state.discarded(job.id) { try write(job, &work) }
         }
@@ -47,7 +49,7 @@ extension QueueRunner {
     func prune(undelivered: Bool) async throws(TransferQueueError) -> Int {
         let done = try await perform { (work) throws(TransferQueueError) in work.state.done(undelivered: undelivered) }
         // A failed download keeps its partial file, beside its destination. The journal of an upload has a secret URL.
-        for job in done where job.transfer.direction == .upload && job.result == nil && job.hasStarted != false {
+        for job in done where job.transfer.direction == .upload && job.result == nil && job.hasStarted {
             await transfers.discard(job.transfer)
         }
         return try await perform { (work) throws(TransferQueueError) in

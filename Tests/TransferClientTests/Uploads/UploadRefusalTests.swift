@@ -24,6 +24,26 @@ import TransferProtocol
         }
     }
 
+    @Test(arguments: [403, 405, 423])
+    func `an upload that can't be continued for now is kept, and the next run continues it`(status: Int) async throws {
+        var habits = UploadServerHabits()
+        habits.cut = { $0 == 0 ? 400_000 : nil }
+        habits.refuse = { ordinal, _ in ordinal == 1 ? status : nil }
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let bytes = uploadBytes(900_000)
+            let folder = try UploadFolder(bytes)
+            let first = await upload(folder, folder.request(server.url))
+            #expect(first.error == .refused(.status(status)))
+            #expect(folder.journalNames.count == 1)
+            let second = await upload(folder, folder.request(server.url))
+            #expect(second.events.first == .started(total: 900_000, isContinued: true))
+            #expect(second.resumedAt.first ?? 0 > 0)
+            #expect(server.delivered == [bytes])
+            #expect(server.requests.allSatisfy { $0.method != "DELETE" })
+            #expect(folder.journalNames.isEmpty)
+        }
+    }
+
     @Test func `the digest that the server sends verifies the upload, or fails it`() async throws {
         let empty = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
         var habits = UploadServerHabits()

@@ -64,7 +64,7 @@ import Units
             }
             let action =
                 switch reply {
-                case .cut(let sent): state.attemptFailed(plan, sent: sent, .connectionLost("cut"))
+                case .cut(let sent): state.attemptFailed(plan, sent: sent, .connectionLost("cut"), now: 0)
                 case .response(let head, let sent): state.decide(on: head, to: plan, sent: sent, now: 0)
                 }
             schedule.reached(state.acknowledged)

@@ -31,7 +31,7 @@ import Testing
         var fields = fields(UploadFields(limits: UploadLimits(lifetime: 1_000)), dialect, location: "/uploads/1")
         fields[.uploadDraftInteropVersion] = dialect.interopVersion.description
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(dialect), now: 0)
-        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled, now: 0)
         guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
         return (state, plan)
     }

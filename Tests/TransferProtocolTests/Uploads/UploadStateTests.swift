@@ -52,7 +52,7 @@ import Testing
     @Test(arguments: UploadWireFormat.allCases)
     func `the offset is requested before anything is appended`(dialect: UploadWireFormat) throws {
         var state = try Self.created(dialect)
-        #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .stalled))
+        #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled, now: 0) == .retry(after: nil, .stalled))
         let resource = try #require(state.resource)
         #expect(resource.url.text == "http://host.example/uploads/1")
         let ask = try #require(Self.plan(&state))
@@ -68,7 +68,7 @@ import Testing
 
     @Test func `an offset below an acknowledged one ends the upload, which the server is to forget`() throws {
         var state = try Self.created(.v10)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
         let ask = try #require(Self.plan(&state))
         for offset in [9, 8] as [Int64] {
             var fields = HTTPFields()
@@ -99,17 +99,32 @@ import Testing
 
     @Test func `an upload that has expired isn't touched again`() throws {
         var state = try Self.created(.v10, lifetime: 60)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
         let resource = try #require(state.resource)
         #expect(state.nextStep(now: 59) == .send(.retrieveOffset(resource)))
         #expect(state.nextStep(now: 60) == .send(.create(.v10)))
         #expect(state.restarts == 1)
     }
 
+    @Test(arguments: [true, false])
+    func `an upload that got content since its end was named may live on, and is asked for`(isTold: Bool) throws {
+        var state = try Self.created(.v10, lifetime: 3)
+        if isTold {
+            let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .uploadOffset: "7"]
+            let effect = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 4)
+            #expect(effect == .acknowledged(7))
+        }
+        _ = state.attemptFailed(.create(.v10), sent: isTold ? 0 : 9, .stalled, now: 5)
+        let resource = try #require(state.resource)
+        #expect(state.nextStep(now: 5) == .send(.retrieveOffset(resource)))
+        _ = state.decide(on: Self.head(404), to: .retrieveOffset(resource), sent: 0, now: 5)
+        #expect(state.restarts == 1)
+    }
+
     @Test func `an upload that is gone after its last bytes were sent isn't sent again by a POST`() throws {
         var state = try Self.created(.v10)
         state.completionBegan()
-        _ = state.attemptFailed(.create(.v10), sent: Self.length, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: Self.length, .stalled, now: 0)
         let ask = try #require(Self.plan(&state))
         _ = state.decide(on: Self.head(404), to: ask, sent: 0, now: 0)
         #expect(state.nextStep(now: 0) == .fail(.outcomeUnknown))
@@ -120,7 +135,7 @@ import Testing
         var state = try Self.state(.only(.v10))
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: location]
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
         let ask = try #require(Self.plan(&state))
         let inFields = UploadMetadata(creationFields: [.authorization: "Bearer x", .contentType: "text/plain"])
         let credentials = RequestCredentials(fields: [try RequestField("Authorization: Bearer x")])
@@ -149,12 +164,86 @@ import Testing
         #expect(sent == ["k", "k", nil, nil])
     }
 
+    /// The next request with an `X-Key` of the caller: its URL, and the key.
+    private static func sent(_ state: inout UploadState) throws -> [String?] {
+        let next = try #require(plan(&state))
+        let credentials = RequestCredentials(fields: [try RequestField("X-Key: k")])
+        let (request, url) = state.request(for: next, creation: .put, UploadMetadata(credentials: credentials))
+        return [url.text, request.headerFields[try #require(HTTPField.Name("X-Key"))]]
+    }
+
+    /// What a later run makes of the journal.
+    private static func later(_ state: UploadState) throws -> UploadState {
+        let creation = UploadJournal.Creation(
+            target: state.target.text,
+            resource: try #require(state.resource),
+            source: UploadSource(length: length, device: 1, inode: 1, modified: 1, changed: 1),
+            sha256: Array(repeating: 9, count: 32)
+        )
+        let records = UploadJournal(creation: creation).records.map { ($0.kind, $0.payload) }
+        return UploadState(state.parameters, resuming: try UploadJournal(records).creation.resource)
+    }
+
+    @Test(arguments: [307, 308])
+    func `credentials don't go to a URL that a server of another origin chose`(status: Int) throws {
+        let back = "http://host.example/account"
+        let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "http://other.example/uploads/1"]
+        var state = try Self.state(.only(.v10))
+        _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        let ask = try #require(Self.plan(&state))
+        #expect(state.decide(on: Self.head(status, [.location: back]), to: ask, sent: 0, now: 0) == .proceed)
+        #expect(try Self.sent(&state) == [back, nil])
+        var later = try Self.later(state)
+        #expect(try Self.sent(&later) == [status == 308 ? back : "http://other.example/uploads/1", nil])
+    }
+
+    @Test func `credentials don't go to an upload that a redirection's target named, in a later run neither`() throws {
+        var state = try Self.state(.only(.v10))
+        let there = Self.head(307, [.location: "http://other.example/there"])
+        #expect(state.decide(on: there, to: .create(.v10), sent: 0, now: 0) == .proceed)
+        let upload = "http://host.example/uploads/1"
+        let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: upload]
+        _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        #expect(try Self.sent(&state) == [upload, nil])
+        var later = try Self.later(state)
+        #expect(try Self.sent(&later) == [upload, nil])
+    }
+
+    @Test(arguments: [302, 307, 301, 308])
+    func `only a permanent redirection of an upload is kept`(status: Int) throws {
+        let (here, there) = ("http://host.example/uploads/1", "http://other.example/login")
+        var state = try Self.created(.v10)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        let ask = try #require(Self.plan(&state))
+        #expect(state.decide(on: Self.head(status, [.location: there]), to: ask, sent: 0, now: 0) == .proceed)
+        #expect(try Self.sent(&state) == [there, nil])
+        let isKept = status == 301 || status == 308
+        #expect(state.resourceToPersist()?.url.text == (isKept ? there : nil))
+        let again = try #require(Self.plan(&state))
+        for failure in [nil, Self.head(200), Self.head(503)] {
+            var state = state
+            if let failure {
+                _ = state.decide(on: failure, to: again, sent: 0, now: 0)
+            } else {
+                _ = state.attemptFailed(again, sent: 0, .stalled, now: 0)
+            }
+            #expect(try Self.sent(&state) == (isKept ? [there, nil] : [here, "k"]))
+        }
+        // One behind a temporary one isn't the upload's.
+        let next = Self.head(308, [.location: "http://third.example/"])
+        #expect(state.decide(on: next, to: again, sent: 0, now: 0) == .proceed)
+        #expect(try Self.sent(&state) == ["http://third.example/", nil])
+        #expect(state.resource?.url.text == (isKept ? "http://third.example/" : here))
+    }
+
     @Test(arguments: [401, 407], UploadWireFormat.allCases)
     func `a refusal of access ends the run, and the upload can be resumed`(status: Int, dialect: UploadWireFormat)
         throws
     {
         var state = try Self.created(dialect)
-        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled, now: 0)
         let resource = try #require(state.resource)
         let field = status == 401 ? HTTPField.Name.wwwAuthenticate : .proxyAuthenticate
         let fields: HTTPFields = [field: "Basic realm=\"r\", Bearer"]
@@ -171,6 +260,36 @@ import Testing
         }
         #expect(state.resource == resource)
         #expect(state.removeAbandoned().isEmpty)
+    }
+
+    /// The status of a request for the upload, and whether it is of the last bytes, all of which were sent.
+    @Test(arguments: [403, 400, 405, 423], UploadWireFormat.allCases)
+    func `an upload that a server refuses to continue is kept, but not where its target may have responded`(
+        status: Int,
+        dialect: UploadWireFormat
+    ) throws {
+        var asking = try Self.created(dialect)
+        _ = asking.attemptFailed(.create(dialect), sent: 5, .stalled, now: 0)
+        let resource = try #require(asking.resource)
+        let ask = try #require(Self.plan(&asking))
+        var fields = HTTPFields()
+        dialect.encode(UploadFields(isComplete: false, offset: 7), into: &fields)
+        var appending = asking
+        _ = appending.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0)
+        let append = try #require(Self.plan(&appending))
+        var flag = HTTPFields()
+        dialect.encode(UploadFields(isComplete: true), into: &flag)
+        let canAskAgain = dialect.rules.completedAppend == .replayOrRefuse
+        for (state, plan, sent, fields, isKept) in [
+            (asking, ask, 0, [:], true), (appending, append, 0, [:], true),
+            (appending, append, Self.length - 7, [:], canAskAgain), (appending, append, Self.length - 7, flag, false),
+        ] as [(UploadState, UploadRequestPlan, Int64, HTTPFields, Bool)] {
+            var state = state
+            _ = state.decide(on: Self.head(status, fields), to: plan, sent: sent, now: 0)
+            #expect(state.nextStep(now: 0) == .fail(.status(status)))
+            #expect(state.resource == (isKept ? resource : nil))
+            #expect(state.removeAbandoned().isEmpty)
+        }
     }
 
     @Test func `a field that an upload needs for itself isn't taken from the caller`() throws {
@@ -235,6 +354,31 @@ import Testing
         #expect(state.nextStep(now: 0) == .fail(.redirection(status: 307)))
     }
 
+    @Test func `redirections without progress between them come to an end, which keeps the upload`() throws {
+        var state = try Self.created(.v10)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        let moved = Self.head(307, [.location: "/x"])
+        func redirect(_ times: Int, _ state: inout UploadState) throws {
+            for _ in 0..<times {
+                let ask = try #require(Self.plan(&state))
+                #expect(state.decide(on: moved, to: ask, sent: 0, now: 0) == .proceed)
+            }
+        }
+        for offset in 1...11 as ClosedRange<Int64> {
+            try redirect(1, &state)
+            let ask = try #require(Self.plan(&state))
+            var fields = HTTPFields()
+            UploadWireFormat.v10.encode(UploadFields(isComplete: false, offset: offset), into: &fields)
+            #expect(state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0) == .proceed)
+            let append = try #require(Self.plan(&state))
+            _ = state.attemptFailed(append, sent: 1, .stalled, now: 0)
+        }
+        try redirect(UploadState.maximumRedirects + 1, &state)
+        #expect(state.nextStep(now: 0) == .fail(.redirection(status: 307)))
+        #expect(state.resource?.url.text == "http://host.example/uploads/1")
+        #expect(state.removeAbandoned().isEmpty)
+    }
+
     @Test func `a limit for a request below 1 KiB ends the upload, and 1 KiB doesn't`() throws {
         for (limit, isFailed) in [
             (UploadState.minimumAppendLimit - 1, true), (UploadState.minimumAppendLimit, false),
@@ -244,58 +388,6 @@ import Testing
             UploadWireFormat.v10.encode(UploadFields(limits: UploadLimits(maximumAppendSize: limit)), into: &fields)
             _ = state.decide(on: Self.head(413, fields), to: .create(.v10), sent: 0, now: 0)
             #expect(state.nextStep(now: 0) == (isFailed ? .fail(.appendLimitTooSmall(limit)) : .send(.reserve(.v10))))
-        }
-    }
-}
-
-@Suite struct UploadJournalRecordTests {
-    private static func creation() throws -> UploadJournal.Creation {
-        UploadJournal.Creation(
-            target: "http://host.example/target",
-            resource: UploadResource(
-                url: try TransferURL("http://host.example/uploads/1"),
-                dialect: .v6,
-                expiresAt: 1_700_000_000
-            ),
-            source: UploadSource(length: 7, device: 1, inode: .max, modified: -1, changed: 3),
-            sha256: Array(repeating: 9, count: 32)
-        )
-    }
-
-    @Test func `a journal is read as it was written`() throws {
-        let creation = try Self.creation()
-        let record = UploadJournal.Record.creation(creation)
-        let end = UploadJournal.Record.completionBegan
-        #expect(try UploadJournal([(record.kind, record.payload)]) == UploadJournal(creation: creation))
-        let full = try UploadJournal([(record.kind, record.payload), (9, [1]), (end.kind, end.payload)])
-        #expect(full == UploadJournal(creation: creation, mayBeComplete: true))
-    }
-
-    /// The payload of version 1 has the interop version as a number, in place of a name after its length.
-    @Test func `a journal of version 1 is read`() throws {
-        let creation = try Self.creation()
-        let payload = UploadJournal.Record.creation(creation).payload
-        let name = Array("resumable-upload-6".utf8)
-        let index = try #require(payload.indices.first { payload[$0...].starts(with: name) })
-        let old = Array(payload[..<(index - 4)]) + [6, 0, 0, 0] + Array(payload[(index + name.count)...])
-        #expect(try UploadJournal([(1, old), (2, [])]) == UploadJournal(creation: creation, mayBeComplete: true))
-    }
-
-    @Test func `a journal of an unknown dialect is refused by its name`() throws {
-        var payload = UploadJournal.Record.creation(try Self.creation()).payload
-        let index = try #require(payload.indices.first { payload[$0...].starts(with: "load-6".utf8) })
-        payload[index + 5] = UInt8(ascii: "7")
-        #expect(throws: UploadJournalProblem.unknownDialect("resumable-upload-7")) { try UploadJournal([(3, payload)]) }
-    }
-
-    @Test func `before the creation is complete there is no journal`() throws {
-        let record = UploadJournal.Record.creation(try Self.creation())
-        #expect(throws: UploadJournalProblem.damaged) { try UploadJournal([]) }
-        #expect(throws: UploadJournalProblem.damaged) { try UploadJournal([(2, []), (record.kind, record.payload)]) }
-        for count in record.payload.indices {
-            #expect(throws: UploadJournalProblem.damaged, "\(count)") {
-                try UploadJournal([(record.kind, Array(record.payload.prefix(count)))])
-            }
         }
     }
 }

@@ -50,7 +50,7 @@ import TransferProtocol
         var state = try state(isRepeatable: isRepeatable)
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
         return (state, try plan(&state))
     }
 
