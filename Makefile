@@ -186,6 +186,7 @@ exec: build #: run 33 programs by squall exec, behind four faults each, and conn
 	@scripts/install.sh exec
 	@SQUALL=$(RELEASE) python3 Tests/System/exec/programs.py
 	@SQUALL=$(RELEASE) python3 Tests/System/exec/outcomes.py
+	@SQUALL=$(RELEASE) python3 Tests/System/exec/signals.py
 	@SQUALL=$(RELEASE) python3 Tests/System/exec/ends.py --times 50
 	@SQUALL=$(RELEASE) python3 Tests/System/exec/container.py
 

@@ -14,6 +14,7 @@
 #include <linux/seccomp.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -44,9 +45,8 @@
 #ifndef __NR_io_uring_setup
 #define __NR_io_uring_setup 425
 #endif
-// SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, and ERESTARTSYS of the kernel.
+// SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV.
 #define WAIT_KILLABLE (1U << 5)
-#define RESTART 512
 #define PIDFD_OF_THREAD O_EXCL
 // The part of the second argument of socket(2) that is no flag.
 #define SOCKET_TYPE 0xf
@@ -265,10 +265,7 @@ int squall_is_waiting(int supervisor, uint64_t id) {
 
 int squall_answer(int supervisor, uint64_t id, int error) {
     struct seccomp_notif_resp response = {.id = id};
-    if (error == squall_interrupted) {
-        // The kernel makes EINTR of it, or calls again, as the signal's handler has it.
-        response.error = -RESTART;
-    } else if (error < 0) {
+    if (error < 0) {
         response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else {
         response.error = -error;
@@ -317,11 +314,38 @@ static uint64_t status_value(const char *text, const char *name, int base) {
     return line ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
-int squall_has_signal(pid_t thread) {
+// Whether a thread has a child, which may have ended, by proc_tid_children(5); 1 if that can't be told.
+static int has_child(pid_t thread, pid_t process) {
+    char path[64], first;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 1;
+    ssize_t count = read(file, &first, 1);
+    close(file);
+    return count != 0;
+}
+
+int squall_has_signal(pid_t thread, struct squall_first_thread *first) {
     char text[status_size];
     read_status(thread, text);
-    uint64_t pending = status_value(text, "\nSigPnd:", 16) | status_value(text, "\nShdPnd:", 16);
-    return (pending & ~status_value(text, "\nSigBlk:", 16)) != 0;
+    uint64_t blocked = status_value(text, "\nSigBlk:", 16);
+    if (status_value(text, "\nSigPnd:", 16) & ~blocked) return 1;
+    uint64_t shared = status_value(text, "\nShdPnd:", 16) & ~blocked;
+    pid_t process = (pid_t)status_value(text, "\nTgid:", 10);
+    if (process == thread) return shared != 0;
+    if (first->process != process) {
+        read_status(process, text);
+        const char *line = strstr(text, "\nState:\t");
+        first->process = process;
+        first->state = line ? line[strlen("\nState:\t")] : 'X';
+        first->blocked = status_value(text, "\nSigBlk:", 16);
+    }
+    // A stop is one of all threads, each of which the kernel has told.
+    if (first->state == 'T') return 1;
+    // The kernel gives a signal of the process to the first thread, if that takes it, but SIGCHLD to the one that has the child.
+    int has_ended = first->state == 'Z' || first->state == 'X';
+    uint64_t ended = UINT64_C(1) << (SIGCHLD - 1);
+    return (shared & (has_ended ? ~UINT64_C(0) : first->blocked)) != 0 || ((shared & ended) && has_child(thread, process));
 }
 
 int squall_is_blocking(pid_t thread, int descriptor) {
@@ -494,7 +518,7 @@ int squall_supervise_connects(int makes_sockets, int *holds_signals) {
     *holds_signals = 0;
     return -ENOSYS;
 }
-int squall_has_signal(pid_t thread) { (void)thread; return 0; }
+int squall_has_signal(pid_t thread, struct squall_first_thread *first) { (void)thread, (void)first; return 0; }
 int squall_is_blocking(pid_t thread, int descriptor) { (void)thread, (void)descriptor; return 1; }
 int squall_may_duplicate(void) { return ENOSYS; }
 int squall_give(int supervisor, uint64_t id, int descriptor, int closes_on_exec) {

@@ -7,13 +7,13 @@ import SystemPackage
 import TerminalDisplay
 
 /// Waits for Ctrl-C, SIGTERM or the closing of the terminal (SIGHUP). A second Ctrl-C or SIGTERM kills the process and
-/// its child processes. A second SIGHUP doesn't: a closing terminal may send two, itself and through its shell.
+/// its child processes, as `EndSignals` has it. A second SIGHUP doesn't.
 ///
 /// With `reload`, SIGHUP is a stop signal only when the terminal has closed.
 package final class Interrupt: Sendable {
     private struct State {
-        /// Whether SIGINT or SIGTERM was received.
-        var wasRequested = false
+        /// SIGINT and SIGTERM.
+        var signals = EndSignals()
         var sources: LoopBound<[EventSource]>?
     }
 
@@ -76,13 +76,10 @@ package final class Interrupt: Sendable {
 
     private func arrive(_ number: Int32) {
         if number == SIGHUP, let reload, !hadTerminal || Interrupt.hasTerminal { return reload() }
-        let isRepeated = state.withLock { state in
-            // A closing terminal or a service manager may send SIGHUP and then SIGTERM.
-            guard number != SIGHUP else { return false }
-            defer { state.wasRequested = true }
-            return state.wasRequested
+        // A terminal that closes may send it at any time.
+        if number != SIGHUP, state.withLock({ $0.signals.next(at: MonotonicClock.now) }) == .second {
+            ChildProcess.exitWithGroups(128 + number)
         }
-        if isRepeated { ChildProcess.exitWithGroups(128 + number) }
         arrival.resolve(())
     }
 

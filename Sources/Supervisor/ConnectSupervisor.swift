@@ -209,7 +209,7 @@ package final class ConnectSupervisor {
         // Its socket is closed, and would have got this one's connection.
         if let dial = dialsByAddress[local] { giveUp(dial) }
         do throws(SystemFailure) {
-            let dial = try system.dial(target, for: local, of: call, blocks: facts.isBlocking).get()
+            let dial = try system.dial(target, for: local, of: call, in: process, blocks: facts.isBlocking).get()
             note(dial, of: call, facts, local, socket: socket, process: process, at: now)
             system.begin(dial)
             return .kept
@@ -435,14 +435,22 @@ package final class ConnectSupervisor {
         }
     }
 
-    /// Ends the calls of the threads for which a signal has come. The kernel leaves that to the supervisor if `holdsSignals`.
+    /// Hands the calls over of threads for which a signal may have come. The kernel leaves that to the supervisor if
+    /// `holdsSignals`.
     package func lookForSignals(at now: Moment) {
         var count = 0
         for (dial, entry) in pending {
-            guard let call = entry.call else { continue }
+            guard let call = entry.call, let socket = entry.socket else { continue }
             count += 1
             guard system.hasSignal(entry.thread, in: call) else { continue }
-            system.answer(call, .interrupted)
+            // Else the kernel would connect it past the proxy.
+            guard system.facts(of: socket).state != .closed else {
+                end(dial)
+                continue
+            }
+            // The kernel's own call waits for the same connect. It ends with EINTR, or is made anew, as the signal has it, if that
+            // is for this thread. An answer would have to know that.
+            system.answer(call, .kernel)
             letGo(dial)
         }
         let interval = max(ConnectSupervisor.signalInterval, .microseconds(500 * count))

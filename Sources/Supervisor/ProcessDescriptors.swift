@@ -73,8 +73,8 @@ final class ProcessDescriptors {
         return squall_duplicate_by_any(process, descriptor)
     }
 
-    /// The number of the process of a thread that has a descriptor; 0 if it isn't known.
-    func number(of thread: Int32) -> Int32 { threads[thread].flatMap { entries[$0]?.process } ?? 0 }
+    /// The number of the process of a thread, by its descriptor; 0 if it isn't known.
+    func number(of descriptor: Int32) -> Int32 { entries[descriptor]?.process ?? 0 }
 
     /// Whether the thread hasn't ended: its descriptor can be read then.
     private func isAlive(_ descriptor: Int32) -> Bool {

@@ -48,8 +48,6 @@ package enum CallAnswer: Hashable, Sendable {
     case failure(Int32)
     /// The kernel makes it as if nobody had been asked.
     case kernel
-    /// A signal ends it: it fails with EINTR, or is made again if the signal's handler restarts calls.
-    case interrupted
 }
 
 /// The address that a connect is given.
@@ -120,7 +118,7 @@ package protocol SupervisorSystem: AnyObject {
     func isWaiting(_ id: UInt64) -> Bool
     /// Whether signals of a thread wait for the answer of its call.
     var holdsSignals: Bool { get }
-    /// Whether a signal is pending for a thread, which waits in `call`, that the thread doesn't block.
+    /// Whether a signal may have come for a thread, which waits in `call`. Another one of its process may take it.
     func hasSignal(_ thread: Int32, in call: UInt64) -> Bool
     /// The address of a connect. A failure is that the program's memory may not be read.
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure>
@@ -154,12 +152,13 @@ package protocol SupervisorSystem: AnyObject {
     func refuse(_ socket: Int32)
     /// Has the socket that is connecting for a dial be connected, and its connection ended: with `resets` by RST, else by FIN.
     func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool)
-    /// Makes a dial to a target for the socket with the address `local`, of the thread of a call that `blocks` or is polled;
-    /// returns its number.
+    /// Makes a dial to a target for the socket with the address `local`, of the thread of a call in `process` that `blocks` or
+    /// is polled; returns its number.
     func dial(
         _ target: SocketAddress,
         for local: SocketAddress,
         of call: SupervisedCall,
+        in process: Int32,
         blocks: Bool
     ) -> Result<UInt64, SystemFailure>
     /// Has the proxy connect to the target of a dial, which may end at once.

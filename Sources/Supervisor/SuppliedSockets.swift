@@ -253,14 +253,19 @@ private struct Owners {
     /// Whether a process has ended, so that others have its children, or the kernel doesn't tell them.
     private var isCut = false
 
-    /// Searches for `wanted` in the processes of the threads that had them last, and in those that they have started; in all if
-    /// one has ended.
+    /// Searches for `wanted` in the processes of the threads that had them last, and in those that they have started; then below
+    /// this process, whose guards have adopted their orphans, and in all if a process has ended.
     init(of wanted: Set<UInt64>, last threads: Set<Int32>) {
         self.wanted = wanted
         for thread in threads { search(thread, isLikely: true) }
-        guard isCut else { return }
+        for thread in NumericNames.of("/proc/self/task") ?? [] where !isDone {
+            for child in children(of: thread, in: getpid()) { search(child, isLikely: false) }
+        }
+        guard isCut, !isDone else { return }
         for process in NumericNames.of("/proc") ?? [] { search(process, isLikely: false) }
     }
+
+    private var isDone: Bool { found.count == wanted.count }
 
     /// Searches the threads of a process, and the processes that they have started.
     private mutating func search(_ process: Int32, isLikely: Bool) {

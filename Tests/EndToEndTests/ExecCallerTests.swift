@@ -74,6 +74,50 @@ import Testing
         }
     }
 
+    @Test func `signals that come together are one, and a later one ends everything`() async throws {
+        try await withFolder { folder in
+            // Its clean-up ends when it may.
+            let command = """
+                trap 'echo asked; read line < go; exit 9' TERM HUP
+                mkfifo go; echo ready; while :; do sleep 0.05; done
+                """
+            let words = ["exec", "--latency", "1ms", "--", "sh", "-c", command]
+            let status = try await withChild(Programs.squall, words, folder: folder) { child in
+                _ = try await child.line(with: "ready")
+                child.signal(SIGTERM)
+                child.signal(SIGHUP)
+                _ = try await child.line(with: "asked")
+                try #require(FileHandle(forWritingAtPath: folder.path + "/go")).close()
+                return await child.finish().status
+            }
+            #expect(status == 9)
+        }
+        try await withFolder { folder in
+            let words = ["exec", "--latency", "1ms", "--", "sh", "-c", "trap '' TERM; echo ready; exec sleep 1000"]
+            let status = try await withChild(Programs.squall, words, folder: folder) { child in
+                _ = try await child.line(with: "ready")
+                await child.insist(SIGTERM)
+                return await child.finish().status
+            }
+            #expect(status == 143)
+        }
+    }
+
+    @Test func `it stops when its command has stopped itself, and the command goes on with it`() async throws {
+        let caller = """
+            import os, signal, subprocess, sys
+            process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
+            for _ in range(2):
+                os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+                process.send_signal(signal.SIGCONT)
+            print(process.stdout.read().split(), process.wait())
+            """
+        let command = "kill -STOP $$; echo one; kill -STOP $$; echo two; exit 4"
+        let words = ["-c", caller, Programs.squall.path, "exec", "--latency", "1ms", "--", "sh", "-c", command]
+        let outcome = try await run("python3", words)
+        #expect(outcome.lines == ["['one', 'two'] 4"], "\(outcome.errors)")
+    }
+
     @Test func `a signal to the process group of the command ends neither Squall nor its guard`() async throws {
         let command = "for name in USR1 USR2 ALRM PROF; do trap : $name; kill -$name 0; done; exit 6"
         let words = ["-w", Programs.squall.path, "exec", "--latency", "1ms", "--", "bash", "-c", command]

@@ -2,7 +2,8 @@ import Foundation
 import TestStreams
 import Testing
 
-/// `squall exec` where programs' sockets can't be duplicated, as in a container: Squall makes them.
+/// `squall exec` where programs' sockets can't be duplicated, as in a container: Squall makes them. And where the kernel opens no
+/// threads.
 @Suite(.timeLimit(.minutes(5))) struct ExecContainerTests {
     #if arch(x86_64)
         /// The numbers of process_vm_readv(2) and process_vm_writev(2).
@@ -13,8 +14,11 @@ import Testing
     /// The numbers of pidfd_open(2) and pidfd_getfd(2).
     private static let (opening, duplicating) = ("434", "438")
 
+    /// pidfd_open(2) as it is before Linux 6.9: with a flag it fails with EINVAL.
+    private static let opensNoThreads = "\(opening):22"
+
     /// Has the calls with the numbers of its first argument fail with EPERM, as the filter of a container does, and runs the
-    /// others.
+    /// others. One with an errno value fails with that if its second argument isn't 0.
     private static let container = """
         import ctypes, os, sys
         class Instruction(ctypes.Structure):
@@ -22,8 +26,13 @@ import Testing
         class Program(ctypes.Structure):
             _fields_ = [("count", ctypes.c_uint16), ("instructions", ctypes.c_void_p)]
         words = [(0x20, 0, 0, 0)]
-        for number in sys.argv[1].split(","):
-            words += [(0x15, 0, 1, int(number)), (0x06, 0, 0, 0x00050001)]
+        for call in sys.argv[1].split(","):
+            number, _, code = call.partition(":")
+            if code:
+                words += [(0x15, 0, 4, int(number)), (0x20, 0, 0, 24), (0x15, 1, 0, 0), (0x06, 0, 0, 0x00050000 | int(code))]
+                words.append((0x20, 0, 0, 0))
+            else:
+                words += [(0x15, 0, 1, int(number)), (0x06, 0, 0, 0x00050001)]
         words.append((0x06, 0, 0, 0x7FFF0000))
         listed = (Instruction * len(words))(*(Instruction(*word) for word in words))
         system = ctypes.CDLL(None, use_errno=True)
@@ -201,6 +210,75 @@ import Testing
         let outcome = try await contained(words)
         #expect(outcome.lines == ["EMFILE", "A"], "\(outcome.errors)")
         #expect(outcome.errors.isEmpty)
+    }
+
+    /// Has an orphan connect a socket that its process's parent has made and closed, once Squall has looked for closed ones: it has
+    /// closed the other by then.
+    private static let orphaned =
+        ExecSocketTests.common + """
+            squall = open(f"/proc/{os.getppid()}/stat").read().rsplit(")", 1)[1].split()[1]
+            def count():
+                found = 0
+                for entry in os.listdir(f"/proc/{squall}/fd"):
+                    try:
+                        found += os.readlink(f"/proc/{squall}/fd/{entry}").startswith("socket:")
+                    except OSError:
+                        pass
+                return found
+            before = count()
+            made, other = socket.socket(), socket.socket()
+            (go, goer), (reader, writer) = os.pipe(), os.pipe()
+            if os.fork() == 0:
+                if os.fork() == 0:
+                    other.close()
+                    os.read(go, 1)
+                    code = made.connect_ex(first)
+                    os.write(writer, (name(code) if code else end(made)).encode())
+                os._exit(0)
+            os.wait()
+            made.close()
+            other.close()
+            while count() > before + 1:
+                select.select([], [], [], 0.01)
+            os.write(goer, b"!")
+            print(os.read(reader, 20).decode())
+            """
+
+    @Test func `an orphan has the sockets that it has inherited`() async throws {
+        let words = ["exec", "--latency", "1ms", "--", "python3", "-c", ExecContainerTests.orphaned]
+        let outcome = try await contained(words)
+        #expect(outcome.lines == ["A"], "\(outcome.errors)")
+        #expect(outcome.errors.isEmpty)
+    }
+
+    /// Connects in the first thread and in another one, and prints how each has ended, and the process.
+    private static let threads = """
+        import errno, os, socket, threading
+        listener = socket.create_server(("127.0.0.1", 0))
+        codes = []
+        def connect():
+            codes.append(socket.socket().connect_ex(listener.getsockname()))
+        connect()
+        thread = threading.Thread(target=connect)
+        thread.start()
+        thread.join()
+        print(*(errno.errorcode.get(code, "ok") for code in codes), os.getpid())
+        """
+
+    @Test func `where the kernel opens no threads, their connects have their program`() async throws {
+        try await withFolder { folder in
+            let (profile, journal) = (folder.appendingPathComponent("profile.json"), folder.path + "/journal.jsonl")
+            let text = """
+                {"name":"x","faults":[{"kind":"connect","how":"refuse","when":{"program":"python3"}}]}
+                """
+            try Data(text.utf8).write(to: profile)
+            let words = ["exec", profile.path, "--journal", journal, "--", "python3", "-c", ExecContainerTests.threads]
+            let outcome = try await contained(words, without: ExecContainerTests.opensNoThreads)
+            let said = try #require(outcome.lines.first?.split(separator: " "), "\(outcome.errors)")
+            #expect(said.prefix(2) == ["ECONNREFUSED", "ECONNREFUSED"])
+            let lines = try String(contentsOfFile: journal, encoding: .utf8).split(separator: "\n")
+            #expect(lines.filter { $0.contains("\"pid\":\(said[2]),") }.count == 2, "\(lines)")
+        }
     }
 
     @Test func `where programs can't be had at all it says what to add, and runs nothing`() async throws {

@@ -49,7 +49,7 @@ import Testing
                     proxy.signal(SIGTERM)
                     // Connections are refused when it has stopped.
                     while try await download() != 7 {}
-                    proxy.signal(SIGTERM)
+                    await proxy.insist(SIGTERM)
                     #expect(await proxy.finish().status == 143)
                 }
             }

@@ -41,6 +41,19 @@ import Testing
         }
     }
 
+    @Test func `the stage itself isn't supervised`() async throws {
+        try await withFolder { folder in
+            let script = "set -- $(cat /proc/$PPID/stat); grep -h ^Seccomp /proc/$4/task/*/status | sort -u > filters"
+            let words = ["--exec", "--latency", "1ms", "--allow-vacuous", "--", "sh", "-c", script]
+            let outcome = try await test(words, in: folder)
+            #expect(outcome.status == 0, "\(outcome)")
+            let text = try String(contentsOf: folder.appendingPathComponent("filters"), encoding: .utf8)
+            let names = text.split(separator: "\n").map { $0.prefix { $0 != ":" } }
+            // Where this runs below a filter, all threads have that one.
+            #expect(!names.isEmpty && Set(names).count == names.count, "\(text)")
+        }
+    }
+
     @Test func `runs at the same time have faults of their own, and a scenario may ask for it`() async throws {
         try await withOrigin(size: 200_000) { origin in
             try await withFolder { folder in

@@ -289,6 +289,38 @@ struct ConnectSupervisorTests {
         #expect(program.system.told[program.ask(socket)] == nil, "an error is reported once")
     }
 
+    @Test func `a thread for which a signal may have come waits in the kernel, and connects anew if it was its own`() {
+        let program = Program(seed: 3)
+        let (system, supervisor) = (program.system, program.supervisor)
+        system.holdsSignals = true
+        let (own, others) = (program.socket(), program.socket())
+        let calls = [program.connect(own), program.connect(others)]
+        #expect(supervisor.nextLookForSignals == Moment.zero + ConnectSupervisor.signalInterval)
+        supervisor.lookForSignals(at: supervisor.nextLookForSignals)
+        #expect(system.answered.isEmpty)
+        system.signals = Set(calls)
+        supervisor.lookForSignals(at: supervisor.nextLookForSignals)
+        #expect(system.left == Set(calls) && system.failures.isEmpty)
+        #expect(supervisor.count == 2)
+        let again = program.connect(own)
+        #expect(system.dials.count == 2)
+        for _ in 0..<2 { program.endDial(.failed(113)) }
+        #expect(system.failures == [again: 113] && system.sockets[others - 1].state == .closed)
+        #expect(system.problems.isEmpty)
+    }
+
+    @Test func `a connect that another thread has ended isn't left to the kernel for a signal`() {
+        let program = Program(seed: 3)
+        program.system.holdsSignals = true
+        let socket = program.socket()
+        let call = program.connect(socket)
+        program.system.signals = [call]
+        program.system.dissolve(socket - 1)
+        program.supervisor.lookForSignals(at: program.supervisor.nextLookForSignals)
+        #expect(program.system.failures == [call: 104] && program.system.dials.isEmpty)
+        #expect(program.system.problems.isEmpty)
+    }
+
     @Test func `without descriptors a connect fails with EMFILE`() {
         let program = Program()
         program.system.processError = 24

@@ -41,8 +41,10 @@ final class SimulatedPrograms: SupervisorSystem {
     var secret: Set<UInt64> = []
     var unspecified: Set<UInt64> = []
     var holdsSignals = false
-    /// The calls for whose threads a signal has come.
+    /// The calls for whose threads a signal may have come.
     var signals: Set<UInt64> = []
+    /// The connects that the kernel goes on with.
+    var left: Set<UInt64> = []
     /// The errno value of asking for a process, if that fails.
     var processError: Int32?
     /// The calls that a signal ends just before their answer.
@@ -117,14 +119,19 @@ final class SimulatedPrograms: SupervisorSystem {
             tell(index, "connected")
         case .failure(let code) where code == 115 || code == 114:
             break
-        case .interrupted:
-            if !signals.contains(id) { problems.append("call \(id) was interrupted without a signal") }
         case .failure(let code):
             if sockets[index].state == .other { problems.append("a connect failed with \(code) and is connected") }
             tell(index, "failed")
+        case .kernel where sockets[index].state == .closed:
+            if signals.contains(id) { problems.append("a signal has a connect pass the proxy") }
+            tell(index, "kernel")
         case .kernel:
-            // The kernel only says how far the socket is.
-            if sockets[index].state == .closed { tell(index, "kernel") }
+            // The kernel says how far the socket is, or waits: until a signal comes, which another thread may have, or until the
+            // connect has ended.
+            if sockets[index].isBlocking, sockets[index].state == .connecting, !signals.contains(id) {
+                problems.append("call \(id) was left to the kernel without a signal")
+            }
+            left.insert(id)
         }
     }
 
@@ -251,6 +258,7 @@ final class SimulatedPrograms: SupervisorSystem {
         _ target: SocketAddress,
         for local: SocketAddress,
         of call: SupervisedCall,
+        in process: Int32,
         blocks: Bool
     ) -> Result<UInt64, SystemFailure> {
         if generator.next() % 16 == 0 { return .failure(SystemFailure(code: 111)) }

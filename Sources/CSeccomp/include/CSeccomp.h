@@ -49,8 +49,16 @@ struct squall_call {
 // thread wait for the answer of a call that was taken, those that kill it aside.
 int squall_supervise_connects(int makes_sockets, int *holds_signals);
 
-// Whether a signal that it doesn't block has come for a thread.
-int squall_has_signal(pid_t thread);
+// The first thread of a process: its state and the signals that it blocks, by proc_pid_status(5).
+struct squall_first_thread {
+    pid_t process;
+    char state;
+    uint64_t blocked;
+};
+
+// Whether a signal that it doesn't block may have come for a thread, or one that stops its process. Which thread of a process takes
+// a signal can't always be told. `first` is all 0 at first; for threads of the same process it saves a look.
+int squall_has_signal(pid_t thread, struct squall_first_thread *first);
 
 // Whether a descriptor of a thread blocks, by its flags in proc(5); 1 if they can't be read.
 int squall_is_blocking(pid_t thread, int descriptor);
@@ -67,9 +75,6 @@ int squall_next_call(int supervisor, struct squall_call *call);
 
 // Whether the caller still waits.
 int squall_is_waiting(int supervisor, uint64_t id);
-
-// What squall_answer takes for a call that a signal ends.
-enum { squall_interrupted = -2 };
 
 // Ends a call: it succeeds, fails with `error`, or, with -1 for `error`, is made by the kernel as if nobody had been asked.
 // Returns 0 or an errno value.

@@ -60,13 +60,16 @@ public final class GuardedCommand: Sendable {
     /// - Throws: `SystemError` of socketpair, pipe, posix_spawn or mkdir.
     public static func start(folder: String, guardedBy arguments: [String]) async throws(SystemError) -> GuardedCommand
     {
-        try await DispatchQueue(label: "squall.command.start").run { () throws(SystemError) in
-            try startWaiting(folder: folder, guardedBy: arguments)
+        let command = try await DispatchQueue(label: "squall.command.start").run { () throws(SystemError) in
+            try spawn(folder: folder, guardedBy: arguments)
         }
+        try await command.ready()
+        return command
     }
 
-    /// As `start`, on the calling thread, whose filter of system calls the guard and the command inherit.
-    package static func startWaiting(
+    /// The first part of `start`, on the calling thread, whose filter of system calls the guard and the command inherit; `ready` is
+    /// the other one.
+    package static func spawn(
         folder: String,
         guardedBy arguments: [String]
     ) throws(SystemError) -> GuardedCommand {
@@ -98,15 +101,22 @@ public final class GuardedCommand: Sendable {
             close(pipes[0])
             throw error
         }
-        let command = GuardedCommand(folder: folder, guardProcess: process, control: sockets[0], output: pipes[0])
-        command.watching.async { command.watchGuard() }
-        switch GuardProtocol.report(from: sockets[0]) {
-        case (.ready, _)?: return command
+        return GuardedCommand(folder: folder, guardProcess: process, control: sockets[0], output: pipes[0])
+    }
+
+    /// Watches the guard, and waits until it has made the folder. Not to be called on a thread with a filter of system calls, which
+    /// the threads of queues would inherit.
+    ///
+    /// - Throws: `SystemError` of prctl, posix_spawn or mkdir; the command is released then.
+    package func ready() async throws(SystemError) {
+        watching.async { [self] in watchGuard() }
+        switch await queue.run({ [control] in GuardProtocol.report(from: control) }) {
+        case (.ready, _)?: return
         case (let report, let number)?:
-            command.releaseWaiting()
+            await release()
             throw SystemError(call: report == .folderFailed ? "mkdir" : "prctl", code: number)
         case nil:
-            command.releaseWaiting()
+            await release()
             throw SystemError(call: "posix_spawn", code: ECHILD)
         }
     }
@@ -183,7 +193,7 @@ public final class GuardedCommand: Sendable {
             case .signal: return .signal(number)
             case .startFailed: throw SystemError(call: "posix_spawn", code: number)
             case .notSupervised: throw SystemError(call: GuardedCommand.supervisingCall, code: number)
-            case .ready, .folderFailed: continue
+            case .ready, .folderFailed, .stopped: continue
             }
         }
     }

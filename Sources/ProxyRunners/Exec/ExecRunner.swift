@@ -211,9 +211,9 @@ package struct ExecRunner {
         }
     }
 
-    /// Passes SIGTERM and SIGHUP on to the command, but for one that the caller ignores. The second of them, one that comes when
-    /// the command has ended, and the end of `parent` end this process, and the guard all others. SIGINT and SIGQUIT are passed on
-    /// each time, but for those of the terminal, which the command has as well.
+    /// Passes the first SIGTERM or SIGHUP on to the command, but for one that the caller ignores. The second of them, a first one that
+    /// comes when the command has ended, and the end of `parent` end this process, and the guard all others. SIGINT and SIGQUIT
+    /// are passed on each time, but for those of the terminal, which the command has as well.
     private func passSignals(
         to supervised: SupervisedCommand,
         on loop: EventLoop
@@ -223,7 +223,7 @@ package struct ExecRunner {
         if let parent { descriptor = try ForegroundCommand.watched(process: parent) }
         let keyboard = try InheritedSignals.sent([SIGINT, SIGQUIT])
         return try await loop.run { [descriptor] in
-            var wasPassed = false
+            var signals = EndSignals()
             @Sendable func end(_ number: Int32) -> Never {
                 supervised.kill()
                 trust?.remove()
@@ -232,8 +232,11 @@ package struct ExecRunner {
             var sources = [SIGTERM, SIGHUP].filter { !InheritedSignals.ignores($0) }.map { number in
                 ProcessLimits.unblock(number)
                 return EventSource(signal: number, on: loop) {
-                    guard !wasPassed, supervised.send(number) else { end(number) }
-                    wasPassed = true
+                    switch signals.next(at: MonotonicClock.now) {
+                    case .first: if !supervised.send(number) { end(number) }
+                    case .repetition: break
+                    case .second: end(number)
+                    }
                 }
             }
             sources += [

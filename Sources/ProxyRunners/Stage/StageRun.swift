@@ -81,10 +81,15 @@ struct StageRun {
             }
         }
         do throws(SupervisionProblem) {
-            return try await supervision.start {
+            let command = try await supervision.start {
                 Result { () throws(SystemError) in
-                    try GuardedCommand.startWaiting(folder: folder, guardedBy: ["guard", "--supervised", folder])
+                    try GuardedCommand.spawn(folder: folder, guardedBy: ["guard", "--supervised", folder])
                 }
+            }
+            return await StageRun.result { () async throws(SystemError) in
+                let command = try command.get()
+                try await command.ready()
+                return command
             }
         } catch {
             throw CommandFailure(error, scenario.command[0])

@@ -129,6 +129,14 @@ final class Child: Sendable {
         }
     }
 
+    /// Sends a signal again and again until the process has ended: one soon after the first counts as the first.
+    func insist(_ number: Int32) async {
+        while !isGone.withLock({ $0 }) {
+            signal(number)
+            await Task.yield()
+        }
+    }
+
     /// Waits until the process and its outputs have ended.
     func finish() async -> Outcome {
         let status = await exit.value

@@ -10,12 +10,15 @@ below       SIGKILL of a process that the command has started: the command goes 
 ctrl-c      on a terminal: the command's SIGINT ends both
 after       on a terminal: Ctrl-C when the command has ended ends what it has left
 ctrl-z      on a terminal: both stop, and go on with fg
+itself      on a terminal: a command that stops itself stops squall, and both go on with fg
+timeout     SIGTERM of squall and then of its process group: the command cleans up
+hangup      the terminal closes: the command cleans up
 daemon      a process that has left the command's session: squall waits for its end
 many        200 processes that connect at once
 
 Afterwards no process of it lives, no socket of it listens, and the terminal echoes. Exits 1 if something doesn't hold.
 """
-import argparse, os, pty, re, select, signal, socket, subprocess, sys, termios, threading, time
+import argparse, os, pty, re, select, signal, socket, subprocess, sys, tempfile, termios, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -156,11 +159,43 @@ def terminal(use, script=TICKS):
         made.close()
 
 
-def stop(made):
-    made.type("\x1a")
+def go_on(made):
     made.until(r"Stopped[\s\S]*\$ ")
     made.type("fg\n")
     made.until(r"fg\r\n[\s\S]*tick-\d+\r\n")
+
+
+def stop(made):
+    made.type("\x1a")
+    go_on(made)
+
+
+def timeout():
+    word = mark()
+    process = start("trap 'sleep 0.3; echo cleaned; exit 3' TERM; echo ready; while :; do sleep 0.02; done", word, start_new_session=True)
+    process.stdout.readline()
+    # As timeout(1) does.
+    process.send_signal(signal.SIGTERM)
+    os.killpg(process.pid, signal.SIGTERM)
+    said = process.stdout.read()
+    if process.wait(PATIENCE) != 3 or said != "cleaned\n":
+        raise Wrong(f"exit code {process.returncode}, {said!r}")
+    nothing_left(word)
+
+
+def hangup():
+    word = mark()
+    with tempfile.TemporaryDirectory() as folder:
+        place = os.path.join(folder, "cleaned")
+        made = Terminal(word)
+        made.until(r"\$ ")
+        script = f'trap "sleep 0.3; echo >{place}; exit" HUP; echo tick-$((1 + 1)); while :; do sleep 0.02; done'
+        made.type(f"{programs.SQUALL} exec {' '.join(FAULT)} -- sh -c '{script}'\n")
+        made.until(r"tick-2\r\n")
+        os.close(made.terminal)
+        wait(lambda: os.waitpid(made.process, os.WNOHANG)[0], "the shell doesn't end")
+        wait(lambda: os.path.exists(place), "the command didn't clean up")
+        nothing_left(word)
 
 
 def told(made):
@@ -201,6 +236,7 @@ def many():
 
 
 WAYS = {"squall": squall, "command": command, "below": below, "ctrl-c": lambda: terminal(lambda _: None), "ctrl-z": lambda: terminal(stop),
+        "itself": lambda: terminal(go_on, f"echo tick-1; kill -TSTP $$; {TICKS}"), "timeout": timeout, "hangup": hangup,
         "after": lambda: terminal(told, "setsid sleep 1000 & echo tick-$((1 + 1))"),
         "daemon": daemon, "many": many}
 

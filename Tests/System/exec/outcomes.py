@@ -8,8 +8,8 @@
 Those that block must end as without Squall, each of them. Of those that are polled none may look connected that isn't, and each
 refused one must say ECONNREFUSED. Then 100 of each wait for a connect delay of 100 ms: the median has to be from 100 to 103 ms. A
 polled connect is refused as well if the process's first thread, which has begun it, ends meanwhile. 2,000 connects that are closed
-or dissolved while their outcome comes must leave nothing to the next one from the same address. A connect in another network
-namespace fails, and a line says so. Where this runs as root, squall runs as `nobody`, but for the last. Exits 1 if something
+or dissolved while their outcome comes must leave nothing to the next one from the same address. A library that connects when it is
+loaded into any program, also into squall's own, changes nothing. A connect in another network namespace fails, and a line says so. Where this runs as root, squall runs as `nobody`, but for the last. Exits 1 if something
 doesn't hold.
 """
 import collections, contextlib, ctypes, errno, json, os, select, shutil, socket, statistics, struct, subprocess, sys, tempfile, threading, time
@@ -19,6 +19,18 @@ sys.path.insert(0, os.path.dirname(HERE))
 from kit import network, programs
 from kit.verdicts import finish, verdict
 
+# Connects when it is loaded.
+LIBRARY = """
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+__attribute__((constructor)) static void begin(void) {
+    struct sockaddr_un address = {AF_UNIX, "/nowhere"};
+    int made = socket(AF_UNIX, SOCK_STREAM, 0);
+    connect(made, (void *)&address, sizeof address);
+    close(made);
+}
+"""
 THREADS, EACH, PATIENCE, LONGEST = 64, 1_000, 0.4, 5
 TARGETS = ("open", "closed", "silent")
 
@@ -226,6 +238,13 @@ def main():
         verdict("thread", outcome == "ECONNREFUSED", f"a refusal when the first thread has ended: {outcome}")
         done = subprocess.run([*none, sys.executable, own, "again"], capture_output=True, text=True, timeout=300)
         verdict("again", done.stdout.strip() == '{"B": 2000}', done.stdout.strip() + done.stderr.strip()[-300:])
+        library = os.path.join(folder, "library.so")
+        compiled = subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, "-x", "c", "-"], input=LIBRARY, capture_output=True, text=True)
+        preloaded = [*user, "env", f"LD_PRELOAD={library}", squall, "exec", "--outage", "0s..1h=refuse", "--", "bash", "-c",
+                     "exec 3<>/dev/tcp/127.0.0.1/9"]
+        done = subprocess.run(preloaded, capture_output=True, text=True, timeout=60)
+        verdict("library", not compiled.returncode and done.returncode == 1 and "refused" in done.stderr,
+                f"exit code {done.returncode}: {compiled.stderr}{done.stderr.strip()[-300:]!r}")
         done = subprocess.run([squall, *none[len(user) + 1:], sys.executable, own, "elsewhere"], capture_output=True, text=True, timeout=60)
         said = done.stdout.strip()
         verdict("namespace", said.startswith("its own") and said.endswith("EACCES") and "network namespace" in done.stderr,

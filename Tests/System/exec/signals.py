@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Whether signals reach programs whose connects wait behind `squall exec` as without it.
+
+    make exec                                     with the programs
+    SQUALL=.build/release/squall python3 Tests/System/exec/signals.py
+
+Four threads connect, as C does, to a listener that never answers. Five signals come, one after the other, whose handler restarts calls:
+each must be handled within 10 s, and none may end a connect. Then the listener answers, and all must be connected.
+
+first     signals of the process, whose first thread connects as well
+blocked   signals of the process, whose first thread blocks them: any other one has them
+child     SIGCHLD of children that a thread has started which then connects
+
+mixed     six threads connect for 5 s to ports that are open, closed and silent, beside a timer: each errno is that of the target or of
+          the time limit
+stop      SIGSTOP for a process whose thread connects, and for one whose first thread connects as well: its parent is told, and the
+          connects go on after SIGCONT
+
+Exits 1 if something doesn't hold.
+"""
+import collections, contextlib, ctypes, errno, json, os, random, select, signal, socket, struct, subprocess, sys, threading, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from kit import programs
+from kit.verdicts import finish, verdict
+
+THREADS, SIGNALS, PATIENCE = 4, 5, 10
+LIBRARY = ctypes.CDLL(None, use_errno=True)
+
+
+@contextlib.contextmanager
+def silence():
+    """A listener that never answers, because its queue is full."""
+    with socket.socket() as listener, socket.socket() as filler:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        filler.connect(listener.getsockname())
+        yield listener
+
+
+def answer(listener):
+    """Has it answer from now on."""
+    kept = []
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                kept.append(listener.accept())
+
+    threading.Thread(target=accept, daemon=True).start()
+
+
+def connect(address, found):
+    """Connects as C does, where the library retries nothing, and notes the end."""
+    with socket.socket() as made:
+        place = struct.pack("<H", socket.AF_INET) + struct.pack(">H", address[1]) + socket.inet_aton(address[0]) + bytes(8)
+        failed = LIBRARY.connect(made.fileno(), place, len(place))
+        code = ctypes.get_errno()
+        found.append(errno.errorcode.get(code, f"errno {code}") if failed else "connected")
+
+
+def threads(count, body, *arguments):
+    made = [threading.Thread(target=body, args=arguments, daemon=True) for _ in range(count)]
+    for thread in made:
+        thread.start()
+    return made
+
+
+def signalled(way):
+    """How many of the signals are handled, and how the connects end."""
+    number = signal.SIGCHLD if way == "child" else signal.SIGUSR1
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.signal(number, lambda *_: None)
+    signal.siginterrupt(number, False)
+    # Written by the thread that has the signal.
+    signal.set_wakeup_fd(told)
+    go, goer = os.pipe()
+    found, handled = [], []
+
+    def parent(address):
+        for _ in range(SIGNALS):
+            if os.fork() == 0:
+                os.read(go, 1)
+                os._exit(0)
+        connect(address, found)
+
+    def direct(listener):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+        time.sleep(0.5)
+        for _ in range(SIGNALS):
+            os.write(goer, b"!") if way == "child" else os.kill(os.getpid(), number)
+            if select.select([heard], [], [], PATIENCE)[0]:
+                handled.append(os.read(heard, 100))
+        answer(listener)
+
+    with silence() as listener:
+        address = listener.getsockname()
+        waiting = threads(THREADS - 1, connect, address, found) + threads(1, *((parent, address) if way == "child" else (connect, address, found)))
+        if way == "blocked":
+            signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+        waiting += threads(1, direct, listener)
+        if way == "first":
+            connect(address, found)
+        for thread in waiting:
+            thread.join(PATIENCE * SIGNALS)
+        return {"handled": len(handled), **collections.Counter(found)}
+
+
+def mixed():
+    found = collections.Counter()
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.siginterrupt(signal.SIGALRM, False)
+    with silence() as silent, socket.create_server(("127.0.0.1", 0), backlog=512) as opened, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        answer(opened)
+        targets = {"open": opened.getsockname(), "closed": closed.getsockname(), "silent": silent.getsockname()}
+        end = time.monotonic() + 5
+
+        def work():
+            while time.monotonic() < end:
+                name, target = random.choice(list(targets.items()))
+                with socket.socket() as made:
+                    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 0, 60_000))
+                    code = made.connect_ex(target)
+                found[f"{name} {errno.errorcode.get(code, code)}"] += 1
+
+        working = threads(6, work)
+        signal.setitimer(signal.ITIMER_REAL, 0.013, 0.013)
+        for thread in working:
+            thread.join()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    # A busy machine may take longer than the time limit.
+    return sorted(set(found) - {"open EINPROGRESS", "closed EINPROGRESS"})
+
+
+def stopped(also_first):
+    """Whether the parent of a process is told that it has stopped, and how its connects end."""
+    with silence() as listener:
+        reader, writer = os.pipe()
+        process = os.fork()
+        if process == 0:
+            found = []
+            waiting = threads(1, connect, listener.getsockname(), found)
+            if also_first:
+                connect(listener.getsockname(), found)
+            waiting[0].join()
+            os.write(writer, " ".join(found).encode())
+            os._exit(0)
+        time.sleep(0.5)
+        os.kill(process, signal.SIGSTOP)
+        end, is_told = time.monotonic() + PATIENCE, False
+        while not is_told and time.monotonic() < end:
+            is_told = os.waitpid(process, os.WNOHANG | os.WUNTRACED)[0] == process
+            time.sleep(0.01)
+        os.kill(process, signal.SIGCONT)
+        answer(listener)
+        ends = os.read(reader, 100).decode() if select.select([reader], [], [], PATIENCE)[0] else "nothing"
+        os.kill(process, signal.SIGKILL)
+        return [is_told, ends]
+
+
+def inner(way):
+    result = mixed() if way == "mixed" else stopped(way == "stop-first") if way.startswith("stop") else signalled(way)
+    print(json.dumps(result), flush=True)
+    # Threads whose connects wait still are left.
+    os._exit(0)
+
+
+EXPECTED = {
+    "first": {"handled": SIGNALS, "connected": THREADS + 1},
+    "blocked": {"handled": SIGNALS, "connected": THREADS},
+    "child": {"handled": SIGNALS, "connected": THREADS},
+    "mixed": ["closed ECONNREFUSED", "open 0", "silent EINPROGRESS"],
+    "stop": [True, "connected"],
+    "stop-first": [True, "connected connected"],
+}
+
+
+def main():
+    if sys.argv[1:2] == ["inner"]:
+        return inner(sys.argv[2])
+    programs.need_squall()
+    for way, expected in EXPECTED.items():
+        for name, front in (("plain", []), ("squall exec", [programs.SQUALL, "exec", "--latency", "0ms", "--"])):
+            command = [*front, sys.executable, os.path.abspath(__file__), "inner", way]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            holds = done.stdout.strip() == json.dumps(expected)
+            verdict(way, holds, f"{name}: {done.stdout.strip()}{done.stderr.strip()[-300:]}")
+    finish()
+
+
+main()
