@@ -56,7 +56,7 @@ public struct Admitter: Sendable {
         let draft = draft(ordinal, opened: now, facts) {
             $0.isOn(layer) && $0.isHit(ordinal: ordinal, facts, key: key)
         }
-        return draft.plan(schedule: plan.schedule, holdLimit: plan.holdLimit)
+        return draft.plan(of: plan)
     }
 
     /// The faults that the name in the client's first bytes brings to a live connection beside those that it has. They begin

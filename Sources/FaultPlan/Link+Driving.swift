@@ -28,7 +28,11 @@ extension Link {
     mutating func step(after decision: Decision, available: Int64?, canSend: Bool, now: Moment) -> LinkStep {
         if let end = decision.end { return .end(end) }
         let due = decision.writeOffset - delivered
-        if due > 0, canSend { return .send(due) }
+        if due > 0, canSend {
+            // Before the receiver can see what has happened.
+            if !events.isEmpty { faults[0].setFlags(of: events) }
+            return .send(due)
+        }
         let wake = due > 0 ? sinkIsFull(at: now) : decision.wake
         // Only bytes that are dropped are taken past those that wait for the sink. Those that can't be sent at once stay with
         // the source, unless a delay holds them.

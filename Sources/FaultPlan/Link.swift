@@ -92,12 +92,11 @@ public struct Link: Sendable {
         slots: [Slot],
         alterSlots: [AlterSlot],
         messageFault: Int? = nil,
-        schedule: Schedule,
-        opened: Moment,
-        holdLimit: ByteCount
+        plan: Plan,
+        opened: Moment
     ) {
         self.direction = direction
-        self.holdLimit = max(1, holdLimit.bytes)
+        holdLimit = max(1, plan.holdLimit.bytes)
         traits = LinkTraits(slots)
         hasStages = !slots.isEmpty
         altersBytes = !alterSlots.isEmpty
@@ -108,7 +107,7 @@ public struct Link: Sendable {
                 slots: slots,
                 alterSlots: alterSlots,
                 messageFault: messageFault,
-                schedule: schedule,
+                plan: plan,
                 opened: opened
             )
         ]
@@ -258,7 +257,8 @@ public struct Link: Sendable {
         let writeOffset = min(context.progress.bytes, endOffset ?? .max, context.writeLimit)
         var readLimit = endOffset == nil ? max(0, min((context.readEnd ?? arrived) - arrived, room)) : 0
         if isDiscarding { readLimit = Link.uncounted }
-        let isOver = context.progress.hasEnded || context.isClosing
+        // A silence holds the end that a fault makes as it holds others.
+        let isOver = context.progress.hasEnded || context.isClosing && !context.isPaused
         let end = isOver && delivered == endOffset ? takeEnd() : nil
         return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: context.wake)
     }

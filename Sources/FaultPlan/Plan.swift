@@ -140,7 +140,7 @@ public final class Plan: Sendable {
     /// A connection accepted at `now` whose client hasn't named its target: it has no faults and no number until
     /// `Admitter.accept`.
     public func unnumbered(at now: Moment) -> ConnectionPlan {
-        ConnectionDraft(ordinal: 0, opened: now, phase: nil).plan(schedule: schedule, holdLimit: holdLimit)
+        ConnectionDraft(ordinal: 0, opened: now, phase: nil).plan(of: self)
     }
 
     func connectionKey(_ ordinal: UInt64) -> RandomKey { proxyKey.adding(ordinal) }
@@ -162,6 +162,16 @@ public final class Plan: Sendable {
         guard triggers.note(index) else { return false }
         let name = faults[index].name
         return gates.contains { faults[$0.index].condition.after == name }
+    }
+
+    /// The flags of those faults with these identities that others come after, by identity.
+    func flags(of identities: @autoclosure () -> [Int]) -> [Int: TriggerFlags.Flag] {
+        var flags: [Int: TriggerFlags.Flag] = [:]
+        if triggers.isEmpty { return flags }
+        for identity in identities() {
+            if let flag = triggers.flag(self.identities.index(of: identity)) { flags[identity] = flag }
+        }
+        return flags
     }
 
     /// The first moment after `now` at which a fault may come on or go off for all connections, by a phase or by the

@@ -75,7 +75,8 @@ final class PreparedFault: Sendable {
             draft.terminators.append(
                 ConnectionTerminators.Source(fault: identity, window: window, cause: terminator)
             )
-            return false
+            // A silence has stages as well.
+            guard case .silence = terminator else { return false }
         }
         let rate = clientRate ?? sharedRate
         for direction in directions {

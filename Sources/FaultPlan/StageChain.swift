@@ -46,7 +46,7 @@ struct StageChain: Sendable {
     /// Bytes that rates lost because calls came too late.
     private(set) var lostBytes: Int64 = 0
     /// Whether a fault closes the connection in this call.
-    private(set) var isClosing = false
+    var isClosing = false
     /// When a fault closes the connection, as of the last call.
     private var closeDue = Moment.distantFuture
     /// When the bytes that are new in the next call came, if known.
@@ -62,12 +62,14 @@ struct StageChain: Sendable {
     var alterationsLookedAt: Moment?
     /// The first fault that acts on messages, if any.
     var messageFault: Int?
+    /// The flags of the link's faults that others come after, by identity.
+    var flags: [Int: TriggerFlags.Flag]
 
     init(
         slots: [Link.Slot],
         alterSlots: [Link.AlterSlot],
         messageFault: Int?,
-        schedule: Schedule,
+        plan: Plan,
         opened: Moment
     ) {
         self.slots = slots
@@ -76,10 +78,17 @@ struct StageChain: Sendable {
         hasFallingDelays = slots.contains { $0.mayFall }
         self.alterSlots = alterSlots
         self.messageFault = messageFault
-        self.schedule = schedule
+        schedule = plan.schedule
+        flags = plan.flags(of: slots.map(\.fault) + alterSlots.map(\.fault))
         self.opened = opened
         openSince = opened
         interval = schedule.interval(at: opened)
+    }
+
+    /// Has the faults that come after those of `events` on for connections accepted from now on.
+    mutating func setFlags(of events: [FaultEvent]) {
+        if flags.isEmpty { return }
+        for event in events where event.effect.reason == nil { flags[event.fault]?.set() }
     }
 
     // MARK: Positions in the bytes

@@ -5,7 +5,20 @@ import Synchronization
 /// back. Copies share the flags; no lock.
 struct TriggerFlags: Sendable {
     final class Flag: Sendable {
-        let isSet = Atomic<Bool>(false)
+        private let isSet = Atomic<Bool>(false)
+        /// Whether `note` was called, since a link sets the flag before its events are taken.
+        private let isNoted = Atomic<Bool>(false)
+
+        var hasActed: Bool { isSet.load(ordering: .acquiring) }
+
+        /// Sets the flag. Calling it twice is fine.
+        func set() { isSet.store(true, ordering: .releasing) }
+
+        /// Sets the flag; returns whether this is the first call.
+        func note() -> Bool {
+            set()
+            return !isNoted.exchange(true, ordering: .acquiringAndReleasing)
+        }
     }
 
     /// The flags of the faults that others come after, by the index of the fault; empty when there is none.
@@ -27,18 +40,21 @@ struct TriggerFlags: Sendable {
         awaited = byName.isEmpty ? [] : faults.map { $0.condition.after.flatMap { byName[$0] } }
     }
 
+    /// Whether no fault comes after another.
+    var isEmpty: Bool { flags.isEmpty }
+
     /// The flag of the fault at an index, if others come after it.
     func flag(_ fault: Int) -> Flag? { fault < flags.count ? flags[fault] : nil }
 
     /// The fault at an index has acted; returns whether that is new and somebody waits for it.
     func note(_ fault: Int) -> Bool {
         guard fault < flags.count, let flag = flags[fault] else { return false }
-        return !flag.isSet.exchange(true, ordering: .acquiringAndReleasing)
+        return flag.note()
     }
 
     /// Whether the fault that the one at an index comes after, if any, has acted.
     func allow(_ fault: Int) -> Bool {
         guard fault < awaited.count, let flag = awaited[fault] else { return true }
-        return flag.isSet.load(ordering: .acquiring)
+        return flag.hasActed
     }
 }

@@ -38,7 +38,7 @@ extension Connection {
             switch state.phase {
             case .accepted, .negotiating, .resolving, .held, .retrying, .connecting, .replying: .dialing
             case .flowing: .open
-            case .unreached, .lingering, .blackholed, .closed: .draining
+            case .unreached, .cutPending, .lingering, .blackholed, .closed: .draining
             }
         let (upstream, downstream) = passedBytes
         return ConnectionSummary(

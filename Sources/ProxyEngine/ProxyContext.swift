@@ -112,9 +112,14 @@ final class ProxyContext: Sendable {
     /// Has every loop release connections whose peers are gone. The listener waits meanwhile.
     func noteShortage() { listener.post(.descriptorsAreShort) }
 
-    /// Writes an event of a fault of `plan` into the journal, and sets the flags of faults that come after it.
-    func record(_ event: FaultEvent, of plan: Plan, connection: UInt64?, direction: Direction?, at moment: Moment) {
+    /// Sets the flags of faults that come after that of an event; the listener follows. Calling it twice is fine.
+    func note(_ event: FaultEvent, of plan: Plan) {
         if plan.note(event) { listener.post(.admissionMayChange) }
+    }
+
+    /// Writes an event of a fault of `plan` into the journal, and notes it.
+    func record(_ event: FaultEvent, of plan: Plan, connection: UInt64?, direction: Direction?, at moment: Moment) {
+        note(event, of: plan)
         journal(plan.journalEntry(of: event, connection: connection, direction: direction, at: moment))
     }
 

@@ -12,12 +12,12 @@ struct ProxyRoute: Sendable {
     var upstream: [SocketAddress]
 
     /// Whether the proxy may forward to an address that `other` listens on.
-    func leads(to other: ProxyRoute, ownHosts: Set<String>) -> Bool {
+    func leads(to other: ProxyRoute, ownHosts: Set<SocketAddress>) -> Bool {
         upstream.contains { $0.reaches(any: other.listen, ownHosts) }
     }
 
     /// A cycle of routes that begins with this one, in order; `nil` if there is none.
-    func ring(through others: [ProxyRoute], ownHosts: Set<String>) -> [ProxyRoute]? {
+    func ring(through others: [ProxyRoute], ownHosts: Set<SocketAddress>) -> [ProxyRoute]? {
         var seen: Set<Int> = [id]
         var paths = [[self]]
         while let path = paths.popLast() {
@@ -34,7 +34,7 @@ struct ProxyRoute: Sendable {
 
 extension SocketAddress {
     /// Whether a connection to this address arrives at one of `listeners`; see `reaches(_:ownHosts:)`.
-    fileprivate func reaches(any listeners: [SocketAddress], _ ownHosts: Set<String>) -> Bool {
+    fileprivate func reaches(any listeners: [SocketAddress], _ ownHosts: Set<SocketAddress>) -> Bool {
         listeners.contains { reaches($0, ownHosts: ownHosts) }
     }
 }

@@ -12,7 +12,7 @@ final class Shard: LoopShutdownHandler {
     private(set) var plan: Plan
 
     private(set) var connections: [Connection] = []
-    /// The connections that an outage resets once the listener refuses clients; some may have ended since.
+    /// The connections that a fault ends once the listener refuses clients; some may have ended since.
     private var awaitsRefusal: [Connection] = []
     /// How many of the connections are those of the content of others.
     private var contents = 0
@@ -120,8 +120,8 @@ final class Shard: LoopShutdownHandler {
         context.counters.noteChange()
     }
 
-    /// Whether a client that is reset at `now`, and reconnects at once, might find the listener open although an outage
-    /// refuses connections. The listener has a loop of its own.
+    /// Whether a client whose connection ends at `now`, and that reconnects at once, might find the listener open
+    /// although an outage refuses connections. The listener has a loop of its own.
     func clientsMayReconnect(at now: Moment) -> Bool {
         guard case .refused = plan.admission(at: now).admission else { return false }
         return !context.isRefusing.load(ordering: .acquiring)
@@ -191,8 +191,7 @@ final class Shard: LoopShutdownHandler {
     func close() {
         isClosed = true
         awaitsRefusal = []
-        // A client of this process that isn't connected yet is refused.
-        while let connection = connections.last { connection.abandon(reset: connection.awaitsClient) }
+        while let connection = connections.last { connection.stop() }
         connectWatch.close()
         drainWatch.close()
         loop.remove(self)

@@ -46,7 +46,8 @@ import Testing
 
     @Test(arguments: [
         ("127.0.0.1:9", "127.0.0.1:9", "the proxy “proxy” would forward to itself: "),
-        ("0.0.0.0:9", "localhost:9", "the proxy “proxy” would forward to itself: "),
+        ("0.0.0.0:9", "127.0.0.2:9", "the proxy “proxy” would forward to itself: "),
+        ("localhost:9", "localhost:9", "the proxy “proxy” would forward to itself: "),
         ("[::]:9", "[0:0:0:0:0:0:0:1]:9", "the proxy “proxy” would forward to itself: "),
         ("nonexistent.invalid:0", "127.0.0.1:9", "can't find the address of “nonexistent.invalid”: "),
     ])

@@ -77,6 +77,26 @@ struct AddressTests {
         #expect(addresses.map(\.description) == [written])
     }
 
+    @Test func `a link-local address of another interface is another address`() async throws {
+        func address(_ text: String) async throws -> SocketAddress {
+            try await Resolver.resolve(#require(Endpoint(text)))[0]
+        }
+        let (one, other) = (try await address("[fe80::1%71]:7"), try await address("[fe80::1%72]:7"))
+        #expect(one.isLinkLocal && one.reaches(one, ownHosts: []))
+        #expect(!one.reaches(other, ownHosts: []))
+        let all = try #require(SocketAddress(numericHost: "::", port: 7))
+        #expect(one.reaches(all, ownHosts: [one.withoutPort]))
+        #expect(!one.reaches(all, ownHosts: [other.withoutPort]))
+    }
+
+    @Test(arguments: [
+        ("169.254.0.0", true), ("169.254.255.255", true), ("169.255.0.0", false), ("169.253.255.255", false),
+        ("254.169.0.0", false), ("fe80::1", true), ("febf::1", true), ("fec0::1", false), ("fe7f::1", false),
+    ])
+    func `a link-local address is known by its first bits`(_ host: String, isLinkLocal: Bool) throws {
+        #expect(try #require(SocketAddress(numericHost: host, port: 9)).isLinkLocal == isLinkLocal)
+    }
+
     @Test(arguments: [
         ("10.1.2.3", "10.1.2.3", "::ffff:10.1.2.3", [10, 1, 2, 3]),
         ("::ffff:10.1.2.3", "10.1.2.3", "::ffff:10.1.2.3", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 1, 2, 3]),
@@ -101,9 +121,10 @@ struct AddressTests {
     ) throws {
         let address = try #require(SocketAddress(numericHost: host, port: 9))
         let source = source.flatMap { SocketAddress(numericHost: $0, port: 1_234) }
-        let own: Set = ["::1", "127.0.0.1", "169.254.1.1", "fe80::1", "192.168.1.20", "172.17.0.1", "2001:db8::7"]
+        let hosts = ["::1", "127.0.0.1", "169.254.1.1", "fe80::1", "192.168.1.20", "172.17.0.1", "2001:db8::7"]
+        let own = Set(hosts.compactMap { SocketAddress(numericHost: $0, port: 0) })
         #expect(address.reachable(source, ownHosts: own) == SocketAddress(numericHost: reached, port: 9))
-        #expect(address.reachable(nil, ownHosts: ["fe80::1", "169.254.1.1"]) == address.loopback)
+        #expect(address.reachable(nil, ownHosts: own.filter(\.isLinkLocal)) == address.loopback)
         #expect(address.reachable.isIPv6 == address.isIPv6 && address.reachable.port == 9)
         #expect(address.loopback.reachable == address.loopback)
     }

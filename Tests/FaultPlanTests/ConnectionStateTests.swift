@@ -38,10 +38,21 @@ struct ConnectionStateTests {
         case .lingering(let peer):
             (plan, state) = machine(in: .flowing, faults)
             let direction = peer == .server ? Direction.upstream : .downstream
-            _ = state.linkEnded(direction, .reset, isOtherFinished: false, of: plan)
+            _ = state.linkEnded(direction, .reset, isOtherFinished: false, of: plan, at: Self.start)
         case .blackholed:
             (plan, state) = machine(in: .flowing, faults)
-            _ = state.linkEnded(.upstream, .cut(.silence), isOtherFinished: false, of: plan)
+            _ = state.linkEnded(.upstream, .cut(.silence), isOtherFinished: false, of: plan, at: Self.start)
+        case .cutPending(let peer, let how):
+            (plan, state) = machine(in: .flowing, faults)
+            let direction = peer == .server ? Direction.upstream : .downstream
+            _ = state.linkEnded(
+                direction,
+                .cut(how),
+                isOtherFinished: false,
+                of: plan,
+                at: Self.start,
+                mayReconnect: true
+            )
         case .closed:
             _ = state.abandoned(reset: true)
         }
@@ -50,8 +61,8 @@ struct ConnectionStateTests {
 
     private let reached: [ConnectionState.Phase] = [
         .accepted, .retrying(at: .milliseconds(1_005)), .connecting(address: 0),
-        .unreached(until: .milliseconds(1_050)), .flowing, .lingering(.client), .lingering(.server), .blackholed,
-        .closed,
+        .unreached(until: .milliseconds(1_050)), .flowing, .cutPending(.client, .reset), .lingering(.client),
+        .lingering(.server), .blackholed, .closed,
     ]
 
     // MARK: Beginning
@@ -177,7 +188,7 @@ struct ConnectionStateTests {
     )
     func `passes the end of a link on`(direction: Direction, ending: Ending, expected: ConnectionActions) {
         var (plan, state) = machine(in: .flowing)
-        #expect(state.linkEnded(direction, ending, isOtherFinished: false, of: plan) == expected)
+        #expect(state.linkEnded(direction, ending, isOtherFinished: false, of: plan, at: Self.start) == expected)
     }
 
     @Test func `a cut that closes, closes both ends at once where the rules say so`() {
@@ -185,7 +196,8 @@ struct ConnectionStateTests {
             var state = ConnectionState(.none, opened: Self.start, rules: EndingRules(closesAtOnce: true))
             _ = state.started(at: Self.start)
             _ = state.connected(at: Self.start)
-            let end = state.linkEnded(direction, .cut(.close), isOtherFinished: false, of: Plan.of(.of([])))
+            let plan = Plan.of(.of([]))
+            let end = state.linkEnded(direction, .cut(.close), isOtherFinished: false, of: plan, at: Self.start)
             #expect(end == ConnectionActions(server: .close, client: .close, .finish))
         }
     }
@@ -218,11 +230,12 @@ struct ConnectionStateTests {
     @Test func `ends a client's stream with the response that a fault has given`() throws {
         let fault = Fault(name: "http", kind: .http(.answer(HTTPAnswer(status: 503))))
         var (plan, state) = machine(in: .flowing, [fault])
-        let asked = state.linkEnded(.upstream, .answer(request: 2, fault: 0), isOtherFinished: false, of: plan)
+        let answer = Ending.answer(request: 2, fault: 0)
+        let asked = state.linkEnded(.upstream, answer, isOtherFinished: false, of: plan, at: Self.start)
         #expect(asked == ConnectionActions() && state.requestToAnswer == 2)
         #expect(state.takeAnswer()?.status == 503)
         #expect(state.requestToAnswer == nil)
-        let end = state.linkEnded(.downstream, .finish, isOtherFinished: true, of: plan)
+        let end = state.linkEnded(.downstream, .finish, isOtherFinished: true, of: plan, at: Self.start)
         #expect(end == ConnectionActions(client: .endStream, .linger(.client, .closure)))
     }
 
@@ -239,7 +252,7 @@ struct ConnectionStateTests {
             case .lingering: #expect(actions == ConnectionActions(server: .close, client: .close, .finish))
             case .accepted, .held, .retrying, .unreached:
                 #expect(actions == ConnectionActions(client: .reset, .finish))
-            case .connecting, .flowing, .blackholed: #expect(actions == both)
+            case .connecting, .flowing, .cutPending, .blackholed: #expect(actions == both)
             case .negotiating, .resolving, .replying: Issue.record("see NegotiationTests")
             }
             #expect(state.abandoned(reset: true) == ConnectionActions())
@@ -252,7 +265,7 @@ struct ConnectionStateTests {
             let ready = [Peer.client, .server].map { state.ready($0, at: Self.start).next }
             let expected: [ConnectionActions.Next] =
                 switch phase {
-                case .accepted, .closed: [.proceed, .proceed]
+                case .accepted, .cutPending, .closed: [.proceed, .proceed]
                 case .held, .retrying, .blackholed: [.checkEnds, .checkEnds]
                 case .connecting: [.checkEnds, .finishDialing]
                 case .unreached: [.awaitFirstByte, .awaitFirstByte]
@@ -277,17 +290,63 @@ struct ConnectionStateTests {
         var (_, state) = machine(in: .flowing, [outage])
         #expect(state.mayTerminate)
         #expect(state.terminated(at: .milliseconds(1_999)) == nil)
-        let first = state.terminated(at: .seconds(2), mayReconnect: true)
+        let first = state.terminated(at: .seconds(2), mayReconnect: { _ in true })
         #expect(first == ConnectionActions(timer: .milliseconds(2_100), .awaitRefusal))
-        #expect(state.terminated(at: .milliseconds(2_050), mayReconnect: true)?.next == .proceed)
-        let end = state.terminated(at: .milliseconds(2_051), mayReconnect: false)
+        #expect(state.terminated(at: .milliseconds(2_050), mayReconnect: { _ in true })?.next == .proceed)
+        let end = state.terminated(at: .milliseconds(2_051), mayReconnect: { _ in false })
         #expect(end?.event?.effect == .resets && end?.server == .reset && end?.client == .reset && end?.next == .finish)
     }
 
     @Test func `is reset by an outage after 100 ms whatever the listener does`() {
         var (_, state) = machine(in: .flowing, [outage])
-        _ = state.terminated(at: .seconds(2), mayReconnect: true)
-        #expect(state.terminated(at: .milliseconds(2_100), mayReconnect: true)?.next == .finish)
+        _ = state.terminated(at: .seconds(2), mayReconnect: { _ in true })
+        #expect(state.terminated(at: .milliseconds(2_100), mayReconnect: { _ in true })?.next == .finish)
+    }
+
+    @Test(
+        arguments: [
+            (.reset, ConnectionActions(server: .reset, .linger(.client, .acknowledgement))),
+            (.close, ConnectionActions(server: .endStream, client: .endStream, .linger(.client, .closure))),
+        ] as [(Cut.Ending, ConnectionActions)]
+    )
+    func `that is cut waits for a listener that is about to refuse, 100 ms at most`(
+        how: Cut.Ending,
+        expected: ConnectionActions
+    ) {
+        var (plan, state) = machine(in: .flowing)
+        let pending = state.linkEnded(
+            .downstream,
+            .cut(how),
+            isOtherFinished: false,
+            of: plan,
+            at: Self.start,
+            mayReconnect: true
+        )
+        #expect(pending == ConnectionActions(timer: .milliseconds(1_100), .awaitRefusal))
+        #expect(state.ready(.client, at: Self.start) == ConnectionActions())
+        #expect(state.timerDue(at: .milliseconds(1_001)) == expected)
+    }
+
+    @Test(arguments: [Cut.Ending.close, .reset])
+    func `that its age ends has the event noted, and waits for a listener that is about to refuse`(how: Cut.Ending) {
+        var (_, state) = machine(in: .flowing, [.cut(.after(.seconds(1)), how)])
+        var noted: [FaultEvent] = []
+        let pending = state.terminated(at: .seconds(2)) { event in
+            noted.append(event)
+            return true
+        }
+        #expect(pending == ConnectionActions(timer: .milliseconds(2_100), .awaitRefusal))
+        #expect(noted == [FaultEvent(fault: 0, offset: nil, effect: .cuts(how))])
+        #expect(state.terminated(at: .milliseconds(2_001))?.event == noted[0])
+    }
+
+    @Test func `in silence is ended by its age when the silence is over`() {
+        let silence = Fault.outage(.silence).when(Condition(ageFrom: .seconds(1), ageUntil: .seconds(8)))
+        var (_, state) = machine(in: .flowing, [silence, .cut(.after(.seconds(3)))])
+        #expect(state.nextTermination(after: Self.start) == .seconds(4))
+        #expect(state.terminated(at: .seconds(4)) == nil)
+        #expect(state.nextTermination(after: .seconds(4)) == .seconds(9))
+        #expect(state.terminated(at: .seconds(9))?.next == .finish)
     }
 
     @Test func `that is idle for its time ends, and a byte renews the time`() {

@@ -22,6 +22,26 @@ struct DiscardTests {
         #expect(timeline(of: link, arrivals: "1-1-1-1|-") == "-------|-", "the end ends the time")
     }
 
+    @Test func `in silence closes the connection when that is over`() {
+        let silence = Fault.outage(.silence).when(Condition(ageFrom: .milliseconds(2), ageUntil: .milliseconds(6)))
+        let quiet = Link.with(silence, .discard(closeAfter: .milliseconds(3)))
+        #expect(timeline(of: quiet, arrivals: "1--------") == "------x--")
+        let hole = Link.with(silence, .discard().when(Condition(ageUntil: .milliseconds(4))))
+        #expect(timeline(of: hole, arrivals: "1--------") == "------x--")
+    }
+
+    @Test func `that is gone before a silence has let it close, closes nothing`() {
+        var live = LivePump(.outage(.silence), .discard(closeAfter: .milliseconds(3)))
+        _ = live.run(4)
+        #expect(live.pump.ended == nil)
+        live.apply(.slowClose(.milliseconds(5)))
+        live.pump.end = .finish
+        _ = live.run(8)
+        #expect(live.pump.ended == nil)
+        _ = live.run(9)
+        #expect(live.pump.ended == .finish)
+    }
+
     @Test func `that goes off closes a connection with a hole, and no other`() {
         let link = Link.with(phases: free(after: .milliseconds(2), .discard()))
         #expect(timeline(of: link, arrivals: "3------") == "--x----")
@@ -67,7 +87,8 @@ struct DiscardTests {
             #expect(live.run(2) == 0)
             #expect(live.pump.waiting == 0, "\(other.name)")
             #expect(live.run(50) == 0)
-            #expect(live.pump.ended == .cut(.close), "\(other.name)")
+            let isSilent = other == .outage(.silence)
+            #expect(live.pump.ended == (isSilent ? nil : .cut(.close)), "\(other.name)")
             #expect(live.pump.violations.isEmpty)
         }
     }

@@ -23,7 +23,7 @@ import Units
             _ = state.resolved(at: Self.start)
             if case .replying(.connected, _) = phase { _ = state.connected(at: Self.start) }
             if case .replying(.refused, _) = phase { _ = state.dialFailed(.refused, of: 1, at: Self.start) }
-        case .accepted, .held, .retrying, .unreached, .flowing, .lingering, .blackholed, .closed:
+        case .accepted, .held, .retrying, .unreached, .flowing, .cutPending, .lingering, .blackholed, .closed:
             Issue.record("no test needs this phase")
         }
         #expect(state.phase == phase)

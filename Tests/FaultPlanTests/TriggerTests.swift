@@ -212,6 +212,33 @@ struct TriggerTests {
         #expect(timeline(of: admitter.accept(at: .zero).downstream, arrivals: "9|") == "---(9|)")
     }
 
+    private let corruption = Fault.corrupt(.at(ByteCount(2)), name: "crash")
+        .when(Condition(connections: .range(1...1)))
+
+    @Test
+    func `by a fault that changes bytes is on before they leave the link`() {
+        var admitter = Admitter.of(.of([corruption, stall("slow", after: "crash")]))
+        var link = admitter.accept(at: .zero).downstream
+        #expect(link.bytesTaken(9, now: .zero).count == 1)
+        #expect(next(admitter) == "9|")
+        #expect(link.next(available: nil, now: .zero) == .send(9))
+        #expect(next(admitter) == "---(9|)")
+        // The event is still one that a refusal may have waited for.
+        let gone = Fault.outage(.refuse, name: "gone").when(Condition(after: "crash"))
+        let plan = Plan.of(.of([crash, gone]))
+        plan.flags(of: [0])[0]?.set()
+        #expect(plan.noteEvent(of: 0) && !plan.noteEvent(of: 0))
+    }
+
+    @Test
+    func `by a fault that changes bytes follows a change of the profile`() {
+        var live = LivePump(.of([corruption]))
+        live.apply(.of([corruption, stall("slow", after: "crash")]))
+        #expect(live.pump.link.bytesTaken(9, now: .zero).count == 1)
+        #expect(live.pump.link.next(available: nil, now: .zero) == .send(9))
+        #expect(next(live.admitter) == "---(9|)")
+    }
+
     /// What the next connection makes of nine bytes.
     private func next(_ admitter: Admitter) -> String {
         var admitter = admitter

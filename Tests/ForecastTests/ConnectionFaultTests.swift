@@ -164,6 +164,20 @@ struct ConnectionFaultTests {
     }
 
     @Test
+    func `loses a connection by its age when the silence that holds the end is over`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "bandwidth", "stream": "downstream", "rate": "10 kB/s" },
+                { "kind": "outage", "how": "silence", "when": { "clock": "1 s..8 s" } },
+                { "kind": "cut", "after": "4 s", "when": { "connection": 1 } } ] }
+            """
+        let lost = try forecast(text, bytes: 30_000).events.filter { event in
+            if case .lost = event.kind { true } else { false }
+        }
+        #expect(lost.map(\.moment) == [Moment(nanoseconds: 8_000_000_000)])
+    }
+
+    @Test
     func `gives a silent connection up as the client does`() throws {
         let silences = [
             #""kind": "cut", "stream": "downstream", "at": "600 B", "how": "silence", "when": { "connection": 1 }"#,

@@ -1,7 +1,9 @@
+import EventLoop
 import FaultPlan
 import Glibc
 import OperatingSystem
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -233,6 +235,43 @@ struct DrainTests {
             }
             #expect(openSocketCount() == before)
             listener.close()
+        }
+    }
+
+    @Test func `a Unix listener without a descriptor to listen again has clients that gave up released`()
+        async throws
+    {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            let (listener, server) = TestSocket.listening()
+            defer { listener.close() }
+            let listen = Endpoint(unix: try #require(folder.address("proxy").unix))
+            let silent = try Held.blackholed.profile()
+            try await withProxy(to: server, silent, threads: 1, listen: listen) { fixture in
+                let address = fixture.proxy.address
+                let clients = try (0..<4).map { _ in try fixture.client() }
+                for client in clients { client.endWriting() }
+                #expect(await fixture.becomes { $0.open == 4 })
+                var refusing = silent
+                refusing.faults.append(Fault(name: "refused", kind: .connect(Connect(how: .refuse))))
+                try await fixture.proxy.apply(refusing)
+                #expect(TestSocket.errnoOfConnecting(to: address) == ECONNREFUSED)
+                var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+                let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+                getrlimit(resource, &limit)
+                // The lowest free descriptor is the first that is reserved.
+                let next = dup(0)
+                close(next)
+                limit.rlim_cur = rlim_t(next) + 16
+                setrlimit(resource, &limit)
+                try await fixture.proxy.apply(silent)
+                #expect(await fixture.becomes { _ in TestSocket.errnoOfConnecting(to: address) == 0 })
+                let failures = fixture.events.rest.filter { event in
+                    if case .cannotListenAgain(let error) = event { error.code == EMFILE } else { false }
+                }
+                #expect(!failures.isEmpty)
+                withExtendedLifetime(clients) {}
+            }
         }
     }
 }

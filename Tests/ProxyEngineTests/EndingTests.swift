@@ -70,6 +70,26 @@ import Units
         #expect(try await endOfSender(limit, EndingRules(closesAtOnce: true)) == .reset)
     }
 
+    @Test func `a reset that waits for its receiver stays one when the proxy stops, and is reported`() async throws {
+        let sent = randomBytes(4 << 20)
+        let server = TestServer { $0.sendUntilBroken(sent) }
+        defer { server.stop() }
+        let cut = Cut(position: .at(ByteCount(400_000)), how: .reset)
+        try await withProxy(to: server.address, Profile([.cut(cut)], on: .downstream)) { fixture in
+            let client = try fixture.client()
+            client.setReceiveBuffer(4_096)
+            let entry = try await blocking { try fixture.journal.next() }
+            #expect(entry.effect == .cuts(.reset))
+            await fixture.proxy.stop()
+            let outcome = try await blocking { client.receiveAll() }
+            #expect(outcome.bytes.count < 400_000 && outcome.ending == .reset)
+            let isReported = fixture.events.rest.contains { event in
+                if case .unacknowledgedAtReset(connection: 1, bytes: 1...) = event { true } else { false }
+            }
+            #expect(isReported)
+        }
+    }
+
     private func discard(_ closeAfter: Duration? = nil) -> Profile {
         Profile([.discard(Discard(closeAfter: closeAfter))], on: .downstream)
     }

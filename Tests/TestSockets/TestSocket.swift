@@ -1,6 +1,7 @@
 import CLibevent
 import EventLoop
 import Glibc
+import OperatingSystem
 import Synchronization
 import TestStreams
 import Units
@@ -332,4 +333,12 @@ package func loopback(port: UInt16 = 0, isIPv6: Bool = false) -> SocketAddress {
         preconditionFailure("a numeric address is always read")
     }
     return address
+}
+
+extension StreamSocket {
+    /// Makes a socket that connects to `address`; see `connect`.
+    package convenience init(connectingTo address: SocketAddress, on loop: EventLoop) throws(SystemError) {
+        self.init(closedOn: loop)
+        try connect(to: address)
+    }
 }

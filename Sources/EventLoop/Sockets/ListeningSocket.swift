@@ -30,7 +30,6 @@ public final class ListeningSocket {
     private var isOpen = true
     /// The name of a Unix-domain socket, and its file; `nil` for TCP.
     private var unix: UnixListener?
-    private var lastAccepted: Int32
     /// The address of the own connection that fills the queue, until it is accepted; see `fillQueue`.
     private var filler: SocketAddress?
 
@@ -69,7 +68,6 @@ public final class ListeningSocket {
             }
             address = bound
         }
-        lastAccepted = descriptor
         watcher = .allocate(capacity: 1)
         watcher.initialize(to: event())
         loop.system.watch(
@@ -95,9 +93,8 @@ public final class ListeningSocket {
     /// Accepts the next connection.
     public func accept() -> AcceptResult {
         loop.preconditionOnLoop()
-        let accepted = loop.system.accept(descriptor, last: lastAccepted)
+        let accepted = loop.system.accept(descriptor)
         if accepted >= 0 {
-            lastAccepted = accepted
             if let filler, loop.system.peerAddress(of: accepted)?.canonical == filler {
                 self.filler = nil
                 loop.system.close(accepted)

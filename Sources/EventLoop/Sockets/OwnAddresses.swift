@@ -7,14 +7,14 @@ extension SocketAddress {
     /// written as one of IPv6 means IPv4.
     ///
     /// - Parameter ownHosts: the addresses of the machine's interfaces, see `ownHosts`.
-    public func reaches(_ listener: SocketAddress, ownHosts: Set<String>) -> Bool {
+    public func reaches(_ listener: SocketAddress, ownHosts: Set<SocketAddress>) -> Bool {
         if unix != nil || listener.unix != nil { return reachesUnixSocket(of: listener) }
         guard listener.port != 0, port == listener.port else { return false }
         let destination = destination
         let listener = listener.canonical
         guard destination.isIPv6 == listener.isIPv6 else { return false }
-        guard listener.isWildcard else { return destination.host == listener.host }
-        return destination.isLoopback || ownHosts.contains(destination.host)
+        guard listener.isWildcard else { return destination.withoutPort == listener.withoutPort }
+        return destination.isLoopback || ownHosts.contains(destination.withoutPort)
     }
 
     /// The address that a connection to this one goes to.
@@ -31,17 +31,10 @@ extension SocketAddress {
     ///   - source: the address from which the machine sends by its default route; `nil` without one.
     ///   - ownHosts: the addresses of the machine's interfaces, of which one is taken without a default route; loopback if
     ///     others are link-local.
-    package func reachable(_ source: SocketAddress?, ownHosts: Set<String>) -> SocketAddress {
+    package func reachable(_ source: SocketAddress?, ownHosts: Set<SocketAddress>) -> SocketAddress {
         if let source { return source.with(port: port) }
-        let hosts = ownHosts.compactMap { SocketAddress(numericHost: $0, port: port) }
-            .filter { $0.isIPv6 == isIPv6 && !$0.isLoopback && !$0.isLinkLocal }
-        return hosts.min { $0.host < $1.host } ?? loopback
-    }
-
-    /// Whether it is in 169.254.0.0/16 or fe80::/10.
-    private var isLinkLocal: Bool {
-        let bytes = bytes
-        return isIPv6 ? bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80 : bytes[0] == 169 && bytes[1] == 254
+        let hosts = ownHosts.filter { $0.isIPv6 == isIPv6 && !$0.isLoopback && !$0.isLinkLocal }
+        return hosts.min { $0.host < $1.host }?.with(port: port) ?? loopback
     }
 
     /// The address from which the machine sends by its default route; `nil` without one. Nothing is sent.
@@ -56,16 +49,16 @@ extension SocketAddress {
         return try? SocketAddress.bound(to: descriptor)
     }
 
-    /// The addresses of this machine's interfaces now, without ports (getifaddrs(3)); none where the system doesn't say.
-    public static func ownHosts() -> Set<String> {
+    /// The addresses of this machine's interfaces now, `withoutPort` (getifaddrs(3)); none if that fails.
+    public static func ownHosts() -> Set<SocketAddress> {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return [] }
         defer { freeifaddrs(list) }
-        var hosts: Set<String> = []
+        var hosts: Set<SocketAddress> = []
         var entry = list
         while let current = entry {
             if let raw = current.pointee.ifa_addr, let address = SocketAddress(UnsafePointer(raw)) {
-                hosts.insert(address.host)
+                hosts.insert(address.withoutPort)
             }
             entry = current.pointee.ifa_next
         }

@@ -121,6 +121,17 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         unix == nil ? SocketAddress(high: high, low: low, port: port, isIPv6: isIPv6, scope: scope) : self
     }
 
+    /// The address without its port, and without a zone unless it is link-local: elsewhere a zone means nothing.
+    public var withoutPort: SocketAddress {
+        guard unix == nil else { return self }
+        return SocketAddress(high: high, low: low, port: 0, isIPv6: isIPv6, scope: isLinkLocal ? scope : 0)
+    }
+
+    /// Whether it is in 169.254.0.0/16 or fe80::/10.
+    package var isLinkLocal: Bool {
+        unix == nil && (isIPv6 ? high >> 54 == 0xfe80 >> 6 : low >> 16 == 169 << 8 | 254)
+    }
+
     /// "127.0.0.1:8080", "[::1]:8080", "[fe80::1%eth0]:8080" or "unix:/run/app.sock".
     public var description: String {
         if let unix { return unix.description }

@@ -81,18 +81,6 @@ public final class StreamSocket {
     /// Makes a closed socket, to be opened by `connect`.
     public convenience init(closedOn loop: EventLoop) { self.init(-1, loop) }
 
-    /// Makes a socket that connects to `address`; see `connect`.
-    ///
-    /// - Throws: `SystemError` of socket(2) or connect(2) if it fails at once.
-    public convenience init(
-        connectingTo address: SocketAddress,
-        receiveBuffer: Int? = nil,
-        on loop: EventLoop
-    ) throws(SystemError) {
-        self.init(closedOn: loop)
-        try connect(to: address, receiveBuffer: receiveBuffer)
-    }
-
     /// Starts connecting a closed socket to `address`. Once watched, the handler is called when that has succeeded or failed,
     /// and reads `connectionError`.
     ///

@@ -11,7 +11,7 @@ enum SystemSocket {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, type, 0)
         if descriptor < 0 { throw .last("socket") }
-        guard !DescriptorReserve.includes(descriptor) else {
+        guard !DescriptorReserve.note(descriptor) else {
             Glibc.close(descriptor)
             throw SystemError(call: "socket", code: SystemError.outOfDescriptors)
         }

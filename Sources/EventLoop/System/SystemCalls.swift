@@ -177,14 +177,16 @@ struct SystemCalls: @unchecked Sendable {
         return descriptor
     }
 
-    /// accept4(2); EMFILE also if the next descriptor would be one of `DescriptorReserve`; `last` is a recently opened one.
-    func accept(_ descriptor: Int32, last: Int32) -> Int32 {
+    /// accept4(2); EMFILE also if the next descriptor would be one of `DescriptorReserve`.
+    func accept(_ descriptor: Int32) -> Int32 {
         if let simulation { return simulation.accept(descriptor) }
-        guard !DescriptorReserve.isNext(after: last, duplicating: descriptor) else {
+        guard !DescriptorReserve.isNext(duplicating: descriptor) else {
             errno = SystemError.outOfDescriptors
             return -1
         }
-        return squall_accept(descriptor)
+        let accepted = squall_accept(descriptor)
+        if accepted >= 0 { DescriptorReserve.note(accepted) }
+        return accepted
     }
 
     /// Stops listening and keeps the port.
@@ -213,7 +215,7 @@ struct SystemCalls: @unchecked Sendable {
         if let simulation { return simulation.makePipe(size: size) }
         var (input, output): (Int32, Int32) = (-1, -1)
         guard squall_pipe(&output, &input, Int32(size)) == 0 else { return nil }
-        guard !DescriptorReserve.includes(max(input, output)) else {
+        guard !DescriptorReserve.note(max(input, output)) else {
             Glibc.close(input)
             Glibc.close(output)
             return nil

@@ -35,7 +35,7 @@ extension Link {
                     slots: [],
                     alterSlots: [],
                     messageFault: messageFault,
-                    schedule: change.plan.schedule,
+                    plan: change.plan,
                     opened: opened
                 )
             ]
@@ -72,6 +72,7 @@ extension StageChain {
         self.messageFault = messageFault
         if let stop, !change.isKept(stop.fault) {
             self.stop = nil
+            isClosing = false
             for index in slots.indices { slots[index].withdrawEnd(after: position) }
         }
         altered.removeAll { !change.isKept($0.event.fault) }
@@ -88,6 +89,7 @@ extension StageChain {
         alterSlots = alterSlots.filter { change.isKept($0.fault) } + update.alterSlots
         for index in alterSlots.indices { alterSlots[index].apply(plan.window(ofIdentity: alterSlots[index].fault)) }
         alterationsLookedAt = nil
+        flags = plan.flags(of: identities)
         hasRates = slots.contains { $0.traits.isRate }
         hasWindows = slots.contains { !$0.isAlwaysOpen }
         hasFallingDelays = slots.contains { $0.mayFall }

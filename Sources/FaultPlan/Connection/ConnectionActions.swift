@@ -82,13 +82,4 @@ public struct ConnectionActions: Hashable, Sendable {
     init(_ peer: Peer, _ action: SocketAction, _ next: Next = .proceed) {
         self.init(server: peer == .server ? action : .none, client: peer == .client ? action : .none, next)
     }
-
-    func adding(_ peer: Peer, _ action: SocketAction) -> ConnectionActions {
-        var actions = self
-        switch peer {
-        case .client: actions.client = action
-        case .server: actions.server = action
-        }
-        return actions
-    }
 }

@@ -60,14 +60,15 @@ struct ConnectionDraft {
         alterSlots[direction, default: []].append(slot)
     }
 
-    func plan(schedule: Schedule, holdLimit: ByteCount) -> ConnectionPlan {
+    /// The plan of a connection that follows `plan`.
+    func plan(of plan: Plan) -> ConnectionPlan {
         ConnectionPlan(
             ordinal: ordinal,
             numberAtTarget: nil,
             opened: opened,
-            upstream: link(.upstream, schedule, holdLimit),
-            downstream: link(.downstream, schedule, holdLimit),
-            faults: faults(schedule),
+            upstream: link(.upstream, plan),
+            downstream: link(.downstream, plan),
+            faults: faults(plan.schedule),
             receiveWindow: windows,
             reading: reading,
             content: nil
@@ -85,15 +86,14 @@ struct ConnectionDraft {
         )
     }
 
-    private func link(_ direction: Direction, _ schedule: Schedule, _ holdLimit: ByteCount) -> Link {
+    private func link(_ direction: Direction, _ plan: Plan) -> Link {
         Link(
             direction: direction,
             slots: slots(direction),
             alterSlots: alterSlots(direction),
             messageFault: messageFault,
-            schedule: schedule,
-            opened: opened,
-            holdLimit: holdLimit
+            plan: plan,
+            opened: opened
         )
     }
 }

@@ -53,7 +53,7 @@ extension ConnectionState {
         switch phase {
         case .negotiating, .resolving:
             return reply(.refused, .sendReply, at: now)
-        case .accepted, .held, .retrying, .connecting, .replying, .unreached, .flowing, .lingering,
+        case .accepted, .held, .retrying, .connecting, .replying, .unreached, .flowing, .cutPending, .lingering,
             .blackholed, .closed:
             return ConnectionActions()
         }

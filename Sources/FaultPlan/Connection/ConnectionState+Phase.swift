@@ -1,3 +1,4 @@
+import FaultProfile
 import Units
 
 extension ConnectionState {
@@ -21,6 +22,8 @@ extension ConnectionState {
         case unreached(until: Moment)
         /// Bytes are forwarded.
         case flowing
+        /// A fault cuts the stream to the end once the listener refuses clients, after a moment at the latest.
+        case cutPending(Peer, Cut.Ending)
         /// The end takes the rest; the other one is gone, or is drained as well.
         case lingering(Peer)
         /// Nothing passes any more, and neither end learns of it.

@@ -5,9 +5,10 @@ import Units
 extension ConnectionState {
     /// Ends the connection if an outage, its age or idleness has it so at `now`; `nil` if not.
     ///
-    /// - Parameter mayReconnect: whether a client that is reset now, and reconnects at once, might find the listener still
-    ///   open although an outage refuses connections. The listener may run on another loop, so the reset waits for it.
-    public mutating func terminated(at now: Moment, mayReconnect: @autoclosure () -> Bool = false)
+    /// - Parameter mayReconnect: notes the event; returns whether a client whose connection ends now, and that
+    ///   reconnects at once, might find the listener still open although an outage refuses connections. The listener may
+    ///   run on another loop, so the end waits for it.
+    public mutating func terminated(at now: Moment, mayReconnect: (FaultEvent) -> Bool = { _ in false })
         -> ConnectionActions?
     {
         guard mayTerminate, now >= watch[0].safeUntil else { return nil }
@@ -16,12 +17,12 @@ extension ConnectionState {
             watch[0].safeUntil = faults.terminators.nextChange(after: now, lastPassed: lastPassed)
             return nil
         }
-        if case .flowing = phase, how == .reset, mayReconnect() {
-            let pending = watch[0].resetPendingSince
+        if case .flowing = phase, how != .silence, mayReconnect(event) {
+            let pending = watch[0].endPendingSince
             let since = pending ?? now
             let deadline = since.advanced(byNanoseconds: ConnectionState.refusalPatience)
             if now < deadline {
-                watch[0].resetPendingSince = since
+                watch[0].endPendingSince = since
                 return ConnectionActions(timer: deadline, pending == nil ? .awaitRefusal : .proceed)
             }
         }
@@ -44,8 +45,8 @@ extension ConnectionState {
             actions = linger(.client, .closure, after: ConnectionActions(server: .close, client: .endStream))
         case (.close, .accepted), (.close, .negotiating), (.close, .resolving), (.close, .held), (.close, .retrying):
             actions = linger(.client, .closure, after: ConnectionActions(client: .endStream))
-        case (.reset, _), (.notify, _), (.close, .unreached), (.close, .lingering), (.close, .blackholed),
-            (.close, .closed):
+        case (.reset, _), (.notify, _), (.close, .unreached), (.close, .cutPending), (.close, .lingering),
+            (.close, .blackholed), (.close, .closed):
             actions = close(both: .reset)
         }
         actions.event = event

@@ -17,9 +17,10 @@ import Units
 /// | replying | `replySent`, the time limit |
 /// | unreached | the client's first byte, the timer |
 /// | flowing | the end of a link, a broken socket, a terminator |
+/// | cut pending | the timer |
 /// | lingering, blackholed | the drain policy |
 public struct ConnectionState: Sendable {
-    /// The longest wait of a connection that is to be reset until the listener refuses clients: 100 ms.
+    /// The longest wait of a connection that a fault ends until the listener refuses clients: 100 ms.
     static let refusalPatience: Int64 = 100_000_000
     /// The pause before dialing again when descriptors are short: 250 ms.
     static let descriptorPause: Int64 = 250_000_000
@@ -90,7 +91,7 @@ public struct ConnectionState: Sendable {
     /// The socket of `peer` can be read or written, or has ended.
     public mutating func ready(_ peer: Peer, at now: Moment) -> ConnectionActions {
         switch phase {
-        case .accepted, .closed: ConnectionActions()
+        case .accepted, .cutPending, .closed: ConnectionActions()
         case .negotiating(_, let pause): now < pause ? ConnectionActions() : ConnectionActions(.negotiate)
         case .replying: peer == .client ? ConnectionActions(.sendReply) : ConnectionActions()
         case .held: terminated(at: now) ?? hold(at: now)
@@ -122,6 +123,8 @@ public struct ConnectionState: Sendable {
             return now < deadline ? ConnectionActions(timer: deadline) : close(both: .reset)
         case .flowing:
             return ConnectionActions(.run)
+        case .cutPending(let sink, let how):
+            return cut(sink, how)
         case .lingering(let last):
             return ConnectionActions(.keepLingering(last))
         case .blackholed:
@@ -167,11 +170,15 @@ public struct ConnectionState: Sendable {
     /// - Parameters:
     ///   - isOtherFinished: whether the other link has finished.
     ///   - plan: the plan that knows the fault of an `.answer`.
+    ///   - now: the time.
+    ///   - mayReconnect: see `terminated`; the event is noted already.
     public mutating func linkEnded(
         _ direction: Direction,
         _ ending: Ending,
         isOtherFinished: Bool,
-        of plan: Plan
+        of plan: Plan,
+        at now: Moment,
+        mayReconnect: @autoclosure () -> Bool = false
     ) -> ConnectionActions {
         let (source, sink) = (Peer(sourceOf: direction), Peer(sinkOf: direction))
         switch ending {
@@ -187,14 +194,17 @@ public struct ConnectionState: Sendable {
         case .finish:
             // Closing both sockets sends the end of the stream as well.
             return isOtherFinished ? ConnectionActions() : ConnectionActions(sink, .endStream)
-        case .reset, .cut(.reset):
-            return linger(sink, .acknowledgement, after: ConnectionActions(source, .reset))
-        case .cut(.close) where rules.closesAtOnce, .cut(.notify) where rules.closesAtOnce:
-            return close(both: .close)
-        case .cut(.close), .cut(.notify), .alert:
-            return linger(sink, .closure, after: ConnectionActions(source, .endStream).adding(sink, .endStream))
-        case .cut(.silence):
-            return blackhole()
+        case .reset:
+            return reset(source)
+        case .cut(let how):
+            guard how != .silence, mayReconnect() else { return cut(sink, how) }
+            phase = .cutPending(sink, how)
+            return ConnectionActions(
+                timer: now.advanced(byNanoseconds: ConnectionState.refusalPatience),
+                .awaitRefusal
+            )
+        case .alert:
+            return closeInOrder(sink)
         }
     }
 
@@ -234,12 +244,12 @@ public struct ConnectionState: Sendable {
 
     /// The faults have changed; `bytes` have passed so far.
     public mutating func update(_ update: ConnectionUpdate, passed bytes: Int64, at now: Moment) {
-        let (last, resetPendingSince) = (watch.first?.hold, watch.first?.resetPendingSince)
+        let (last, endPendingSince) = (watch.first?.hold, watch.first?.endPendingSince)
         // Idleness that was not counted so far begins here.
         let passed = mayTerminate ? watch[0].passed : (bytes, now)
         faults = ConnectionFaults(terminators: update.terminators(after: faults.terminators), hold: nil)
         mayTerminate = faults.terminators.arePossible
-        watch = [FaultWatch(hold: update.hold(after: last), passed: passed, resetPendingSince: resetPendingSince)]
+        watch = [FaultWatch(hold: update.hold(after: last), passed: passed, endPendingSince: endPendingSince)]
     }
 
     /// What is due after an `update`.
@@ -253,7 +263,7 @@ public struct ConnectionState: Sendable {
             return terminated(at: now) ?? ConnectionActions(timer: nextTermination(after: now))
         case .flowing:
             return ConnectionActions(.runSoon)
-        case .accepted, .negotiating, .resolving, .replying, .unreached, .lingering, .blackholed, .closed:
+        case .accepted, .negotiating, .resolving, .replying, .unreached, .cutPending, .lingering, .blackholed, .closed:
             return ConnectionActions()
         }
     }
@@ -311,7 +321,21 @@ public struct ConnectionState: Sendable {
         return ConnectionActions(timer: min(next, nextTermination(after: now)))
     }
 
-    /// The connection of `peer` is broken: resets it, and the other end once that has taken everything.
+    /// Cuts the stream to `sink`.
+    private mutating func cut(_ sink: Peer, _ how: Cut.Ending) -> ConnectionActions {
+        switch how {
+        case .reset: reset(sink.other)
+        case .silence: blackhole()
+        case .close, .notify: rules.closesAtOnce ? close(both: .close) : closeInOrder(sink)
+        }
+    }
+
+    /// Ends both streams, and waits for the ends to close as well.
+    private mutating func closeInOrder(_ sink: Peer) -> ConnectionActions {
+        linger(sink, .closure, after: ConnectionActions(server: .endStream, client: .endStream))
+    }
+
+    /// The connection of `peer` is broken or cut: resets it, and the other end once that has taken everything.
     private mutating func reset(_ peer: Peer) -> ConnectionActions {
         linger(peer.other, .acknowledgement, after: ConnectionActions(peer, .reset))
     }
@@ -340,7 +364,7 @@ public struct ConnectionState: Sendable {
             return ConnectionActions(server: .close, client: .close, .finish)
         case .accepted, .negotiating, .resolving, .held, .retrying, .unreached:
             return ConnectionActions(client: action, .finish)
-        case .connecting, .replying, .flowing, .blackholed:
+        case .connecting, .replying, .flowing, .cutPending, .blackholed:
             return ConnectionActions(server: action, client: action, .finish)
         }
     }

@@ -13,6 +13,8 @@ public struct ConnectionTerminators: Sendable {
         case idleness(Int64, Cut.Ending)
         /// The connection ends when it begins.
         case dial(Cut.Ending)
+        /// A silence is on, which holds ends by age and idleness.
+        case silence
     }
 
     struct Source: Sendable {
@@ -26,7 +28,14 @@ public struct ConnectionTerminators: Sendable {
     let opened: Moment
 
     /// Whether a fault may end the connection, now or later.
-    public var arePossible: Bool { !sources.isEmpty }
+    public let arePossible: Bool
+
+    init(sources: [Source], schedule: Schedule, opened: Moment) {
+        self.sources = sources
+        self.schedule = schedule
+        self.opened = opened
+        arePossible = sources.contains { if case .silence = $0.cause { false } else { true } }
+    }
 
     /// The shortest time without a byte that ends the connection, if one does.
     public var shortestIdleness: Duration? {
@@ -38,9 +47,13 @@ public struct ConnectionTerminators: Sendable {
     ///
     /// - Parameter lastPassed: the time of the last byte in either direction, or of acceptance.
     public func event(at now: Moment, lastPassed: Moment) -> (event: FaultEvent, how: Cut.Ending)? {
-        if sources.isEmpty { return nil }
+        guard arePossible else { return nil }
         let phase = schedule.interval(at: now).phase
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+        let isSilent = sources.contains { source in
+            guard case .silence = source.cause else { return false }
+            return source.window.contains(at: now, age: age, currentPhase: phase)
+        }
         for source in sources where source.window.contains(at: now, age: age, currentPhase: phase) {
             switch source.cause {
             case .outage:
@@ -49,11 +62,11 @@ public struct ConnectionTerminators: Sendable {
                 return (FaultEvent(fault: source.fault, offset: nil, effect: .resets), .reset)
             case .dial(let how):
                 return (FaultEvent(fault: source.fault, offset: nil, effect: .cuts(how)), how)
-            case .age(let limit, let how) where age >= limit:
+            case .age(let limit, let how) where age >= limit && !isSilent:
                 return (FaultEvent(fault: source.fault, offset: nil, effect: .cuts(how)), how)
-            case .idleness(let limit, let how) where (now - lastPassed).nanoseconds >= limit:
+            case .idleness(let limit, let how) where (now - lastPassed).nanoseconds >= limit && !isSilent:
                 return (FaultEvent(fault: source.fault, offset: nil, effect: .cuts(how)), how)
-            case .age, .idleness:
+            case .age, .idleness, .silence:
                 break
             }
         }
@@ -62,20 +75,27 @@ public struct ConnectionTerminators: Sendable {
 
     /// The time at which the answer of `event` may change; `distantFuture` if it can't.
     public func nextChange(after now: Moment, lastPassed: Moment) -> Moment {
-        if sources.isEmpty { return .distantFuture }
+        guard arePossible else { return .distantFuture }
         var next = Moment.distantFuture
         let interval = schedule.interval(at: now)
+        // Before the first of the times is over, a silence holds nothing.
+        var firstTime = Moment.distantFuture
+        for source in sources { firstTime = min(firstTime, time(of: source, lastPassed) ?? firstTime) }
         for source in sources {
-            let due =
-                switch source.cause {
-                case .outage, .dial: now
-                case .age(let limit, _): opened.advanced(byNanoseconds: limit)
-                case .idleness(let limit, _): lastPassed.advanced(byNanoseconds: limit)
-                }
+            let due = if case .silence = source.cause { firstTime } else { time(of: source, lastPassed) ?? now }
             // Until it is due, the fault's window doesn't matter.
             let change = due > now ? due : source.window.nextChange(after: now, opened: opened, interval: interval)
             next = min(next, change)
         }
         return next
+    }
+
+    /// When the time of a source is over; `nil` if it has none.
+    private func time(of source: Source, _ lastPassed: Moment) -> Moment? {
+        switch source.cause {
+        case .age(let limit, _): opened.advanced(byNanoseconds: limit)
+        case .idleness(let limit, _): lastPassed.advanced(byNanoseconds: limit)
+        case .outage, .dial, .silence: nil
+        }
     }
 }

@@ -11,6 +11,6 @@ struct FaultWatch: Sendable {
     /// The time before which no fault ends the connection. Bytes that pass may put it off, which is seen when it comes.
     var safeUntil = Moment(nanoseconds: .min)
     var spacing = WakeSpacing()
-    /// Since when a reset waits for the listener to refuse clients.
-    var resetPendingSince: Moment?
+    /// Since when the end waits for the listener to refuse clients.
+    var endPendingSince: Moment?
 }

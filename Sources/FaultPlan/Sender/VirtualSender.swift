@@ -243,7 +243,7 @@ struct VirtualSender {
     }
 
     /// Pauses delivery; segments in flight continue.
-    mutating func pause(at now: Int64) { due = .max }
+    mutating func pause() { due = .max }
 
     // MARK: Sending
 

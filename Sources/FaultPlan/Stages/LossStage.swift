@@ -32,7 +32,7 @@ struct LossStage: FaultStage {
 
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         guard context.isActive else {
-            sender.pause(at: context.now.nanoseconds)
+            sender.pause()
             announcement.end(at: context.passed)
             return progress
         }

@@ -82,7 +82,7 @@ extension Outage: PlannedFault {
         (.outage, .outage(Box(OutageStage(self, key: place.key))))
     }
 
-    var terminator: ConnectionTerminators.Cause? { how == .silence ? nil : .outage }
+    var terminator: ConnectionTerminators.Cause? { how == .silence ? .silence : .outage }
 
     /// A refusal of all connections is made by not listening.
     func gateRole(isForEverybody: Bool) -> AdmissionFault.Role? { isForEverybody && how == .refuse ? .refuses : nil }

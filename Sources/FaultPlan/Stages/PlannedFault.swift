@@ -9,7 +9,7 @@ protocol PlannedFault: Sendable {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)?
     /// The fault's changes to bytes of a direction.
     func alterer(in place: StagePlace) -> Alterer?
-    /// How the fault ends a whole connection; such a fault has no stage.
+    /// How the fault ends a whole connection, or holds such an end; one that ends it has no stage.
     var terminator: ConnectionTerminators.Cause? { get }
     /// The receive buffer of the connection's sockets.
     var receiveWindow: ByteCount? { get }

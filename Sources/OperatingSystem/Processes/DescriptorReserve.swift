@@ -8,21 +8,29 @@ package enum DescriptorReserve {
     private static let least = 16
     /// The number of those that are reserved besides, see `ProcessLimits.reserveOpenFiles`.
     static let others = Atomic<Int>(0)
+    /// Whether a descriptor was half of the limit or more. It stays set: a lower one that is opened later may fill the
+    /// last gap below the reserve.
+    private static let isNear = Atomic<Bool>(false)
 
     /// The number of reserved descriptors.
     private static var count: Int { least + others.load(ordering: .relaxed) }
 
-    package static func includes(_ descriptor: Int32) -> Bool { Int(descriptor) >= limit - count }
-
-    /// Whether the next descriptor would be reserved. Tested by duplicating `descriptor`, unless the recently opened `last`
-    /// is far from the reserve.
-    package static func isNext(after last: Int32, duplicating descriptor: Int32) -> Bool {
+    /// Notes a descriptor that was opened; returns whether it is reserved.
+    @discardableResult
+    package static func note(_ descriptor: Int32) -> Bool {
         let limit = limit
-        guard Int(last) >= limit / 2 else { return false }
+        if Int(descriptor) >= limit / 2 { isNear.store(true, ordering: .relaxed) }
+        return Int(descriptor) >= limit - count
+    }
+
+    /// Whether the next descriptor would be reserved. Tested by duplicating `descriptor`, unless all that were noted
+    /// are far from the reserve.
+    package static func isNext(duplicating descriptor: Int32) -> Bool {
+        guard isNear.load(ordering: .relaxed) else { return false }
         let next = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard next >= 0 else { return true }
         Glibc.close(next)
-        return Int(next) >= limit - count
+        return note(next)
     }
 
     private static var limit: Int {

@@ -11,7 +11,7 @@ extension Connection {
     func apply(_ change: PlanChange, after last: Plan, at now: Moment) {
         switch state.phase {
         case .accepted, .negotiating, .resolving, .held, .retrying, .connecting, .replying, .flowing: break
-        case .unreached, .lingering, .blackholed, .closed: return
+        case .unreached, .cutPending, .lingering, .blackholed, .closed: return
         }
         // Its plan will be one of the new generation.
         if ordinal == 0 { return }

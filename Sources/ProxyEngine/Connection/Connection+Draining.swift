@@ -42,7 +42,7 @@ extension Connection {
                 client: end(of: client),
                 server: server.isOpen ? end(of: server) : .absent
             )
-        case .negotiating, .replying, .unreached, .lingering, .closed:
+        case .negotiating, .replying, .unreached, .cutPending, .lingering, .closed:
             // Their time is bounded.
             return nil
         }
@@ -155,9 +155,24 @@ extension Connection {
             setTimer(to: nextLook)
             return nil
         }
-        report(lost: remaining)
-        socket.reset()
+        reset(unacknowledging: remaining, socket)
         return state.abandoned(reset: false)
+    }
+
+    /// Ends the connection because the proxy stops.
+    func stop() {
+        // A reset that waits for its acknowledgement must not become the end of the stream.
+        if case .lingering(let peer) = state.phase, drain?.policy.linger?.goal == .acknowledgement {
+            reset(unacknowledging: self[peer].unacknowledged(), self[peer])
+        }
+        // A client of this process that isn't connected yet is refused.
+        abandon(reset: awaitsClient)
+    }
+
+    /// Resets an end, and reports the bytes that it hasn't acknowledged.
+    private func reset(unacknowledging bytes: Int, _ socket: StreamSocket) {
+        report(lost: bytes)
+        socket.reset()
     }
 
     /// Drains both ends, which have been sent the end of the stream, until they close as well.

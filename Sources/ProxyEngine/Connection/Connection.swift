@@ -187,7 +187,12 @@ final class Connection: LoopHandler {
     /// Terminates the connection if a fault is due at `now`; returns whether the links must not move now.
     func isTerminated(at now: Moment) -> Bool {
         guard state.mayTerminate else { return false }
-        let end = state.terminated(at: now, mayReconnect: shard.clientsMayReconnect(at: now))
+        let shard = shard
+        let end = state.terminated(at: now) { event in
+            // A refusal may come after the fault.
+            shard.context.note(event, of: shard.plan)
+            return shard.clientsMayReconnect(at: now)
+        }
         guard let end else { return false }
         perform(end)
         return true
@@ -384,7 +389,17 @@ final class Connection: LoopHandler {
         case .ended(let ending):
             if ending == .finish { noteNotice(of: direction) } else { noteCut(ending) }
             let isOtherFinished = direction == .upstream ? down.link.isFinished : up.link.isFinished
-            perform(state.linkEnded(direction, ending, isOtherFinished: isOtherFinished, of: shard.plan))
+            let shard = shard
+            perform(
+                state.linkEnded(
+                    direction,
+                    ending,
+                    isOtherFinished: isOtherFinished,
+                    of: shard.plan,
+                    at: now,
+                    mayReconnect: shard.clientsMayReconnect(at: now)
+                )
+            )
             return state.isFlowing
         }
     }

@@ -36,7 +36,7 @@ public struct ForwardPolicy: Hashable, Sendable {
     func allowed(
         _ addresses: [SocketAddress],
         listen: [SocketAddress],
-        ownHosts: @autoclosure () -> Set<String>
+        ownHosts: @autoclosure () -> Set<SocketAddress>
     ) -> [SocketAddress] {
         if allowsLocalTargets { return addresses }
         let isExposed = listen.contains { $0.isExposed }
@@ -45,7 +45,7 @@ public struct ForwardPolicy: Hashable, Sendable {
             let destination = address.destination
             guard let number = IPAddress(destination.host) else { return false }
             if ForwardPolicy.refused.contains(where: { $0.contains(number) }) { return false }
-            return !isExposed || !destination.isLoopback && !ownHosts.contains(destination.host)
+            return !isExposed || !destination.isLoopback && !ownHosts.contains(destination.withoutPort)
         }
     }
 

@@ -53,7 +53,7 @@ extension Listener {
             acceptAgain(sockets)
         } else if shortage.pending == 0 {
             if case .descriptors(let error) = shortage.resource {
-                context.tell(.cannotAccept(error))
+                if !mustListen { context.tell(.cannotAccept(error)) }
             } else {
                 exhaustedUntil = loop.now.advanced(byNanoseconds: Listener.retryPause)
                 acceptAgain(sockets)
@@ -64,7 +64,7 @@ extension Listener {
     private func acceptAgain(_ sockets: ListeningSockets) {
         shortage = nil
         cancelRetry()
-        if admission == .open, !isFull { sockets.watch() }
+        if mustListen { listenAgain(sockets) } else if admission == .open, !isFull { sockets.watch() }
         admitWaiting()
     }
 

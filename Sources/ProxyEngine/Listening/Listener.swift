@@ -32,6 +32,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     private(set) var admission = Admission.open
     /// Whether clients wait in the kernel's queue for room.
     private(set) var isFull = false
+    /// Whether listening again has failed. The sockets aren't watched then: one that doesn't listen is always ready.
+    private(set) var mustListen = false
     /// The search for connections to release, while it runs.
     var shortage: Shortage?
     /// The clients of this process that wait as others do in the kernel's queue.
@@ -87,7 +89,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         guard isOpen, sockets == nil else { return }
         _ = try bind(addresses)
         // As new sockets do.
-        (admission, isFull, shortage) = (.open, false, nil)
+        (admission, isFull, mustListen, shortage) = (.open, false, false, nil)
         context.isRefusing.store(false, ordering: .releasing)
         context.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
         followOutages()
@@ -332,6 +334,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             // One outage may follow another.
             break
         case (.open, .refused), (.unanswered, .refused):
+            mustListen = false
             sockets.suspend()
             resetWaiting()
             context.isRefusing.store(true, ordering: .releasing)
@@ -369,18 +372,20 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         if case .waiting = plan.room(for: open, at: loop.now) { return }
         isFull = false
         context.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
-        if admission == .open, shortage == nil { sockets.watch() }
+        if admission == .open, shortage == nil, !mustListen { sockets.watch() }
         admitWaiting()
     }
 
-    private func listenAgain(_ sockets: ListeningSockets) {
+    func listenAgain(_ sockets: ListeningSockets) {
         context.isRefusing.store(false, ordering: .releasing)
         do throws(SystemError) {
             try sockets.resume(answering: admission == .open)
+            mustListen = false
             if isFull || shortage != nil { sockets.unwatch() }
         } catch {
+            mustListen = true
             context.tell(.cannotListenAgain(error))
-            retry()
+            if error.isOutOfDescriptors, shortage == nil { relieve(.descriptors(error), sockets) } else { retry() }
         }
     }
 

@@ -12,7 +12,7 @@ import Testing
     }
 
     private func allowed(_ host: String, listen: String, _ policy: ForwardPolicy = ForwardPolicy()) throws -> Bool {
-        let own: Set<String> = ["127.0.0.1", "::1", "192.0.2.7", "2001:db8::7"]
+        let own = Set(try addresses(["127.0.0.1", "::1", "192.0.2.7", "2001:db8::7"]).map(\.withoutPort))
         return try !policy.allowed(addresses([host]), listen: addresses([listen]), ownHosts: own).isEmpty
     }
 
