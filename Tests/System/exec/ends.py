@@ -114,7 +114,7 @@ class Terminal:
         self.process, self.terminal = pty.fork()
         if self.process == 0:
             # They are ignored where this runs in the background, and would be by the command.
-            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
             os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], {**os.environ, "SQUALL_ROUND": word, "PS1": "$ "})
         self.said = ""
