@@ -112,7 +112,7 @@ let modules: KeyValuePairs<String, [String]> = [
 /// Tests, with what each uses besides the module of the same name and what that uses.
 let suites: KeyValuePairs<String, [String]> = [
     "ChaosStageTests": ["TestStreams"],
-    "SimulationTests": ["FaultProfile", "SimulatedWorld"],
+    "SimulationTests": ["EventLoop", "FaultProfile", "ProxyEngine", "SimulatedWorld", "Units"],
     "FaultProfileTests": ["ProfileDocuments"],
     "StreamReadingTests": ["TestProtocols"],
     "OperatingSystemTests": ["TestSockets", "TestStreams"],

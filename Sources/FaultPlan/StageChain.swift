@@ -45,7 +45,7 @@ struct StageChain: Sendable {
     private var lateness = Lateness()
     /// Bytes that rates lost because calls came too late.
     private(set) var lostBytes: Int64 = 0
-    /// Whether a fault closes the connection in this call.
+    /// Whether a fault closes the connection: in this call, or when the silence that holds it is over.
     var isClosing = false
     /// When a fault closes the connection, as of the last call.
     private var closeDue = Moment.distantFuture

@@ -1,5 +1,6 @@
 import ControlAPI
 import EventLoop
+import Glibc
 import HTTPTypes
 import OperatingSystem
 import TestSockets
@@ -8,20 +9,19 @@ import Testing
 
 /// Requests while a proxy of another one is still starting, or moving.
 @Suite(.timeLimit(.minutes(2))) struct StartingProxyTests {
-    /// The name “held.test”, whose lookup waits.
+    /// A name whose lookup waits.
     private struct HeldName: Sendable {
-        static let text = "held.test"
-
+        var text = "held.test"
         let address: SocketAddress
         /// Whether the name is being looked up.
         let isWanted = FirstValue<Void>()
         let isReleased = FirstValue<Void>()
 
         /// "held.test:41234".
-        var place: String { "\(HeldName.text):\(address.port)" }
+        var place: String { "\(text):\(address.port)" }
 
         func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
-            guard endpoint.host == HeldName.text else { return try await Resolver.resolve(endpoint) }
+            guard endpoint.host == text else { return try await Resolver.resolve(endpoint) }
             isWanted.resolve(())
             await isReleased.value
             return [address]
@@ -113,6 +113,85 @@ import Testing
             let moved = try await moving
             #expect(moved.status == 201, "\(moved.text)")
             #expect(try await api.send(.get, "/v1/proxies").list("proxies", "name") == ["a"])
+        }
+    }
+
+    @Test func `a request for a name that is taken waits for no change of its proxy`() async throws {
+        let name = HeldName(address: try free())
+        try await withV1(resolve: name.resolve) { api in
+            let listen = try await api.create("a").string("listen")
+            async let moving = api.send(.patch, "/v1/proxies/a", #"{"listen":"\#(name.place)"}"#)
+            await name.isWanted.value
+            for path in ["/v1/proxies", "/proxies"] {
+                let refused = try await api.send(.post, path, proxy("a", "127.0.0.1:0", api))
+                #expect(refused.status == 409, "\(refused.text)")
+            }
+            let listed = try await api.send(.post, "/populate", "[\(proxy("a", listen, api))]")
+            #expect(listed.status == 201, "\(listed.text)")
+            name.isReleased.resolve(())
+            #expect(try await moving.status == 200)
+        }
+    }
+
+    /// The end of a request that restores proxies.
+    private func restore(_ proxies: String..., in api: V1Fixture) async throws -> V1Answer {
+        try await api.send(.put, "/v1/snapshot", #"{"proxies":[\#(proxies.joined(separator: ","))],"profiles":{}}"#)
+    }
+
+    @Test(arguments: [false, true])
+    func `a snapshot decides whether a proxy is enabled that is still starting`(isEnabled: Bool) async throws {
+        let name = HeldName(address: try free())
+        try await withV1(resolve: name.resolve) { api in
+            let definition = proxy("a", name.place, api)
+            async let creating = api.send(.post, "/v1/proxies", definition)
+            await name.isWanted.value
+            #expect(await !api.v1.snapshotText.contains(name.place))
+            let wanted = #"\#(definition.dropLast()),"enabled":\#(isEnabled)}"#
+            let restoring = Task { try await restore(wanted, in: api) }
+            await yield()
+            name.isReleased.resolve(())
+            let (created, restored) = try await (creating, restoring.value)
+            #expect(created.status == 201 && restored.status == 200, "\(created.text) \(restored.text)")
+            #expect(restored.list("proxies", "name") == ["a"] && restored.flag("proxies.0.enabled") == isEnabled)
+            #expect(TestSocket.errnoOfConnecting(to: name.address) == (isEnabled ? 0 : ECONNREFUSED))
+        }
+    }
+
+    @Test func `a snapshot has the last word on where a proxy listens that is moving`() async throws {
+        let (place, name) = (try free(), HeldName(address: try free()))
+        try await withV1(resolve: name.resolve) { api in
+            let definition = proxy("a", "\(place)", api)
+            #expect(try await api.send(.post, "/v1/proxies", definition).status == 201)
+            async let moving = api.send(.patch, "/v1/proxies/a", #"{"listen":"\#(name.place)"}"#)
+            await name.isWanted.value
+            let restoring = Task { try await restore(definition, in: api) }
+            await yield()
+            name.isReleased.resolve(())
+            let (moved, restored) = try await (moving, restoring.value)
+            #expect(moved.status == 200 && restored.status == 200, "\(moved.text) \(restored.text)")
+            #expect(restored.list("proxies", "listen") == ["\(place)"], "\(restored.text)")
+            #expect(TestSocket.errnoOfConnecting(to: place) == 0)
+        }
+    }
+
+    @Test func `a lookup for a proxy that a snapshot keeps delays no other snapshot`() async throws {
+        let (name, other) = (HeldName(address: try free()), HeldName(text: "other.test", address: try free()))
+        let resolve = { @Sendable (endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] in
+            try await endpoint.host == other.text ? other.resolve(endpoint) : name.resolve(endpoint)
+        }
+        try await withV1(resolve: resolve) { api in
+            let kept = try await api.create("a").string("listen")
+            async let restoring = restore(proxy("a", kept, api), proxy("c", name.place, api), in: api)
+            await name.isWanted.value
+            async let moving = api.send(.patch, "/v1/proxies/a", #"{"listen":"\#(other.place)"}"#)
+            await other.isWanted.value
+            name.isReleased.resolve(())
+            while TestSocket.errnoOfConnecting(to: name.address) != 0, !Task.isCancelled { await Task.yield() }
+            await yield()
+            #expect(await api.v1.snapshotText.contains(kept))
+            other.isReleased.resolve(())
+            let (restored, moved) = try await (restoring, moving)
+            #expect(restored.status == 200 && moved.status == 200, "\(restored.text) \(moved.text)")
         }
     }
 

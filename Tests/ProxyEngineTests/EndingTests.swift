@@ -90,6 +90,24 @@ import Units
         }
     }
 
+    @Test func `a cut by reset stays one when the proxy stops after it has left its port`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let cut = Cut(position: .at(ByteCount(2)), how: .reset)
+        let crash = Fault(name: "crash", stream: .downstream, kind: .cut(cut))
+        let gone = Fault(name: "gone", condition: Condition(after: "crash"), kind: .outage(Outage(how: .refuse)))
+        try await withProxy(to: server.address, Profile(name: "test", faults: [crash, gone])) { fixture in
+            let client = try await fixture.answeredClients(1)[0]
+            await fixture.proxy.leavePort()
+            try client.send([2])
+            let entry = try await blocking { try fixture.journal.next() }
+            #expect(entry.fault == "crash")
+            await fixture.proxy.stop()
+            let outcome = try await blocking { client.receiveAll() }
+            #expect(outcome.ending == .reset)
+        }
+    }
+
     private func discard(_ closeAfter: Duration? = nil) -> Profile {
         Profile([.discard(Discard(closeAfter: closeAfter))], on: .downstream)
     }

@@ -104,58 +104,6 @@ struct TriggerTests {
         }
     }
 
-    /// Whether a client's stream has ended; what it has received is thrown away.
-    private func hasEnded(_ client: TestSocket) -> Bool {
-        var byte: UInt8 = 0
-        while true {
-            let count = recv(client.descriptor, &byte, 1, Int32(MSG_DONTWAIT))
-            if count <= 0 { return count == 0 || errno != EAGAIN }
-        }
-    }
-
-    // The listener is on one of the two loops, and each has a connection.
-    @Test(.serialized, arguments: [Cut.Ending.reset, .close], [0, 1])
-    func `a client whose connection is cut finds nobody listening where a refusal comes after that`(
-        how: Cut.Ending,
-        held: Int
-    ) async throws {
-        let server = TestServer.echo()
-        defer { server.stop() }
-        let crash = Fault(
-            name: "crash",
-            stream: .downstream,
-            kind: .cut(Cut(position: .at(ByteCount(2)), how: how))
-        )
-        let gone = Fault(name: "gone", condition: Condition(after: "crash"), kind: .outage(Outage(how: .refuse)))
-        let profile = Profile(name: "test", faults: [crash, gone])
-        var isInTime = false
-        for _ in 0..<20 where !isInTime {
-            isInTime = try await withProxy(to: server.address, profile) { fixture in
-                let clients = try await fixture.answeredClients(2)
-                let loops = fixture.loops.loops
-                let still = try await blocking { try HeldLoop(loops[held]) }
-                defer { still.letGo() }
-                for client in clients { try client.send([2]) }
-                let cut = try await blocking { try fixture.journal.next() }
-                #expect(cut.fault == "crash")
-                // A reset follows the acknowledgement of the last byte.
-                var hasEnded = false
-                while !hasEnded, MonotonicClock.now < cut.moment + .milliseconds(50) {
-                    try await loops[1 - held].run {}
-                    hasEnded = clients.contains(where: self.hasEnded)
-                }
-                // A connection waits for the listener, 100 ms at most.
-                guard MonotonicClock.now < cut.moment + .milliseconds(100) else { return false }
-                let code = TestSocket.errnoOfConnecting(to: fixture.proxy.address)
-                #expect(!hasEnded || code == ECONNREFUSED, "cut while others are let in")
-                still.letGo()
-                _ = await fixture.becomes { _ in clients.allSatisfy(self.hasEnded) }
-                return true
-            }
-        }
-        #expect(isInTime)
-    }
-
     @Test func `a duty cycle refuses and lets in, again and again`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }

@@ -127,6 +127,17 @@ final class SimulatedNetwork: SimulatedSystem {
         if calls > SimulatedNetwork.callLimit { RunningWorld.reportEndlessTurn() }
     }
 
+    /// Does what is first in the agenda.
+    func performNext() {
+        switch agenda.removeFirst() {
+        case .arrive(let socket): arrive(socket)
+        case .answerConnect(let socket): answerConnect(socket)
+        case .act(let peer): peer.act(at: moment)
+        case .makeRoom(let socket): makeRoom(socket)
+        case .run(let body): body()
+        }
+    }
+
     // MARK: Objects
 
     func openDescriptor(_ object: Object) -> Int32 {

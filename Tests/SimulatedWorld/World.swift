@@ -334,7 +334,7 @@ public final class World {
         while network.moment < end {
             let runnable = loops.indices.filter { loops[$0].hasWork || network.hasPending($0) || rings($0) }
             if network.agenda.next <= network.moment, runnable.isEmpty || dice.once(in: 2) {
-                perform(network.agenda.removeFirst())
+                network.performNext()
             } else if !runnable.isEmpty {
                 turns += 1
                 guard turns < World.turnLimit else { return fail("the loops take turns without an end") }
@@ -363,16 +363,6 @@ public final class World {
         // A loop that only waits for a moment that is near takes turns of no effect.
         network.advance(by: network.hasPending(loop) ? dice.number(200...2_000) : dice.number(200...20_000))
         loops[loop].turn(rings: rings) { network.callBack(loop) }
-    }
-
-    private func perform(_ task: Agenda.Task) {
-        switch task {
-        case .arrive(let socket): network.arrive(socket)
-        case .answerConnect(let socket): network.answerConnect(socket)
-        case .act(let peer): peer.act(at: network.moment)
-        case .makeRoom(let socket): network.makeRoom(socket)
-        case .run(let body): body()
-        }
     }
 
     // MARK: Judgement

@@ -35,6 +35,8 @@ final class ManagedProxy: Sendable {
         var running: Proxy?
         /// The counters of earlier runs.
         var past = Statistics()
+        /// Whether the first start is over.
+        var hasBegun = false
         /// Whether the proxy has been removed; it never starts again.
         var isEnded = false
     }
@@ -106,6 +108,7 @@ final class ManagedProxy: Sendable {
             var new = state
             do throws(ControlError) {
                 if isEnabled { try await startAnother(in: &new, replacing: routes) }
+                new.hasBegun = true
                 keep(new)
             } catch {
                 leave()
@@ -125,6 +128,14 @@ final class ManagedProxy: Sendable {
             guard !state.isEnded else { throw .proxyNotFound }
             return state
         }
+    }
+
+    /// The state, once the first start is over; later changes aren't waited for.
+    ///
+    /// - Throws: `proxyNotFound` if the proxy has ended.
+    func begun() async throws(ControlError) -> State {
+        let state = state
+        return state.hasBegun && !state.isEnded ? state : try await settled()
     }
 
     /// Starts, stops or moves the proxy, so that it is as `listen`, `upstream` and `isEnabled` say; `nil` keeps the present

@@ -17,6 +17,8 @@ extension ProxyManager {
         _ body: @Sendable () -> Void
     ) async throws(ControlError) {
         try await replacing.withLock { () async throws(ControlError) in
+            // Those that are starting or moving are compared as they will be.
+            for proxy in all { _ = try? await proxy.settled() }
             let change = try await Replacement(of: all, by: definitions, in: self)
             try await change.perform(on: nil, body)
         }
@@ -25,6 +27,7 @@ extension ProxyManager {
     /// Puts a proxy in the place of that of its name, which has another address; if that isn't possible nothing changes.
     func replace(_ definition: Definition) async throws(ControlError) -> ManagedProxy {
         try await replacing.withLock { () async throws(ControlError) in
+            _ = try? await proxy(definition.name).settled()
             let present = try proxy(definition.name)
             try present.checkMayEnd()
             let change = try await Replacement(of: [present], by: [definition], in: self)
@@ -41,7 +44,7 @@ private struct Replacement {
     private var staying: Set<String>
     private var kept: [(proxy: ManagedProxy, definition: ProxyManager.Definition)] = []
     private var new: [String: ManagedProxy] = [:]
-    private var starting: [ManagedProxy] = []
+    private var starting: [(proxy: ManagedProxy, isEnabled: Bool)] = []
     private let leaving: [ManagedProxy]
     /// The leaving proxies whose ports are wanted.
     private let yielding: [ManagedProxy]
@@ -70,8 +73,8 @@ private struct Replacement {
         for definition in definitions where !staying.contains(definition.name) {
             let proxy = ManagedProxy(definition.name, definition.state, manager.context)
             new[proxy.name] = proxy
+            starting.append((proxy, definition.state.isEnabled))
             guard definition.state.isEnabled else { continue }
-            starting.append(proxy)
             if let place = Place(try ListenText.endpoint(definition.state.listen)) { wanted.insert(place) }
         }
         yielding = leaving.filter { $0.place.map(wanted.contains) ?? false }
@@ -85,8 +88,8 @@ private struct Replacement {
         for proxy in yielding { await proxy.leavePort() }
         var started: [ManagedProxy] = []
         do throws(ControlError) {
-            for proxy in starting {
-                try await proxy.begin(replacing: routes)
+            for (proxy, isEnabled) in starting {
+                try await proxy.begin(isEnabled: isEnabled, replacing: routes)
                 started.append(proxy)
             }
         } catch {
@@ -94,6 +97,8 @@ private struct Replacement {
             for proxy in yielding { await proxy.takePort() }
             throw error
         }
+        // Their lookups end first: exchanging waits for none.
+        for (proxy, _) in kept { _ = try? await proxy.settled() }
         let gone = await manager.exchanging.withLock {
             let gone = manager.exchange(name, for: new, keeping: staying)
             // Fails if the proxy has been removed meanwhile, or the server stops.

@@ -24,7 +24,8 @@ package final class ProxyManager: Sendable {
     private let proxies = Mutex<[String: ManagedProxy]>([:])
     /// One replacement of proxies after the other.
     let replacing = AsyncLock()
-    /// Held for the last steps of a replacement, of which a snapshot has all or none. Names are looked up before them.
+    /// Held for the last steps of a replacement, of which a snapshot has all or none. Lookups under way end before
+    /// them.
     let exchanging = AsyncLock()
     /// One reading of all proxies after the other.
     private let reading = AsyncLock()
@@ -143,7 +144,7 @@ package final class ProxyManager: Sendable {
         } catch {
             guard error.code == ControlError.proxyExists.code else { throw error }
             // The other one may still be starting, and leave the name if it can't.
-            if let other = try? self.proxy(proxy.name), (try? await other.settled()) != nil { throw error }
+            if let other = try? self.proxy(proxy.name), (try? await other.begun()) != nil { throw error }
             return try await create(definition, supervised: supervised)
         }
         return proxy

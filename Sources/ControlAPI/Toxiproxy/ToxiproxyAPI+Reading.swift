@@ -95,7 +95,7 @@ extension ToxiproxyAPI {
         do throws(ControlError) {
             guard let present = try? proxies.proxy(definition.name) else { return try await proxies.create(definition) }
             // It may still be starting.
-            let (state, wanted) = (try await present.settled(), definition.state)
+            let (state, wanted) = (try await present.begun(), definition.state)
             let resolve = proxies.context.resolve
             if state.upstream == wanted.upstream,
                 await ListenText.areSame(state.listen, wanted.listen, resolve: resolve)

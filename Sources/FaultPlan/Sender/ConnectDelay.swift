@@ -4,7 +4,7 @@ import Units
 /// A late or failed connection to the server, by lost SYN packets or a `connect` fault.
 ///
 /// A lost SYN is retransmitted after 1 s, then 2 s, 4 s, … (RFC 6298, section 5), so the connection is 1, 3, 7, … seconds
-/// late. Linux sends it 7 times and gives up after 127 s.
+/// late. It is sent 7 times, and the connection fails after 127 s, as on Linux before 6.5.
 public struct ConnectDelay: Hashable, Sendable {
     /// The most transmissions of a SYN.
     static let tries = 7

@@ -56,8 +56,9 @@ struct StageContext {
     var isDiscarding = false
     /// When a stage closes the connection, whatever the link holds.
     private(set) var closeDue = Moment.distantFuture
-    /// The offset at which a fault ends the stream, and whether one closes the connection now. Set after the last stage: to
-    /// read them from `StageChain` copies it, with a count of references for each of its parts.
+    /// The offset at which a fault ends the stream, and whether one closes the connection: now, or when the silence
+    /// that holds it is over. Set after the last stage: to read them from `StageChain` copies it, with a count of
+    /// references for each of its parts.
     var stop: Int64?
     var isClosing = false
     /// Bytes that rates lost because calls came too late.

@@ -161,6 +161,8 @@ extension Connection {
 
     /// Ends the connection because the proxy stops.
     func stop() {
+        // A cut that waits for the listener acts now.
+        if case .cutPending = state.phase { perform(state.timerDue(at: loop.now)) }
         // A reset that waits for its acknowledgement must not become the end of the stream.
         if case .lingering(let peer) = state.phase, drain?.policy.linger?.goal == .acknowledgement {
             reset(unacknowledging: self[peer].unacknowledged(), self[peer])

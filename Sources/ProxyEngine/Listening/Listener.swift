@@ -32,7 +32,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     private(set) var admission = Admission.open
     /// Whether clients wait in the kernel's queue for room.
     private(set) var isFull = false
-    /// Whether listening again has failed. The sockets aren't watched then: one that doesn't listen is always ready.
+    /// Whether listening again has failed. A socket that doesn't listen isn't watched then: it would always be ready.
     private(set) var mustListen = false
     /// The search for connections to release, while it runs.
     var shortage: Shortage?
@@ -82,6 +82,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         context.registry.note(context.route.id, listensOn: [])
         sockets?.close(on: loop)
         sockets = nil
+        // Nobody can connect to it: ends that wait for that needn't.
+        beginRefusal()
     }
 
     /// Listens again at `addresses`, those of `open`, after `leavePort`.
@@ -337,9 +339,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             mustListen = false
             sockets.suspend()
             resetWaiting()
-            context.isRefusing.store(true, ordering: .releasing)
             // Connections wait for it whose clients might reconnect.
-            for shard in shards { shard.loop.post { shard.value.refusalHasBegun() } }
+            beginRefusal()
         case (.open, .unanswered), (.refused, .unanswered):
             // Before it listens again, so that no client connects in between.
             if !sockets.stopAnswering() { context.tell(.answersByItself) }
@@ -347,6 +348,12 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         case (.refused, .open), (.unanswered, .open):
             listenAgain(sockets)
         }
+    }
+
+    /// Nobody listens any more.
+    private func beginRefusal() {
+        context.isRefusing.store(true, ordering: .releasing)
+        for shard in shards { shard.loop.post { shard.value.refusalHasBegun() } }
     }
 
     private func record(_ effect: FaultEvent.Effect, _ fault: Int) {

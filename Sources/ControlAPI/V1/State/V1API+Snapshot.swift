@@ -20,11 +20,12 @@ extension V1API {
     private static let snapshotKeys = ["proxies", "profiles"]
 
     /// Proxies with their profiles, faults and toxics, and the stored profiles. Faults with a time aren't part of it, nor are
-    /// connections, counters and the proxy of a command.
+    /// connections, counters, the proxy of a command and those that are starting for the first time.
     private var snapshot: JSONText {
         let stored = profiles.stored.sorted { $0.key < $1.key }
+        let begun = proxies.all.filter { $0.supervised == nil }.map { ($0.name, $0.state) }.filter(\.1.hasBegun)
         return .object([
-            ("proxies", .array(proxies.all.filter { $0.supervised == nil }.map { $0.state.snapshot(of: $0.name) })),
+            ("proxies", .array(begun.map { name, state in state.snapshot(of: name) })),
             ("profiles", .object(stored.map { ($0.key, ProfileWriter.json(of: $0.value)) })),
         ])
     }
