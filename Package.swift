@@ -132,7 +132,7 @@ let suites: KeyValuePairs<String, [String]> = [
     ],
     "SquallTransferTests": [
         "EventLoop", "FaultPlan", "FaultProfile", "DevelopmentCA", "OriginServer", "ProxyEngine", "TestSockets",
-        "TestStreams",
+        "TestStreams", "TestUploadServers",
     ],
     "DurableFilesTests": ["SimulatedDisk"],
     "TransferQueueTests": ["NIOHTTP1", "SimulatedDisk", "TestStreams", "TestUploadServers"],

@@ -30,7 +30,8 @@ public struct TransferError: LocalizedError, Hashable, Sendable, CustomStringCon
         public static let locked = Code(.locked)
         /// A file system call failed; `systemError` has the error number.
         public static let fileSystem = Code(.fileSystem)
-        /// The server refused permanently; `status` has its response status, if any.
+        /// The server refused; `status` has its response status, if any. There is a token if it may still have an
+        /// unfinished upload.
         public static let refused = Code(.refused)
         /// The server requires other credentials; `status` is 401 or 407.
         public static let unauthorized = Code(.unauthorized)

@@ -104,6 +104,7 @@ extension TransferRefusal: CustomStringConvertible {
         case .status(204): "the server answered 204: it has no file there"
         case .status(413): "the server answered 413: it takes no content of this size"
         case .status(let status): "the server answered \(status); check the URL"
+        case .uploadRefused(let status, _): "the server answered \(status) to the unfinished upload"
         case .otherProtocol(let status, let name): "the server answered \(status) and speaks \(name), another protocol"
         case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .redirection(let status, let url?):

@@ -129,9 +129,12 @@ extension TransferError {
     /// The status of the response that ended the transfer, if any.
     public var status: Int? { if case .refused(let refusal) = self { refusal.status } else { nil } }
 
-    /// Whether the same transfer can be resumed, as it is or with other credentials.
+    /// Whether the same transfer can be resumed, as it is, with other credentials, or once the server lets it.
     public var isResumable: Bool {
-        if case .refused(.unauthorized) = self { true } else { disposition == .resumable }
+        switch self {
+        case .refused(.unauthorized), .refused(.uploadRefused): true
+        default: disposition == .resumable
+        }
     }
 }
 

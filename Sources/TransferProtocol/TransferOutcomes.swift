@@ -88,6 +88,9 @@ public enum TransferRefusal: Hashable, Sendable {
     case status(Int)
     /// The same, from a server of another protocol, by its name.
     case otherProtocol(status: Int, String)
+    /// A status or redirect with which the server refuses to continue an unfinished upload that it may still have, and
+    /// the path of its journal. The transfer can be resumed.
+    case uploadRefused(status: Int, journal: String? = nil)
     /// 401 or 407: the challenge, and whether the request carried credentials. The transfer can be resumed with others.
     case unauthorized(HTTPChallenge, CredentialUse)
     /// A redirect without `Location`; in an upload also an invalid one, or too many. With a URL, a POST that may become a
@@ -120,8 +123,8 @@ public enum TransferRefusal: Hashable, Sendable {
     /// The status of the response, if it decided.
     public var status: Int? {
         switch self {
-        case .status(let status), .otherProtocol(let status, _), .redirection(let status, _),
-            .respondedEarly(let status):
+        case .status(let status), .uploadRefused(let status, _), .otherProtocol(let status, _),
+            .redirection(let status, _), .respondedEarly(let status):
             status
         case .unauthorized(let challenge, _): challenge.isFromProxy ? 407 : 401
         default: nil

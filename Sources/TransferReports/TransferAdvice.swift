@@ -39,6 +39,7 @@ extension TransferRefusal {
     fileprivate var advice: String? {
         switch self {
         case .unauthorized(let challenge, let use): challenge.advice(use)
+        case .uploadRefused(_, let journal?): "run it again to continue, or remove “\(journal)” to start over"
         case .redirection(_, nil): "check the URL"
         case .redirection: "upload to that URL"
         case .status(405):

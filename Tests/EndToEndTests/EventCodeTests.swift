@@ -62,6 +62,28 @@ import Testing
         }
     }
 
+    @Test func `an unfinished upload that the server refuses names its journal, and the same command resumes`()
+        async throws
+    {
+        var habits = UploadServerHabits()
+        habits.cut = { $0 == 0 ? 400_000 : nil }
+        habits.refuse = { ordinal, _ in ordinal == 1 ? 403 : nil }
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            try await withFolder { folder in
+                try bytes(900_000).write(to: folder.appendingPathComponent("file.bin"))
+                let arguments = ["put", "file.bin", server.url, "--state", "state"]
+                let (events, ended) = try await reports(arguments, folder: folder)
+                let last = try #require(events.last)
+                #expect(last.event == "failed" && last.code == "refused")
+                #expect(last.resumable == true && last.status == 403)
+                #expect(last.reason?.contains(".squall-upload” to start over") == true)
+                #expect(ended == 1)
+                #expect(try await reports(arguments, folder: folder).status == 0)
+                #expect(server.delivered == [Array(bytes(900_000))])
+            }
+        }
+    }
+
     @Test func `a wrong input can't be resumed`() async throws {
         try await withFolder { folder in
             let get = try await reports(["get", "ftp://h/f"], folder: folder)

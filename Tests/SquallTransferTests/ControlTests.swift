@@ -4,6 +4,7 @@ import SquallTransfer
 import Synchronization
 import TestSockets
 import TestStreams
+import TestUploadServers
 import Testing
 import Units
 
@@ -102,6 +103,26 @@ import Units
                     #expect(try FileManager.default.contentsOfDirectory(atPath: mine.file("state")).isEmpty)
                 }
             }
+        }
+    }
+
+    @Test func `an upload that the server refuses to continue can be resumed, and discarded by its token`()
+        async throws
+    {
+        var habits = UploadServerHabits()
+        habits.cut = { $0 == 0 ? 400_000 : nil }
+        habits.refuse = { ordinal, _ in ordinal == 1 ? 403 : nil }
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let mine = try Folder()
+            try mine.write(Self.content, to: "file.bin")
+            let session = mine.session()
+            let error = await #expect(throws: TransferError.self) {
+                try await session.upload(for: TransferRequest(server.url), from: mine.file("file.bin")).value
+            }
+            #expect(error?.code == .refused && error?.status == 403 && error?.resumability == .continues)
+            try await session.discard(try #require(error?.token))
+            #expect(server.requests.last?.method == "DELETE")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: mine.file("state")).isEmpty)
         }
     }
 

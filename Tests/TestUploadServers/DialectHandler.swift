@@ -126,6 +126,7 @@ final class DialectHandler: ChannelInboundHandler {
     }
 
     private func answerFinally(_ id: Int, _ context: ChannelHandlerContext) {
+        if let verdict = server.habits.verdict { return respond(verdict, context) }
         respond(201, context) {
             let rules = self.dialect.rules
             (self.dialect).encode(

@@ -36,6 +36,8 @@ public struct UploadServerHabits: Sendable {
     public var mute: Set<Int> = []
     /// The status sent immediately, before the content, by connection ordinal and request fields; `nil` for none.
     public var refuse: @Sendable (Int, HTTPFields) -> Int? = { _, _ in nil }
+    /// The status of the target's response in a dialect, which isn't flagged; `nil` for a flagged 201.
+    public var verdict: Int?
     /// The `max-append-size`.
     public var maximumAppend: Int64?
     /// The `Repr-Digest` of the final response.

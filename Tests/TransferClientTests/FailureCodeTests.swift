@@ -34,7 +34,7 @@ struct FailureCodeTests {
     @Test(
         arguments: [
             (.invalidFile("/x", "why"), "invalid-file", false), (.sourceChanged("/x"), "file-changed", true),
-            (.refused(.status(404)), "refused", false),
+            (.refused(.status(404)), "refused", false), (.refused(.uploadRefused(status: 403)), "refused", true),
             (.refused(.redirection(status: 302)), "redirection", false),
             (.gaveUp(.attempts(1), .noProgress), "gave-up", true),
             (.digestRejected(sent: [], received: []), "digest-mismatch", false), (.cancelled, "cancelled", true),

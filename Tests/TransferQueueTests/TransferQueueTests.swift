@@ -351,7 +351,7 @@ import TransferProtocol
             let queue = try await open(folder)
             var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
             transfer.sha256 = SHA256.hash(bytes(400_000))
-            transfer.maximumRate = 600_000
+            transfer.maximumRate = 200_000
             let id = try await queue.submit(transfer)
             _ = try await wait(queue, id) { $0.completedBytes > 50_000 }
             try await queue.pause(id)

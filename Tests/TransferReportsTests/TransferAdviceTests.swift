@@ -39,6 +39,7 @@ struct TransferAdviceTests {
             (.refused(.notRepeatable(.noProgress)), "--repeatable"),
             (.refused(.redirection(status: 302, to: "http://x/")), "upload to that URL"),
             (.refused(.redirection(status: 302)), "check the URL"),
+            (.refused(.uploadRefused(status: 403, journal: "/j/1")), "run it again to continue, or remove “/j/1”"),
             (.refused(.status(405)), "names in that folder that don't begin with a dot"),
             (.sourceChanged("/x"), "run it again to upload it anew"),
         ] as [(TransferError, String)]

@@ -70,8 +70,8 @@ extension TransferError {
     /// The exit code of the command.
     fileprivate var exitStatus: ExitStatus {
         if obstacle == .wrongInput { return .wrongInput }
-        // It can be resumed with other credentials only.
-        return isResumable && code != .unauthorized ? .resumable : .failed
+        // A refused transfer can be resumed only with other credentials, or once the server lets it.
+        return isResumable && code != .unauthorized && code != .refused ? .resumable : .failed
     }
 
     fileprivate var json: TransferEventJSON {

@@ -14,6 +14,8 @@ import TransferProtocol
 ///
 /// Without a folder there is no file; the state of a running upload is in its `UploadState`.
 final class UploadJournalFile: Sendable {
+    /// The path; `nil` without a file.
+    var path: String? { log?.path.string }
     private let log: DurableLog?
     private let worker: FileWorker
     /// Whether `completionBegan()` was called. Locked during both writing calls, so that the order of `begin` and

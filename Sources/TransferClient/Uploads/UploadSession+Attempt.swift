@@ -68,8 +68,7 @@ extension UploadSession {
     ) -> AttemptOutcome {
         if let failure = writer?.failure { return .failed(failure) }
         if writer?.hasBegunCompletion == true { state.completionBegan() }
-        let now = configuration.clock.secondsSince1970()
-        return outcome(of: state.attemptFailed(plan, sent: writer?.sent ?? 0, cause, now: now))
+        return outcome(of: state.attemptFailed(plan, sent: writer?.sent ?? 0, cause))
     }
 
     /// Reads the responses: applies interim ones and decides on the final one.
@@ -121,8 +120,6 @@ extension UploadSession {
             case .acknowledged(let offset):
                 loop.reached(offset)
                 progress.acknowledged(offset)
-                // Its end may have moved.
-                if let resource = state.resourceToPersist() { try await persist(resource, isNew: false) }
             case .violation: return .proceed
             }
             writer?.resume()

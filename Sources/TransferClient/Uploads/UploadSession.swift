@@ -73,8 +73,7 @@ final class UploadSession {
         do throws(TransferError) {
             return try await loop.run(self)
         } catch {
-            await leave(after: error)
-            throw error
+            throw await leave(after: error)
         }
     }
 
@@ -100,16 +99,20 @@ final class UploadSession {
         return loop.finish(source.identity.length, sha256, .upload(details))
     }
 
-    /// Leaves the journal in the best state for the next run. Errors here are less useful than the original one.
-    private func leave(after error: TransferError) async {
+    /// Leaves the journal in the best state for the next run; the error names one that a refusal keeps. Errors here are
+    /// less useful than the original one.
+    private func leave(after error: TransferError) async -> TransferError {
         switch error {
-        case .refused where state.resource != nil: return
+        case .refused(.uploadRefused(let status, _)):
+            return .refused(.uploadRefused(status: status, journal: journal.path))
+        case .refused where state.resource != nil: break
         case .sourceChanged, .refused, .digestRejected:
             state.abandon()
             await cancelAbandoned()
             try? await journal.remove()
-        default: return
+        default: break
         }
+        return error
     }
 
     /// Asks the server once to cancel unwanted uploads. If it declines, they expire.
@@ -148,7 +151,7 @@ extension UploadSession: AttemptedTransfer {
         }
         await cancelAbandoned()
         guard !Task.isCancelled else { throw .cancelled }
-        switch state.nextStep(now: configuration.clock.secondsSince1970()) {
+        switch state.nextStep() {
         case .finish(let result): return .finished(try await finish(result))
         case .fail(let failure): throw .refused(failure)
         case .send(let plan): return .attempt(plan)

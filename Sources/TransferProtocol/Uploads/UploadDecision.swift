@@ -12,7 +12,6 @@ extension UploadState {
     ) -> UploadAction {
         let advertised = plan.dialect?.decode(head.fields) ?? UploadFields()
         applyLimits(advertised.limits, now: now)
-        if sent > 0 { renewExpiry(now: now) }
         if [301, 302, 307, 308].contains(head.status) { return redirect(head, plan) }
         if head.status == 401 || head.status == 407 {
             return fail(.unauthorized(HTTPChallenge(status: head.status, head.fields), head.credentialUse))
@@ -58,8 +57,9 @@ extension UploadState {
             return advertised.isComplete == true && (head.status != 409 || dialect.rules.conflictCarriesFlag)
         }
 
-        /// Whether a response that isn't flagged may be the target's, and can't be requested again.
-        var mayBeTargets: Bool { isAllSent && plan.dialect?.rules.completedAppend != .replayOrRefuse }
+        /// Whether a response that isn't flagged may be the target's: a later run couldn't tell its refusal from a lost
+        /// response.
+        var mayBeTargets: Bool { isAllSent }
 
         private var isIncompleteAppend: Bool {
             if case .append = plan { !plan.completes } else { false }
@@ -212,6 +212,7 @@ extension UploadState {
     }
 
     private mutating func retryNow(_ cause: TransientFailure) -> UploadAction {
+        redirections = 0
         if let resource { retrieveOffset(resource) }
         offsetToExceed = nil
         return .retryNow(cause)
@@ -219,6 +220,7 @@ extension UploadState {
 
     /// Retrieves the offset again after a wait.
     private mutating func retrieveOffsetAgain(after wait: Duration? = nil, _ cause: TransientFailure) -> UploadAction {
+        redirections = 0
         if let resource { retrieveOffset(resource) }
         return .retry(after: wait, cause)
     }
@@ -235,10 +237,12 @@ extension UploadState {
         case 404, 410: return restart(because: .uploadGone)
         case 408, 409, 425, 429, 500..<600:
             return retrieveOffsetAgain(after: head.fields.retryAfter(now: now), .status(head.status))
+        // What has expired may be refused by any status.
+        case 400..<500 where resource.expiresAt.map({ $0 <= now }) == true: return restart(because: .uploadExpired)
         default: return fail(.status(head.status))
         }
         guard let offset = advertised.offset else { return retrieveOffsetAgain(.noOffset) }
-        if acknowledge(offset, now: now) != nil { return .proceed }
+        if acknowledge(offset) != nil { return .proceed }
         if let length = advertised.length, length != parameters.length {
             return fail(.violation(.lengthDiffers(got: length, length: parameters.length)))
         }

@@ -24,7 +24,7 @@ extension UploadState {
         case .discoverLimits, .retrieveOffset, .cancel: return .ignored
         }
         guard dialect.rules.hasProgressResponses, let offset = advertised.offset else { return .ignored }
-        return acknowledge(offset, now: now) ?? .acknowledged(acknowledged)
+        return acknowledge(offset) ?? .acknowledged(acknowledged)
     }
 
     private mutating func resourceNamed(_ location: String, _ dialect: UploadWireFormat, _ now: Int64)
@@ -53,7 +53,7 @@ extension UploadState {
     }
 
     /// Raises the acknowledged offset; returns a violation when the offset is impossible.
-    mutating func acknowledge(_ offset: Int64, now: Int64) -> InterimResponseEffect? {
+    mutating func acknowledge(_ offset: Int64) -> InterimResponseEffect? {
         guard offset <= parameters.length else {
             return violated(.offsetBeyondEnd(got: offset, length: parameters.length))
         }
@@ -63,7 +63,6 @@ extension UploadState {
         guard offset > acknowledged else { return nil }
         acknowledged = offset
         redirections = 0
-        renewExpiry(now: now)
         return nil
     }
 
@@ -77,11 +76,6 @@ extension UploadState {
         guard let advertised else { return }
         limits = advertised
         if let most = advertised.maximumAppendSize { appendSizeLimit = min(appendSizeLimit ?? most, most) }
-        renewExpiry(now: now)
-    }
-
-    /// The server has the upload at `now`, or got content for it until then, which may extend its life without a word.
-    mutating func renewExpiry(now: Int64) {
         guard let expiresAt = expiry(now) else { return }
         created?.expiresAt = expiresAt
         switch phase {

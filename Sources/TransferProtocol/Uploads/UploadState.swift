@@ -74,7 +74,7 @@ public struct UploadState: Hashable, Sendable {
     /// The maximum content size of a request; `nil` for no limit.
     var appendSizeLimit: Int64?
     var limits = UploadLimits()
-    /// The redirects since the last progress.
+    /// The redirects since the last progress or failed attempt.
     var redirections = 0
     var triedDialects: Set<UploadWireFormat> = []
     /// Whether the last bytes of the content were sent: the target may have processed all of it.
@@ -124,11 +124,8 @@ public struct UploadState: Hashable, Sendable {
         return resource
     }
 
-    /// The next step. `now` is the wall clock in seconds since 1970: an expired upload restarts.
-    public mutating func nextStep(now: Int64) -> UploadStep {
-        if let resource, let expiresAt = resource.expiresAt, expiresAt <= now, !isOver {
-            _ = restart(because: .uploadExpired)
-        }
+    /// The next step.
+    public func nextStep() -> UploadStep {
         switch phase {
         case .creating(let dialect): return .send(.create(dialect))
         case .discovering(let dialect): return .send(.discoverLimits(dialect))
@@ -153,15 +150,13 @@ public struct UploadState: Hashable, Sendable {
     /// The last bytes of the content are about to be sent: from now on the target may process the upload.
     public mutating func completionBegan() { mayBeComplete = true }
 
-    /// The request of `plan` failed after `sent` content bytes were written. `now` is the wall clock in seconds since 1970.
+    /// The request of `plan` failed after `sent` content bytes were written.
     public mutating func attemptFailed(
         _ plan: UploadRequestPlan,
         sent: Int64,
-        _ cause: TransientFailure,
-        now: Int64
+        _ cause: TransientFailure
     ) -> UploadAction {
-        if sent > 0 { renewExpiry(now: now) }
-        return retry(plan, sent: sent, after: nil, cause)
+        retry(plan, sent: sent, after: nil, cause)
     }
 
     /// Retries a refused request with other credentials or at another URL.
@@ -196,6 +191,7 @@ public struct UploadState: Hashable, Sendable {
         after wait: Duration?,
         _ cause: TransientFailure
     ) -> UploadAction {
+        redirections = 0
         offsetToExceed = nil
         if let resource {
             retrieveOffset(resource)
@@ -223,16 +219,18 @@ public struct UploadState: Hashable, Sendable {
     ///
     /// - Parameter isTargets: Whether a status may be the target's response, which ends the upload for good.
     mutating func fail(_ failure: TransferRefusal, isTargets: Bool = false) -> UploadAction {
+        var failure = failure
         switch failure {
-        case .violation, .sizeRefused, .appendLimitTooSmall, .dialectRefused: abandon()
-        case .redirection where continued == nil: abandon()
         // The upload can be resumed with other credentials, or once the server lets it.
         case .unauthorized: created = resource
-        case .redirection: created = continued
-        case .status where !isTargets: created = continued
+        case .redirection(let status, _) where continued != nil,
+            .status(let status) where !isTargets && continued != nil:
+            created = continued
+            failure = .uploadRefused(status: status)
+        case .violation, .sizeRefused, .appendLimitTooSmall, .dialectRefused, .redirection: abandon()
         // The target has responded, or there is nothing left to delete.
-        case .status, .otherProtocol, .respondedEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts,
-            .ambiguousLength, .contentEncoding:
+        case .status, .uploadRefused, .otherProtocol, .respondedEarly, .notRepeatable, .outcomeUnknown,
+            .tooManyRestarts, .ambiguousLength, .contentEncoding:
             created = nil
         }
         phase = .failed(failure)

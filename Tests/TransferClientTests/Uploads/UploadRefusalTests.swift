@@ -33,14 +33,32 @@ import TransferProtocol
             let bytes = uploadBytes(900_000)
             let folder = try UploadFolder(bytes)
             let first = await upload(folder, folder.request(server.url))
-            #expect(first.error == .refused(.status(status)))
-            #expect(folder.journalNames.count == 1)
+            let journal = folder.journals.appending(try #require(folder.journalNames.first)).string
+            #expect(first.error == .refused(.uploadRefused(status: status, journal: journal)))
             let second = await upload(folder, folder.request(server.url))
             #expect(second.events.first == .started(total: 900_000, isContinued: true))
             #expect(second.resumedAt.first ?? 0 > 0)
             #expect(server.delivered == [bytes])
             #expect(server.requests.allSatisfy { $0.method != "DELETE" })
             #expect(folder.journalNames.isEmpty)
+        }
+    }
+
+    @Test(arguments: [UploadWireFormat.v9, .v10])
+    func `a file that its target refuses is refused by the next run, too`(dialect: UploadWireFormat) async throws {
+        var habits = UploadServerHabits()
+        habits.cut = { $0 == 0 ? 400_000 : nil }
+        habits.verdict = 422
+        try await withUploadServer(.dialect(dialect), habits) { server in
+            let bytes = uploadBytes(900_000)
+            let folder = try UploadFolder(bytes)
+            var request = folder.request(server.url)
+            request.dialects = .only(dialect)
+            for run in 1...2 {
+                #expect(await upload(folder, request).error == .refused(.status(422)))
+                #expect(server.delivered == Array(repeating: bytes, count: run))
+                #expect(folder.journalNames.isEmpty)
+            }
         }
     }
 

@@ -42,7 +42,7 @@ import Units
         policy.maximumAttempts = 12
         var schedule = RetrySchedule(policy: policy, generator: draws, startedAt: .zero)
         while run.requests < 2_000 {
-            let step = state.nextStep(now: 0)
+            let step = state.nextStep()
             guard case .send(let plan) = step else {
                 run.end = step
                 return run
@@ -64,7 +64,7 @@ import Units
             }
             let action =
                 switch reply {
-                case .cut(let sent): state.attemptFailed(plan, sent: sent, .connectionLost("cut"), now: 0)
+                case .cut(let sent): state.attemptFailed(plan, sent: sent, .connectionLost("cut"))
                 case .response(let head, let sent): state.decide(on: head, to: plan, sent: sent, now: 0)
                 }
             schedule.reached(state.acknowledged)

@@ -31,8 +31,8 @@ import Testing
         var fields = fields(UploadFields(limits: UploadLimits(lifetime: 1_000)), dialect, location: "/uploads/1")
         fields[.uploadDraftInteropVersion] = dialect.interopVersion.description
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(dialect), now: 0)
-        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled, now: 0)
-        guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
+        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled)
+        guard case .send(let plan) = state.nextStep() else { throw NoRequest() }
         return (state, plan)
     }
 
@@ -57,13 +57,48 @@ import Testing
         #expect(state.resourceToPersist()?.expiresAt == (isKept ? 10 + lifetime : nil))
     }
 
+    /// A status of `HEAD`, the time, and whether the upload restarts, which was to end at 1,000; `nil` for another `HEAD`.
+    @Test(
+        arguments: [
+            (403, 1_000, true), (400, 1_000, true), (405, 1_001, true), (403, 999, false), (503, 1_000, nil),
+            (429, 1_000, nil),
+        ] as [(Int, Int64, Bool?)]
+    )
+    func `an upload that is refused after its end restarts`(status: Int, now: Int64, isOver: Bool?) throws {
+        let (state, ask) = try Self.asking(.v10)
+        for run in [state, UploadState(state.parameters, resuming: ask.resource)] {
+            var run = run
+            let action = run.decide(on: Self.head(status), to: ask, sent: 0, now: now)
+            switch isOver {
+            case true?:
+                #expect(action == .retryNow(.uploadExpired))
+                #expect(run.nextStep() == .send(.create(.v10)))
+            case false?: #expect(run.nextStep() == .fail(.uploadRefused(status: status)))
+            case nil: #expect(run.nextStep() == .send(ask))
+            }
+            #expect(run.restarts == (isOver == true ? 1 : 0))
+        }
+    }
+
+    @Test func `an upload that outlives its announced end is continued, by a later run as well`() throws {
+        let (state, ask) = try Self.asking(.v10)
+        let resource = try #require(ask.resource)
+        let fields = Self.fields(UploadFields(isComplete: false, offset: 7), .v10)
+        for run in [state, UploadState(state.parameters, resuming: resource)] {
+            var run = run
+            #expect(run.nextStep() == .send(ask))
+            #expect(run.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 2_000) == .proceed)
+            #expect(run.nextStep() == .send(.append(resource, from: 7, count: Self.length - 7, isLast: true)))
+        }
+    }
+
     @Test func `a resource that has urlChanged is kept, and one that is done isn't`() throws {
         var (state, ask) = try Self.asking(.v10)
         #expect(state.decide(on: Self.head(308, [.location: "/other/1"]), to: ask, sent: 0, now: 0) == .proceed)
         #expect(state.resourceToPersist()?.url.text == "http://host.example/other/1")
         var (gone, again) = try Self.asking(.v10)
         #expect(gone.decide(on: Self.head(308, [.location: "/other/1"]), to: again, sent: 0, now: 0) == .proceed)
-        guard case .send(let urlChanged) = gone.nextStep(now: 0) else { throw NoRequest() }
+        guard case .send(let urlChanged) = gone.nextStep() else { throw NoRequest() }
         #expect(gone.decide(on: Self.head(403), to: urlChanged, sent: 0, now: 0) == .proceed)
         #expect(gone.resourceToPersist() == nil)
     }
@@ -80,7 +115,7 @@ import Testing
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .reserve(.v10), now: 0)
         let other = Self.fields(UploadFields(isComplete: false), .v10, location: "/uploads/2")
         #expect(state.decide(on: Self.head(201, other), to: .reserve(.v10), sent: 0, now: 0) == .proceed)
-        #expect(state.nextStep(now: 0) == .fail(.violation(.locationChanged)))
+        #expect(state.nextStep() == .fail(.violation(.locationChanged)))
         #expect(state.removeAbandoned().map(\.url.text) == ["http://host.example/uploads/1"])
     }
 
@@ -90,7 +125,7 @@ import Testing
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
         let final = Self.fields(UploadFields(isComplete: true), .v10, location: "/photos/7")
         #expect(state.decide(on: Self.head(201, final), to: .create(.v10), sent: Self.length, now: 0) == .proceed)
-        #expect(state.nextStep(now: 0) == .finish(UploadResult(status: 201, dialect: .v10)))
+        #expect(state.nextStep() == .finish(UploadResult(status: 201, dialect: .v10)))
     }
 
     /// Drafts 03 to 05 flag such a response as complete.
@@ -104,7 +139,7 @@ import Testing
         let slice = UploadRequestPlan.append(resource, from: 7, count: 499_993, isLast: false)
         let response = Self.head(201, Self.fields(reported, dialect))
         #expect(state.decide(on: response, to: slice, sent: 499_993, now: 0) == .proceed)
-        #expect(state.nextStep(now: 0) == .send(ask))
+        #expect(state.nextStep() == .send(ask))
         #expect(state.removeAbandoned().isEmpty)
     }
 }

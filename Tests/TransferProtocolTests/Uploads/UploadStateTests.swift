@@ -21,17 +21,16 @@ import Testing
     }
 
     private static func plan(_ state: inout UploadState) -> UploadRequestPlan? {
-        guard case .send(let plan) = state.nextStep(now: 0) else { return nil }
+        guard case .send(let plan) = state.nextStep() else { return nil }
         return plan
     }
 
     /// A state whose creation got the URL `/uploads/1`.
-    private static func created(_ dialect: UploadWireFormat, lifetime: Int64? = nil) throws -> UploadState {
+    private static func created(_ dialect: UploadWireFormat) throws -> UploadState {
         var state = try state(.only(dialect))
-        var fields: HTTPFields = [
+        let fields: HTTPFields = [
             .uploadDraftInteropVersion: dialect.interopVersion.description, .location: "/uploads/1",
         ]
-        dialect.encode(UploadFields(limits: UploadLimits(lifetime: lifetime)), into: &fields)
         guard case .created = state.receivedInterimResponse(status: 104, fields: fields, of: .create(dialect), now: 0)
         else {
             throw UploadFieldsProblem()
@@ -52,7 +51,7 @@ import Testing
     @Test(arguments: UploadWireFormat.allCases)
     func `the offset is requested before anything is appended`(dialect: UploadWireFormat) throws {
         var state = try Self.created(dialect)
-        #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled, now: 0) == .retry(after: nil, .stalled))
+        #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .stalled))
         let resource = try #require(state.resource)
         #expect(resource.url.text == "http://host.example/uploads/1")
         let ask = try #require(Self.plan(&state))
@@ -68,7 +67,7 @@ import Testing
 
     @Test func `an offset below an acknowledged one ends the upload, which the server is to forget`() throws {
         var state = try Self.created(.v10)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
         for offset in [9, 8] as [Int64] {
             var fields = HTTPFields()
@@ -76,7 +75,7 @@ import Testing
             _ = state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0)
         }
         let violation = UploadViolation.offsetWentBack(acknowledged: 9, got: 8)
-        #expect(state.nextStep(now: 0) == .fail(.violation(violation)))
+        #expect(state.nextStep() == .fail(.violation(violation)))
         #expect(state.removeAbandoned().count == 1)
         #expect(state.removeAbandoned().isEmpty)
     }
@@ -94,40 +93,16 @@ import Testing
     @Test func `a successful response before everything was sent is no success`() throws {
         var state = try Self.state()
         _ = state.decide(on: Self.head(201), to: .create(.v10), sent: Self.length - 1, now: 0)
-        #expect(state.nextStep(now: 0) == .fail(.respondedEarly(status: 201)))
-    }
-
-    @Test func `an upload that has expired isn't touched again`() throws {
-        var state = try Self.created(.v10, lifetime: 60)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
-        let resource = try #require(state.resource)
-        #expect(state.nextStep(now: 59) == .send(.retrieveOffset(resource)))
-        #expect(state.nextStep(now: 60) == .send(.create(.v10)))
-        #expect(state.restarts == 1)
-    }
-
-    @Test(arguments: [true, false])
-    func `an upload that got content since its end was named may live on, and is asked for`(isTold: Bool) throws {
-        var state = try Self.created(.v10, lifetime: 3)
-        if isTold {
-            let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .uploadOffset: "7"]
-            let effect = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 4)
-            #expect(effect == .acknowledged(7))
-        }
-        _ = state.attemptFailed(.create(.v10), sent: isTold ? 0 : 9, .stalled, now: 5)
-        let resource = try #require(state.resource)
-        #expect(state.nextStep(now: 5) == .send(.retrieveOffset(resource)))
-        _ = state.decide(on: Self.head(404), to: .retrieveOffset(resource), sent: 0, now: 5)
-        #expect(state.restarts == 1)
+        #expect(state.nextStep() == .fail(.respondedEarly(status: 201)))
     }
 
     @Test func `an upload that is gone after its last bytes were sent isn't sent again by a POST`() throws {
         var state = try Self.created(.v10)
         state.completionBegan()
-        _ = state.attemptFailed(.create(.v10), sent: Self.length, .stalled, now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: Self.length, .stalled)
         let ask = try #require(Self.plan(&state))
         _ = state.decide(on: Self.head(404), to: ask, sent: 0, now: 0)
-        #expect(state.nextStep(now: 0) == .fail(.outcomeUnknown))
+        #expect(state.nextStep() == .fail(.outcomeUnknown))
     }
 
     @Test(arguments: [("http://other.example/uploads/1", false), ("/uploads/1", true)])
@@ -135,7 +110,7 @@ import Testing
         var state = try Self.state(.only(.v10))
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: location]
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
         let inFields = UploadMetadata(creationFields: [.authorization: "Bearer x", .contentType: "text/plain"])
         let credentials = RequestCredentials(fields: [try RequestField("Authorization: Bearer x")])
@@ -190,7 +165,7 @@ import Testing
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "http://other.example/uploads/1"]
         var state = try Self.state(.only(.v10))
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
         #expect(state.decide(on: Self.head(status, [.location: back]), to: ask, sent: 0, now: 0) == .proceed)
         #expect(try Self.sent(&state) == [back, nil])
@@ -205,7 +180,7 @@ import Testing
         let upload = "http://host.example/uploads/1"
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: upload]
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         #expect(try Self.sent(&state) == [upload, nil])
         var later = try Self.later(state)
         #expect(try Self.sent(&later) == [upload, nil])
@@ -215,7 +190,7 @@ import Testing
     func `only a permanent redirection of an upload is kept`(status: Int) throws {
         let (here, there) = ("http://host.example/uploads/1", "http://other.example/login")
         var state = try Self.created(.v10)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
         #expect(state.decide(on: Self.head(status, [.location: there]), to: ask, sent: 0, now: 0) == .proceed)
         #expect(try Self.sent(&state) == [there, nil])
@@ -227,7 +202,7 @@ import Testing
             if let failure {
                 _ = state.decide(on: failure, to: again, sent: 0, now: 0)
             } else {
-                _ = state.attemptFailed(again, sent: 0, .stalled, now: 0)
+                _ = state.attemptFailed(again, sent: 0, .stalled)
             }
             #expect(try Self.sent(&state) == (isKept ? [there, nil] : [here, "k"]))
         }
@@ -243,14 +218,14 @@ import Testing
         throws
     {
         var state = try Self.created(dialect)
-        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled, now: 0)
+        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled)
         let resource = try #require(state.resource)
         let field = status == 401 ? HTTPField.Name.wwwAuthenticate : .proxyAuthenticate
         let fields: HTTPFields = [field: "Basic realm=\"r\", Bearer"]
         for use in [CredentialUse.none, .sent, .withheld] {
             let head = UploadResponseHead(status: status, fields: fields, credentialUse: use)
             _ = state.decide(on: head, to: .retrieveOffset(resource), sent: 0, now: 0)
-            guard case .fail(.unauthorized(let challenge, use)) = state.nextStep(now: 0) else {
+            guard case .fail(.unauthorized(let challenge, use)) = state.nextStep() else {
                 Issue.record("\(state)")
                 return
             }
@@ -269,7 +244,7 @@ import Testing
         dialect: UploadWireFormat
     ) throws {
         var asking = try Self.created(dialect)
-        _ = asking.attemptFailed(.create(dialect), sent: 5, .stalled, now: 0)
+        _ = asking.attemptFailed(.create(dialect), sent: 5, .stalled)
         let resource = try #require(asking.resource)
         let ask = try #require(Self.plan(&asking))
         var fields = HTTPFields()
@@ -279,14 +254,13 @@ import Testing
         let append = try #require(Self.plan(&appending))
         var flag = HTTPFields()
         dialect.encode(UploadFields(isComplete: true), into: &flag)
-        let canAskAgain = dialect.rules.completedAppend == .replayOrRefuse
         for (state, plan, sent, fields, isKept) in [
             (asking, ask, 0, [:], true), (appending, append, 0, [:], true),
-            (appending, append, Self.length - 7, [:], canAskAgain), (appending, append, Self.length - 7, flag, false),
+            (appending, append, Self.length - 7, [:], false), (appending, append, Self.length - 7, flag, false),
         ] as [(UploadState, UploadRequestPlan, Int64, HTTPFields, Bool)] {
             var state = state
             _ = state.decide(on: Self.head(status, fields), to: plan, sent: sent, now: 0)
-            #expect(state.nextStep(now: 0) == .fail(.status(status)))
+            #expect(state.nextStep() == .fail(isKept ? .uploadRefused(status: status) : .status(status)))
             #expect(state.resource == (isKept ? resource : nil))
             #expect(state.removeAbandoned().isEmpty)
         }
@@ -313,7 +287,7 @@ import Testing
         let location = "\(to)://other.example/x"
         var redirected = UploadState(parameters)
         _ = redirected.decide(on: Self.head(307, [.location: location]), to: .create(.v10), sent: 0, now: 0)
-        #expect(redirected.nextStep(now: 0) == (isFollowed ? .send(.create(.v10)) : .fail(.redirection(status: 307))))
+        #expect(redirected.nextStep() == (isFollowed ? .send(.create(.v10)) : .fail(.redirection(status: 307))))
         var created = UploadState(parameters)
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: location]
         _ = created.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
@@ -334,7 +308,7 @@ import Testing
             _ = state.decide(on: Self.head(status, [.location: "/x"]), to: plan, sent: 5, now: 0)
             let url = "http://host.example/x"
             let isFollowed = !isPost || status > 303
-            #expect(state.nextStep(now: 0) == (isFollowed ? .send(plan) : .fail(.redirection(status: status, to: url))))
+            #expect(state.nextStep() == (isFollowed ? .send(plan) : .fail(.redirection(status: status, to: url))))
             #expect(state.creationURL.text == url || !isFollowed)
         }
     }
@@ -351,12 +325,12 @@ import Testing
             #expect(state.decide(on: Self.head(307, [.location: "/x"]), to: .create(.v10), sent: 0, now: 0) == .proceed)
         }
         _ = state.decide(on: Self.head(307, [.location: "/x"]), to: .create(.v10), sent: 0, now: 0)
-        #expect(state.nextStep(now: 0) == .fail(.redirection(status: 307)))
+        #expect(state.nextStep() == .fail(.redirection(status: 307)))
     }
 
     @Test func `redirections without progress between them come to an end, which keeps the upload`() throws {
         var state = try Self.created(.v10)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let moved = Self.head(307, [.location: "/x"])
         func redirect(_ times: Int, _ state: inout UploadState) throws {
             for _ in 0..<times {
@@ -371,12 +345,52 @@ import Testing
             UploadWireFormat.v10.encode(UploadFields(isComplete: false, offset: offset), into: &fields)
             #expect(state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0) == .proceed)
             let append = try #require(Self.plan(&state))
-            _ = state.attemptFailed(append, sent: 1, .stalled, now: 0)
+            #expect(state.decide(on: Self.head(204), to: append, sent: 1, now: 0) == .proceed)
         }
         try redirect(UploadState.maximumRedirects + 1, &state)
-        #expect(state.nextStep(now: 0) == .fail(.redirection(status: 307)))
+        #expect(state.nextStep() == .fail(.uploadRefused(status: 307)))
         #expect(state.resource?.url.text == "http://host.example/uploads/1")
         #expect(state.removeAbandoned().isEmpty)
+    }
+
+    /// A status of the offset retrieval or of the append after it; `nil` for a lost connection.
+    @Test(arguments: [(503, false), (nil, false), (nil, true), (409, true), (503, true)] as [(Int?, Bool)])
+    func `each attempt may follow the redirections of an upload`(status: Int?, isOfAppend: Bool) throws {
+        var state = try Self.created(.v10)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
+        let ask = try #require(Self.plan(&state))
+        var fields = HTTPFields()
+        UploadWireFormat.v10.encode(UploadFields(isComplete: false, offset: 0), into: &fields)
+        for _ in 0...UploadState.maximumRedirects {
+            #expect(Self.plan(&state) == ask)
+            #expect(state.decide(on: Self.head(307, [.location: "/x"]), to: ask, sent: 0, now: 0) == .proceed)
+            var plan = try #require(Self.plan(&state))
+            if isOfAppend {
+                #expect(state.decide(on: Self.head(204, fields), to: plan, sent: 0, now: 0) == .proceed)
+                plan = try #require(Self.plan(&state))
+            }
+            let action =
+                if let status {
+                    state.decide(on: Self.head(status), to: plan, sent: 0, now: 0)
+                } else {
+                    state.attemptFailed(plan, sent: 0, .stalled)
+                }
+            #expect(action != .proceed)
+        }
+    }
+
+    @Test func `a redirection between the offset and the append comes to an end`() throws {
+        var state = try Self.created(.v10)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
+        var fields = HTTPFields()
+        UploadWireFormat.v10.encode(UploadFields(isComplete: false, offset: 7), into: &fields)
+        for _ in 0...UploadState.maximumRedirects {
+            let ask = try #require(Self.plan(&state))
+            #expect(state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0) == .proceed)
+            let append = try #require(Self.plan(&state))
+            #expect(state.decide(on: Self.head(307, [.location: "/x"]), to: append, sent: 0, now: 0) == .proceed)
+        }
+        #expect(state.nextStep() == .fail(.uploadRefused(status: 307)))
     }
 
     @Test func `a limit for a request below 1 KiB ends the upload, and 1 KiB doesn't`() throws {
@@ -387,7 +401,7 @@ import Testing
             var fields = HTTPFields()
             UploadWireFormat.v10.encode(UploadFields(limits: UploadLimits(maximumAppendSize: limit)), into: &fields)
             _ = state.decide(on: Self.head(413, fields), to: .create(.v10), sent: 0, now: 0)
-            #expect(state.nextStep(now: 0) == (isFailed ? .fail(.appendLimitTooSmall(limit)) : .send(.reserve(.v10))))
+            #expect(state.nextStep() == (isFailed ? .fail(.appendLimitTooSmall(limit)) : .send(.reserve(.v10))))
         }
     }
 }

@@ -50,14 +50,14 @@ import TransferProtocol
         var state = try state(isRepeatable: isRepeatable)
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
         _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
-        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled, now: 0)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         return (state, try plan(&state))
     }
 
     private struct NoRequest: Error {}
 
     private static func plan(_ state: inout UploadState) throws -> UploadRequestPlan {
-        guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
+        guard case .send(let plan) = state.nextStep() else { throw NoRequest() }
         return plan
     }
 
@@ -66,7 +66,7 @@ import TransferProtocol
         var wait: Duration?
         var isImmediate = true
         if case .retry(let after, _) = action { (wait, isImmediate) = (after, false) }
-        switch state.nextStep(now: 0) {
+        switch state.nextStep() {
         case .send(sent): return .again(after: wait)
         case .send(.retrieveOffset): return .offset(after: wait, isImmediate: isImmediate)
         case .send(.create): return .creation
@@ -81,9 +81,9 @@ import TransferProtocol
             (409, nil, .offset(isImmediate: true)), (429, "7", .offset(after: .seconds(7), isImmediate: false)),
             (500, nil, .offset(isImmediate: false)), (503, "9", .offset(after: .seconds(9), isImmediate: false)),
             (408, nil, .offset(isImmediate: false)), (413, nil, .offset(isImmediate: true)), (404, nil, .creation),
-            (410, nil, .creation), (400, nil, .failure(.status(400))),
-            (403, nil, .failure(.status(403))), (415, nil, .failure(.status(415))),
-            (501, nil, .failure(.status(501))),
+            (410, nil, .creation), (400, nil, .failure(.uploadRefused(status: 400))),
+            (403, nil, .failure(.uploadRefused(status: 403))), (415, nil, .failure(.uploadRefused(status: 415))),
+            (501, nil, .failure(.uploadRefused(status: 501))),
         ] as [(Int, String?, Next)]
     )
     func `a status of an append determines the next step`(status: Int, retryAfter: String?, expected: Next) throws {
@@ -97,7 +97,7 @@ import TransferProtocol
     @Test(
         arguments: [
             (404, .creation), (410, .creation), (409, .again()), (429, .again()), (503, .again()), (204, .again()),
-            (403, .failure(.status(403))), (405, .failure(.status(405))),
+            (403, .failure(.uploadRefused(status: 403))), (405, .failure(.uploadRefused(status: 405))),
         ] as [(Int, Next)]
     )
     func `a status of an offset retrieval determines the next step`(status: Int, expected: Next) throws {
@@ -124,7 +124,7 @@ import TransferProtocol
     @Test(
         arguments: [
             (400, .completedUpload, .offset(isImmediate: true)),
-            (400, .inconsistentLength, .failure(.status(400))),
+            (400, .inconsistentLength, .failure(.uploadRefused(status: 400))),
             (409, .mismatchingOffset(expected: 9, provided: 7), .offset(isImmediate: true)),
         ] as [(Int, ProblemDetails, Next)]
     )
@@ -151,6 +151,6 @@ import TransferProtocol
             append = try Self.plan(&state)
         }
         #expect(counts == [999_993, 499_996, 249_998, 124_999, 65_536])
-        #expect(state.nextStep(now: 0) == .fail(.status(413)))
+        #expect(state.nextStep() == .fail(.uploadRefused(status: 413)))
     }
 }
