@@ -314,15 +314,16 @@ static uint64_t status_value(const char *text, const char *name, int base) {
     return line ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
-// Whether a thread has a child, which may have ended, by proc_tid_children(5); 1 if that can't be told.
-static int has_child(pid_t thread, pid_t process) {
-    char path[64], first;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)thread);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return 1;
-    ssize_t count = read(file, &first, 1);
-    close(file);
-    return count != 0;
+// The letter of the state; X, as of a thread that is gone, if there is none.
+static char status_state(const char *text) {
+    const char *name = "\nState:\t", *line = strstr(text, name);
+    return line ? line[strlen(name)] : 'X';
+}
+
+int squall_is_running(pid_t thread) {
+    char text[status_size];
+    read_status(thread, text);
+    return status_state(text) == 'R';
 }
 
 int squall_has_signal(pid_t thread, struct squall_first_thread *first) {
@@ -335,17 +336,17 @@ int squall_has_signal(pid_t thread, struct squall_first_thread *first) {
     if (process == thread) return shared != 0;
     if (first->process != process) {
         read_status(process, text);
-        const char *line = strstr(text, "\nState:\t");
         first->process = process;
-        first->state = line ? line[strlen("\nState:\t")] : 'X';
+        first->state = status_state(text);
         first->blocked = status_value(text, "\nSigBlk:", 16);
     }
     // A stop is one of all threads, each of which the kernel has told.
     if (first->state == 'T') return 1;
-    // The kernel gives a signal of the process to the first thread, if that takes it, but SIGCHLD to the one that has the child.
+    // The kernel gives a signal of the process to the first thread, if that takes it, but SIGCHLD to the one that has started the
+    // child.
     int has_ended = first->state == 'Z' || first->state == 'X';
-    uint64_t ended = UINT64_C(1) << (SIGCHLD - 1);
-    return (shared & (has_ended ? ~UINT64_C(0) : first->blocked)) != 0 || ((shared & ended) && has_child(thread, process));
+    uint64_t others = has_ended ? ~UINT64_C(0) : first->blocked | UINT64_C(1) << (SIGCHLD - 1);
+    return (shared & others) != 0;
 }
 
 int squall_is_blocking(pid_t thread, int descriptor) {

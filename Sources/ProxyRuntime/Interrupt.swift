@@ -77,7 +77,7 @@ package final class Interrupt: Sendable {
     private func arrive(_ number: Int32) {
         if number == SIGHUP, let reload, !hadTerminal || Interrupt.hasTerminal { return reload() }
         // A terminal that closes may send it at any time.
-        if number != SIGHUP, state.withLock({ $0.signals.next(at: MonotonicClock.now) }) == .second {
+        if number != SIGHUP, state.withLock({ $0.signals.next(number, at: MonotonicClock.now) }) == .second {
             ChildProcess.exitWithGroups(128 + number)
         }
         arrival.resolve(())

@@ -171,8 +171,6 @@ public final class TestProcess: Sendable, CustomStringConvertible {
     func terminate() {
         guard !isEnding.exchange(true, ordering: .relaxed) else { return }
         child.signal(SIGTERM)
-        // Squall is stopped when its command is.
-        child.signal(SIGCONT)
         // Detached, so that it doesn't keep the test's values alive.
         Task.detached { [child] in
             try await Task.sleep(for: .seconds(2))

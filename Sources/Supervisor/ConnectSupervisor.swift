@@ -16,6 +16,10 @@ package final class ConnectSupervisor {
     package static let interval = Duration.milliseconds(100)
     /// The time between two looks for signals of waiting threads: 5 ms, or 500 µs for each thread if that is longer.
     package static let signalInterval = Duration.milliseconds(5)
+    /// How long a thread may take to begin the call that is left to the kernel: 100 ms. A refusal that waits for it looks
+    /// every 1 ms.
+    private static let startLimit = Duration.milliseconds(100)
+    private static let startInterval = Duration.milliseconds(1)
 
     private struct Pending {
         /// The call that waits; `nil` where none does.
@@ -33,6 +37,8 @@ package final class ConnectSupervisor {
         var lateCode = EINPROGRESS
         /// The thread whose connect was ended by a signal before its answer, and which may connect again.
         var restarting: Int32?
+        /// The call that was left to the kernel last, its thread, and when it has surely begun.
+        var left: (call: UInt64, thread: Int32, begun: Moment)?
     }
 
     /// The error of a socket that was refused.
@@ -50,6 +56,8 @@ package final class ConnectSupervisor {
     /// The dials of the sockets that connect, by cookie and by their own address.
     private var dials: [UInt64: UInt64] = [:]
     private var dialsByAddress: [SocketAddress: UInt64] = [:]
+    /// The errno values of dials that have failed before a call that was left to the kernel has begun.
+    private var failures: [UInt64: Int32] = [:]
     /// The errors of sockets that were refused, by cookie, until the program asks: as many as `limit`, of the youngest sockets.
     private var errors: [UInt64: Refusal] = [:]
     /// When all are looked after next, and the first deadline, or one of a connect that has ended.
@@ -57,6 +65,8 @@ package final class ConnectSupervisor {
     private var firstDeadline = Moment.distantFuture
     /// When signals are looked for next.
     package private(set) var nextLookForSignals = Moment.distantFuture
+    /// When threads that were left to the kernel are looked at next.
+    package private(set) var nextLookForThreads = Moment.distantFuture
 
     /// A supervisor that redirects the connections to the targets that `isWanted`.
     package init(_ system: any SupervisorSystem, allowsUnproxied: Bool, isWanted: @escaping (SocketAddress) -> Bool) {
@@ -265,6 +275,7 @@ package final class ConnectSupervisor {
             let isRestarted = pending[dial]?.restarting == call.thread
             let isAnswered = system.answer(call.id, isRestarted ? .failure(EINPROGRESS) : .kernel)
             if isRestarted, isAnswered { pending[dial]?.restarting = nil }
+            if !isRestarted { noteLeft(call.id, of: call.thread, dial, at: now) }
             return false
         }
         // Two threads wait for one socket: the first call fails with EALREADY.
@@ -278,6 +289,7 @@ package final class ConnectSupervisor {
         if entry.deadline == .distantFuture, let limit = facts.timeLimit { entry.deadline = now + limit }
         firstDeadline = min(firstDeadline, entry.deadline)
         pending[dial] = entry
+        if let code = failures[dial] { dialEnded(dial, .failed(code), at: now) }
         return true
     }
 
@@ -346,9 +358,32 @@ package final class ConnectSupervisor {
         return body(socket)
     }
 
-    /// A dial has ended.
-    package func dialEnded(_ dial: UInt64, _ outcome: DialOutcome) {
-        guard let entry = remove(dial) else { return }
+    /// A dial has ended. Returns `false` if `lookForThreads` is to refuse its socket.
+    @discardableResult package func dialEnded(_ dial: UInt64, _ outcome: DialOutcome, at now: Moment) -> Bool {
+        if case .failed(let code) = outcome, let entry = pending[dial], isStarting(entry, at: now) {
+            failures[dial] = code
+            nextLookForThreads = min(nextLookForThreads, now + ConnectSupervisor.startInterval)
+            return false
+        }
+        if let entry = remove(dial) { settle(entry, of: dial, outcome) }
+        return true
+    }
+
+    /// Whether a call that was left to the kernel may not have begun. While its socket is refused it would connect past the
+    /// proxy.
+    private func isStarting(_ entry: Pending, at now: Moment) -> Bool {
+        guard entry.call == nil, let left = entry.left, now < left.begun else { return false }
+        return system.isRunning(left.thread, after: left.call)
+    }
+
+    /// Refuses the sockets whose dials have failed, once the calls that were left to the kernel have begun.
+    package func lookForThreads(at now: Moment) {
+        nextLookForThreads = .distantFuture
+        for (dial, code) in failures { dialEnded(dial, .failed(code), at: now) }
+    }
+
+    /// Ends a connect as its dial has ended.
+    private func settle(_ entry: Pending, of dial: UInt64, _ outcome: DialOutcome) {
         // Nothing is left to do if it doesn't wait. As above, the socket is closed first.
         if outcome == .connected {
             var code: Int32 = 0
@@ -400,7 +435,7 @@ package final class ConnectSupervisor {
     /// Gives everything back; the calls that wait fail when the supervisor's descriptor is closed.
     package func close() {
         for entry in pending.values { release(entry) }
-        (pending, dials, dialsByAddress) = ([:], [:], [:])
+        (pending, dials, dialsByAddress, failures) = ([:], [:], [:], [:])
     }
 
     /// Looks after the connects whose time is over, or whose program is gone.
@@ -451,6 +486,7 @@ package final class ConnectSupervisor {
             // The kernel's own call waits for the same connect. It ends with EINTR, or is made anew, as the signal has it, if that
             // is for this thread. An answer would have to know that.
             system.answer(call, .kernel)
+            noteLeft(call, of: entry.thread, dial, at: now)
             letGo(dial)
         }
         let interval = max(ConnectSupervisor.signalInterval, .microseconds(500 * count))
@@ -468,6 +504,10 @@ package final class ConnectSupervisor {
         giveUp(dial)
     }
 
+    private func noteLeft(_ call: UInt64, of thread: Int32, _ dial: UInt64, at now: Moment) {
+        pending[dial]?.left = (call, thread, now + ConnectSupervisor.startLimit)
+    }
+
     /// No thread waits for the dial any more.
     private func letGo(_ dial: UInt64) {
         guard var entry = pending[dial] else { return }
@@ -477,7 +517,7 @@ package final class ConnectSupervisor {
     }
 
     private func giveUp(_ dial: UInt64) {
-        system.cancel(dial)
+        if failures[dial] == nil { system.cancel(dial) }
         if let entry = remove(dial) { release(entry) }
     }
 
@@ -502,6 +542,7 @@ package final class ConnectSupervisor {
 
     private func remove(_ dial: UInt64) -> Pending? {
         guard let entry = pending.removeValue(forKey: dial) else { return nil }
+        failures[dial] = nil
         if dials[entry.cookie] == dial { dials[entry.cookie] = nil }
         if dialsByAddress[entry.local] == dial { dialsByAddress[entry.local] = nil }
         return entry

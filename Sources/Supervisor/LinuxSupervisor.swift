@@ -90,11 +90,13 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             firstThread = squall_first_thread()
             core.lookForSignals(at: loop.now)
         }
+        if loop.now >= core.nextLookForThreads { core.lookForThreads(at: loop.now) }
         setTimer()
     }
 
     private func setTimer() {
-        let look = min(core.nextLook, core.nextLookForSignals, supplied?.nextLook ?? .distantFuture)
+        let threads = min(core.nextLookForSignals, core.nextLookForThreads)
+        let look = min(core.nextLook, threads, supplied?.nextLook ?? .distantFuture)
         if look < .distantFuture { timer.set(to: look) } else { timer.cancel() }
     }
 
@@ -250,6 +252,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     func isWaiting(_ id: UInt64) -> Bool { squall_is_waiting(supervisor, id) != 0 }
 
     func hasSignal(_ thread: Int32, in call: UInt64) -> Bool { squall_has_signal(thread, &firstThread) != 0 }
+
+    func isRunning(_ thread: Int32, after call: UInt64) -> Bool { squall_is_running(thread) != 0 }
 
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure> {
         var storage = sockaddr_storage()
@@ -454,9 +458,10 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             case .ended(reset: true): .failed(ECONNREFUSED)
             case .ended(reset: false): .closed
             }
-        core.dialEnded(number, end)
+        let isOver = core.dialEnded(number, end, at: loop.now)
         if case .failed = end {
-            rendezvous.forget(dial.local, of: number)
+            // Else a connection that is reset may have to refuse it.
+            if isOver { rendezvous.forget(dial.local, of: number) }
             supplied?.noteChange(at: loop.now)
             setTimer()
         } else if let socket = dial.supplied, let target = rendezvous.target(of: dial.local) {

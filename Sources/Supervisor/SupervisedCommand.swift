@@ -97,7 +97,6 @@ package final class SupervisedCommand: Sendable {
             switch report {
             case .tested: break
             case .startFailed(let code): problem = .notStarted(SystemError(call: "posix_spawn", code: code))
-            case .stopped(let process): command.stop(like: process)
             case .ended(let found):
                 end = found
                 state.withLock { $0.isRunning = false }

@@ -120,6 +120,9 @@ package protocol SupervisorSystem: AnyObject {
     var holdsSignals: Bool { get }
     /// Whether a signal may have come for a thread, which waits in `call`. Another one of its process may take it.
     func hasSignal(_ thread: Int32, in call: UInt64) -> Bool
+    /// Whether a thread whose `call` was left to the kernel runs, and may not have begun it. One that waits has begun it, or
+    /// another one.
+    func isRunning(_ thread: Int32, after call: UInt64) -> Bool
     /// The address of a connect. A failure is that the program's memory may not be read.
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure>
     /// The process of a call, until `release`.

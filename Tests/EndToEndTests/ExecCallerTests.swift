@@ -78,7 +78,7 @@ import Testing
         try await withFolder { folder in
             // Its clean-up ends when it may.
             let command = """
-                trap 'echo asked; read line < go; exit 9' TERM HUP
+                trap 'trap "" TERM HUP; echo asked; read line < go; exit 9' TERM HUP
                 mkfifo go; echo ready; while :; do sleep 0.05; done
                 """
             let words = ["exec", "--latency", "1ms", "--", "sh", "-c", command]
@@ -103,19 +103,27 @@ import Testing
         }
     }
 
-    @Test func `it stops when its command has stopped itself, and the command goes on with it`() async throws {
-        let caller = """
-            import os, signal, subprocess, sys
-            process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
-            for _ in range(2):
-                os.waitid(os.P_PID, process.pid, os.WSTOPPED)
-                process.send_signal(signal.SIGCONT)
-            print(process.stdout.read().split(), process.wait())
+    @Test func `a SIGTERM behind a SIGHUP, by which a command reloads, is passed on`() async throws {
+        let command = "trap 'echo reloaded' HUP; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
+        let words = ["exec", "--latency", "1ms", "--", "sh", "-c", command]
+        let status = try await withChild(Programs.squall, words) { child in
+            _ = try await child.line(with: "ready")
+            child.signal(SIGHUP)
+            _ = try await child.line(with: "reloaded")
+            child.signal(SIGTERM)
+            return await child.finish().status
+        }
+        #expect(status == 9)
+    }
+
+    @Test(arguments: [("CONT", 4), ("KILL", 137)])
+    func `it goes on when its command has stopped itself`(signal: String, status: Int) async throws {
+        let command = """
+            (until grep -q '^State:.T' /proc/$$/status; do sleep 0.01; done; kill -\(signal) $$) &
+            kill -STOP $$; exit 4
             """
-        let command = "kill -STOP $$; echo one; kill -STOP $$; echo two; exit 4"
-        let words = ["-c", caller, Programs.squall.path, "exec", "--latency", "1ms", "--", "sh", "-c", command]
-        let outcome = try await run("python3", words)
-        #expect(outcome.lines == ["['one', 'two'] 4"], "\(outcome.errors)")
+        let outcome = try await squall(["exec", "--latency", "1ms", "--", "sh", "-c", command])
+        #expect(Int(outcome.status) == status, "\(outcome.errors)")
     }
 
     @Test func `a signal to the process group of the command ends neither Squall nor its guard`() async throws {

@@ -114,20 +114,6 @@ import Testing
         #expect(try await process.end() != .exit(0))
     }
 
-    @Test(.network(.clear, expecting: .nothing))
-    func `a command that has stopped itself ends by SIGTERM as well`() async throws {
-        let process = try TestProcess.start(["bash", "-c", "echo $PPID; kill -STOP $$"], environment: Self.squall)
-        func fields(_ process: pid_t) throws -> [Substring] {
-            try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8).split(separator: " ")
-        }
-        while !process.output.contains("\n") { await Task.yield() }
-        let guardian = try #require(pid_t(process.output.split(separator: "\n")[0]))
-        let squall = try #require(pid_t(try fields(guardian)[3]))
-        while try fields(squall)[2] != "T" { await Task.yield() }
-        await process.stop()
-        #expect(try await process.end() == .signal(SIGTERM))
-    }
-
     @Test(.network(.json(#"{ "name": "x", "faults": [ { "kind": "cut", "at": "1 B", "when": { "proxy": "db" } } ] }"#)))
     func `a profile whose faults are for other proxies starts none`() async throws {
         let error = #expect(throws: FaultProxyError.self) { try TestProcess.start(["true"], environment: Self.squall) }

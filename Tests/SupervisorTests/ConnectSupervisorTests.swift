@@ -36,9 +36,13 @@ struct ConnectSupervisorTests {
             case 10: takeAddressOver()
             default: endDial()
             }
-            now = now.advanced(byNanoseconds: Int64(draw(400_000_000)))
+            // A call that is left to the kernel begins soon, or after the next step.
+            let isSoon = draw(4) > 0
+            if isSoon { system.starting = [:] }
+            now = now.advanced(byNanoseconds: Int64(draw(isSoon ? 400_000_000 : 2_000_000)))
             if now >= supervisor.nextLook || draw(3) == 0 { supervisor.look(at: now) }
             if now >= supervisor.nextLookForSignals { supervisor.lookForSignals(at: now) }
+            if now >= supervisor.nextLookForThreads { supervisor.lookForThreads(at: now) }
         }
 
         private func call(
@@ -162,11 +166,11 @@ struct ConnectSupervisorTests {
         private func end(_ number: UInt64) {
             guard let dial = system.dials.removeValue(forKey: number) else { return }
             switch draw(4) {
-            case 0: supervisor.dialEnded(number, .failed([110, 111, 113][draw(3)]))
-            case 1: supervisor.dialEnded(number, .closed)
+            case 0: supervisor.dialEnded(number, .failed([110, 111, 113][draw(3)]), at: now)
+            case 1: supervisor.dialEnded(number, .closed, at: now)
             default:
                 system.connect(dial)
-                supervisor.dialEnded(number, .connected)
+                supervisor.dialEnded(number, .connected, at: now)
             }
         }
     }
@@ -176,6 +180,8 @@ struct ConnectSupervisorTests {
             let world = World(seed: seed)
             for _ in 0..<40 { world.step() }
             while !world.system.dials.isEmpty { world.endDial() }
+            world.system.starting = [:]
+            world.supervisor.lookForThreads(at: world.now)
             world.supervisor.look(at: world.now + .seconds(2))
             world.supervisor.lookForSignals(at: world.now + .seconds(2))
             let system = world.system
@@ -243,10 +249,10 @@ struct ConnectSupervisorTests {
         }
 
         /// Ends the youngest dial.
-        func endDial(_ outcome: DialOutcome) {
+        func endDial(_ outcome: DialOutcome, at now: Moment = .zero) {
             guard let dial = system.dials.keys.max() else { return }
             system.dials[dial] = nil
-            supervisor.dialEnded(dial, outcome)
+            supervisor.dialEnded(dial, outcome, at: now)
         }
     }
 
@@ -282,6 +288,7 @@ struct ConnectSupervisorTests {
         program.connect(socket, isInterrupted: true)
         #expect(program.system.failures[program.connect(socket)] == 115)
         #expect(program.system.failures[program.connect(socket)] == nil, "the kernel says EALREADY from then on")
+        program.system.starting = [:]
         program.endDial(.failed(113))
         _ = program.ask(socket, isInterrupted: true)
         let again = program.ask(socket)
@@ -302,11 +309,48 @@ struct ConnectSupervisorTests {
         supervisor.lookForSignals(at: supervisor.nextLookForSignals)
         #expect(system.left == Set(calls) && system.failures.isEmpty)
         #expect(supervisor.count == 2)
+        system.starting = [:]
         let again = program.connect(own)
         #expect(system.dials.count == 2)
         for _ in 0..<2 { program.endDial(.failed(113)) }
         #expect(system.failures == [again: 113] && system.sockets[others - 1].state == .closed)
         #expect(system.problems.isEmpty)
+    }
+
+    @Test func `a connect is refused when the thread that was left to the kernel has begun its own`() {
+        let program = Program(seed: 3)
+        let (system, supervisor) = (program.system, program.supervisor)
+        system.holdsSignals = true
+        let sockets = [program.socket(), program.socket(isBlocking: false), program.socket()]
+        let calls = sockets.map { program.connect($0) }
+        system.signals = [calls[0], calls[2]]
+        supervisor.lookForSignals(at: .zero)
+        // It asks how far its connect is.
+        program.connect(sockets[1])
+        #expect(system.starting.count == 3)
+        for _ in sockets { program.endDial(.failed(113)) }
+        #expect(sockets.allSatisfy { system.sockets[$0 - 1].state == .connecting })
+        // It connects anew.
+        let again = program.connect(sockets[2])
+        #expect(system.failures[again] == 113 && system.sockets[sockets[2] - 1].state == .closed)
+        let soon = Moment.zero + .milliseconds(1)
+        #expect(supervisor.nextLookForThreads == soon)
+        supervisor.lookForThreads(at: soon)
+        #expect(supervisor.nextLookForThreads == .zero + .milliseconds(2) && supervisor.count == 2)
+        system.starting = [:]
+        supervisor.lookForThreads(at: .zero + .milliseconds(2))
+        #expect(sockets.allSatisfy { system.sockets[$0 - 1].state == .closed } && system.problems.isEmpty)
+        #expect(supervisor.nextLookForThreads == .distantFuture && supervisor.count == 0 && system.openHandles == 0)
+    }
+
+    @Test func `a thread that runs on doesn't keep a refusal for longer than 100 ms`() {
+        let program = Program(seed: 3)
+        let socket = program.socket(isBlocking: false)
+        for _ in 0..<2 { program.connect(socket) }
+        program.endDial(.failed(113), at: .zero + .milliseconds(99))
+        #expect(program.supervisor.count == 1)
+        program.supervisor.lookForThreads(at: .zero + .milliseconds(100))
+        #expect(program.supervisor.count == 0)
     }
 
     @Test func `a connect that another thread has ended isn't left to the kernel for a signal`() {
@@ -382,7 +426,7 @@ struct ConnectSupervisorTests {
         #expect(system.answered.count == before + 1)
         let dial = try #require(system.dials.keys.min())
         system.dials[dial] = nil
-        supervisor.dialEnded(dial, .failed(111))
+        supervisor.dialEnded(dial, .failed(111), at: .zero)
         let dials = system.dials.count
         while system.dials.count == dials { connect() }
         #expect(supervisor.count == ConnectSupervisor.limit)

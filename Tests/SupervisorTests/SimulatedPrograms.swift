@@ -43,8 +43,9 @@ final class SimulatedPrograms: SupervisorSystem {
     var holdsSignals = false
     /// The calls for whose threads a signal may have come.
     var signals: Set<UInt64> = []
-    /// The connects that the kernel goes on with.
+    /// The connects that the kernel goes on with, and the sockets of those that it hasn't begun.
     var left: Set<UInt64> = []
+    var starting: [UInt64: Int] = [:]
     /// The errno value of asking for a process, if that fails.
     var processError: Int32?
     /// The calls that a signal ends just before their answer.
@@ -84,7 +85,11 @@ final class SimulatedPrograms: SupervisorSystem {
     /// A program ends the connect of its socket.
     func dissolve(_ index: Int) {
         (sockets[index].state, sockets[index].outcome, sockets[index].error) = (.closed, nil, 104)
+        forgetStarting(index)
     }
+
+    /// A call that was left counts no more when another thread has ended the connect of its socket, or waited for it.
+    private func forgetStarting(_ index: Int) { starting = starting.filter { $0.value != index } }
 
     private func handle(_ index: Int) -> Int32 {
         lastHandle += 1
@@ -132,6 +137,7 @@ final class SimulatedPrograms: SupervisorSystem {
                 problems.append("call \(id) was left to the kernel without a signal")
             }
             left.insert(id)
+            if sockets[index].state == .connecting { starting[id] = index }
         }
     }
 
@@ -145,6 +151,8 @@ final class SimulatedPrograms: SupervisorSystem {
     func isWaiting(_ id: UInt64) -> Bool { waiting[id] != nil }
 
     func hasSignal(_ thread: Int32, in call: UInt64) -> Bool { signals.contains(call) }
+
+    func isRunning(_ thread: Int32, after call: UInt64) -> Bool { starting[call] != nil }
 
     func isBlocking(_ call: SupervisedCall) -> Bool { true }
 
@@ -222,11 +230,13 @@ final class SimulatedPrograms: SupervisorSystem {
         let index = socket(at: handle)
         if sockets[index].state == .other { problems.append("a connected socket was taken back") }
         sockets[index].state = .closed
+        forgetStarting(index)
     }
 
     func refuse(_ handle: Int32) {
         let index = socket(at: handle)
         if sockets[index].state != .connecting { problems.append("a socket was refused that doesn't connect") }
+        if starting.values.contains(index) { problems.append("a refused socket connects past the proxy") }
         (sockets[index].state, sockets[index].error) = (.closed, 111)
         tell(index, "refused")
     }

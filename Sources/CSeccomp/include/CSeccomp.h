@@ -60,6 +60,9 @@ struct squall_first_thread {
 // a signal can't always be told. `first` is all 0 at first; for threads of the same process it saves a look.
 int squall_has_signal(pid_t thread, struct squall_first_thread *first);
 
+// Whether a thread runs, or waits for a processor alone, by its state in proc_pid_status(5).
+int squall_is_running(pid_t thread);
+
 // Whether a descriptor of a thread blocks, by its flags in proc(5); 1 if they can't be read.
 int squall_is_blocking(pid_t thread, int descriptor);
 

@@ -30,13 +30,7 @@ enum Descendants {
         return Set((NumericNames.of("/proc") ?? []).filter { parent(of: $0) == own })
     }
 
-    private static func parent(of process: pid_t) -> pid_t? { status(of: process).flatMap { pid_t($0[1]) } }
-
-    /// Whether a signal has stopped a process.
-    static func isStopped(_ process: pid_t) -> Bool { status(of: process)?[0] == "T" }
-
-    /// The state of a process, its parent, and more; `nil` if it has ended and was waited for.
-    private static func status(of process: pid_t) -> [Substring]? {
+    private static func parent(of process: pid_t) -> pid_t? {
         guard let file = fopen("/proc/\(process)/stat", "re") else { return nil }
         defer { fclose(file) }
         var buffer = [CChar](repeating: 0, count: 512)
@@ -45,6 +39,6 @@ enum Descendants {
         let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         guard let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
-        return fields.count > 1 ? fields : nil
+        return fields.count > 1 ? pid_t(fields[1]) : nil
     }
 }

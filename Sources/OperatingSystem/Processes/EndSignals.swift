@@ -1,9 +1,11 @@
+import Glibc
 import Units
 
 /// The signals that ask this process to end: the first one asks, and a second one doesn't wait any longer.
 ///
 /// One that comes soon after the first belongs to it: timeout(1) signals a process and then its group, a terminal that closes
-/// sends SIGHUP as its shell does, and a service manager sends SIGTERM and then SIGHUP.
+/// sends SIGHUP as its shell does, and a service manager sends SIGTERM and then SIGHUP. A SIGTERM behind a SIGHUP is a
+/// first one: SIGHUP may have asked for less, as to read a configuration anew.
 package struct EndSignals: Sendable {
     /// What a signal means.
     package enum Meaning: Sendable {
@@ -16,16 +18,16 @@ package struct EndSignals: Sendable {
     /// How soon after the first one a signal belongs to it: less than 1 s.
     package static let interval = Duration.seconds(1)
 
-    private var first: Moment?
+    private var first: (number: Int32, moment: Moment)?
 
     package init() {}
 
-    /// What a signal means that comes now.
-    package mutating func next(at now: Moment) -> Meaning {
-        guard let first else {
-            first = now
+    /// What the signal `number` means that comes now.
+    package mutating func next(_ number: Int32, at now: Moment) -> Meaning {
+        guard let first, first.number != SIGHUP || number != SIGTERM else {
+            first = (number, now)
             return .first
         }
-        return now - first < EndSignals.interval ? .repetition : .second
+        return now - first.moment < EndSignals.interval ? .repetition : .second
     }
 }

@@ -12,8 +12,6 @@ package final class ForegroundCommand: Sendable {
         case tested(Int32)
         /// The command can't be started, for this errno value.
         case startFailed(Int32)
-        /// A signal has stopped the command, this process.
-        case stopped(pid_t)
         /// The command has ended; processes below it may live on.
         case ended(ChildProcess.End)
     }
@@ -78,22 +76,11 @@ package final class ForegroundCommand: Sendable {
         case .startFailed, .notSupervised: .startFailed(number)
         case .exit: .ended(.exit(number))
         case .signal: .ended(.signal(number))
-        case .stopped: .stopped(number)
         }
     }
 
     /// Sends a signal to the command; once that has ended, everything below the guard is killed.
     package func send(_ signal: Int32) { try? GuardProtocol.write([UInt8(clamping: signal)], to: socket) }
-
-    /// Stops this process as `process`, the command, has been stopped, for the shell or the program that has started this one.
-    /// Returns when both go on.
-    package func stop(like process: pid_t) {
-        // With a key of the terminal both were stopped, and go on by now.
-        guard Descendants.isStopped(process) else { return }
-        // To this thread, which has it before the call returns.
-        raise(SIGSTOP)
-        send(SIGCONT)
-    }
 
     /// Has the guard kill everything below it, and waits until it has ended, 10 s at most. `next` is to be called on another
     /// thread.
@@ -146,18 +133,13 @@ package final class ForegroundCommand: Sendable {
             _ = poll(&sources, 2, -1)
             squall_drain_child_signals(children)
             var status: Int32 = 0
-            var child = waitpid(-1, &status, WNOHANG | WUNTRACED)
+            var child = waitpid(-1, &status, WNOHANG)
             while child > 0 {
                 if child == process {
-                    // As WIFSTOPPED of waitpid(2), which Swift can't call.
-                    if status & 0xFF == 0x7F {
-                        GuardProtocol.write(.stopped, process, to: channel)
-                    } else {
-                        isRunning = false
-                        GuardProtocol.write(ChildProcess.End(status: status), to: channel)
-                    }
+                    isRunning = false
+                    GuardProtocol.write(ChildProcess.End(status: status), to: channel)
                 }
-                child = waitpid(-1, &status, WNOHANG | WUNTRACED)
+                child = waitpid(-1, &status, WNOHANG)
             }
             // ECHILD: none is left.
             if child < 0, errno == ECHILD { return }

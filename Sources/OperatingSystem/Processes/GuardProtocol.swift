@@ -20,8 +20,6 @@ enum GuardProtocol {
         case exit
         /// The command was ended by a signal: its number.
         case signal
-        /// A signal has stopped the command: the number of its process.
-        case stopped
     }
 
     static let stop = UInt8(ascii: "T")

@@ -193,7 +193,7 @@ public final class GuardedCommand: Sendable {
             case .signal: return .signal(number)
             case .startFailed: throw SystemError(call: "posix_spawn", code: number)
             case .notSupervised: throw SystemError(call: GuardedCommand.supervisingCall, code: number)
-            case .ready, .folderFailed, .stopped: continue
+            case .ready, .folderFailed: continue
             }
         }
     }

@@ -211,9 +211,10 @@ package struct ExecRunner {
         }
     }
 
-    /// Passes the first SIGTERM or SIGHUP on to the command, but for one that the caller ignores. The second of them, a first one that
-    /// comes when the command has ended, and the end of `parent` end this process, and the guard all others. SIGINT and SIGQUIT
-    /// are passed on each time, but for those of the terminal, which the command has as well.
+    /// Passes the first SIGTERM or SIGHUP on to the command, but for one that the caller ignores, and a SIGTERM behind a
+    /// SIGHUP. The second of them, a first one that comes when the command has ended, and the end of `parent` end this
+    /// process, and the guard all others. SIGINT and SIGQUIT are passed on each time, but for those of the terminal, which
+    /// the command has as well.
     private func passSignals(
         to supervised: SupervisedCommand,
         on loop: EventLoop
@@ -232,7 +233,7 @@ package struct ExecRunner {
             var sources = [SIGTERM, SIGHUP].filter { !InheritedSignals.ignores($0) }.map { number in
                 ProcessLimits.unblock(number)
                 return EventSource(signal: number, on: loop) {
-                    switch signals.next(at: MonotonicClock.now) {
+                    switch signals.next(number, at: MonotonicClock.now) {
                     case .first: if !supervised.send(number) { end(number) }
                     case .repetition: break
                     case .second: end(number)

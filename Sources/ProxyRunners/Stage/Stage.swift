@@ -305,11 +305,11 @@ package struct Stage {
         on loops: EventLoopGroup
     ) async throws {
         guard let index = runs.firstIndex(where: Stage.isUnexplained) else { return }
-        let failed = runs[index].measurements
+        let failed = runs.filter(Stage.isUnexplained).map(\.measurements)
         let expectations = scenario.expectations.filter { expectation in
-            // A run without faults can't meet these, and perhaps none that the failed run has met.
+            // A run without faults can't meet these, and perhaps none that the failed runs have met.
             if expectation.needsReference || expectation.isAboutFaults { return false }
-            return !expectation.dependsOnFaults || expectation.failure(of: failed, digests: [:]) != nil
+            return !expectation.dependsOnFaults || failed.contains { expectation.failure(of: $0, digests: [:]) != nil }
         }
         let found = try await measureReference(for: cases[index], expecting: expectations, on: loops)
         let seed = "with seed \(cases[index].seed)"

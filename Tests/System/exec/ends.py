@@ -10,7 +10,8 @@ below       SIGKILL of a process that the command has started: the command goes 
 ctrl-c      on a terminal: the command's SIGINT ends both
 after       on a terminal: Ctrl-C when the command has ended ends what it has left
 ctrl-z      on a terminal: both stop, and go on with fg
-itself      on a terminal: a command that stops itself stops squall, and both go on with fg
+itself      on a terminal: a command that has stopped itself goes on by Ctrl-Z and fg
+inside      a process of the command stops it, and has it go on or kills it: squall isn't stopped
 timeout     SIGTERM of squall and then of its process group: the command cleans up
 hangup      the terminal closes: the command cleans up
 daemon      a process that has left the command's session: squall waits for its end
@@ -170,6 +171,22 @@ def stop(made):
     go_on(made)
 
 
+def itself(made):
+    number = re.search(r"tick-(\d+)", made.said)[1]
+    with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+        wait(lambda: file.seek(0) or file.read().split()[2] == "T", "the command doesn't stop")
+    stop(made)
+
+
+def inside():
+    for name, code in (("CONT", 4), ("KILL", -signal.SIGKILL)):
+        word = mark()
+        process = start(f"(sleep 0.3; kill -{name} $$) & kill -STOP $$; exit 4", word, start_new_session=True)
+        if process.wait(PATIENCE) != code:
+            raise Wrong(f"exit code {process.returncode}")
+        nothing_left(word)
+
+
 def timeout():
     word = mark()
     process = start("trap 'sleep 0.3; echo cleaned; exit 3' TERM; echo ready; while :; do sleep 0.02; done", word, start_new_session=True)
@@ -236,7 +253,7 @@ def many():
 
 
 WAYS = {"squall": squall, "command": command, "below": below, "ctrl-c": lambda: terminal(lambda _: None), "ctrl-z": lambda: terminal(stop),
-        "itself": lambda: terminal(go_on, f"echo tick-1; kill -TSTP $$; {TICKS}"), "timeout": timeout, "hangup": hangup,
+        "itself": lambda: terminal(itself, f"echo tick-$$; kill -TSTP $$; {TICKS}"), "inside": inside, "timeout": timeout, "hangup": hangup,
         "after": lambda: terminal(told, "setsid sleep 1000 & echo tick-$((1 + 1))"),
         "daemon": daemon, "many": many}
 

@@ -9,16 +9,18 @@ each must be handled within 10 s, and none may end a connect. Then the listener 
 
 first     signals of the process, whose first thread connects as well
 blocked   signals of the process, whose first thread blocks them: any other one has them
-child     SIGCHLD of children that a thread has started which then connects
+child     SIGCHLD of children that a thread has started which then connects, and which another thread waits for
 
 mixed     six threads connect for 5 s to ports that are open, closed and silent, beside a timer: each errno is that of the target or of
           the time limit
+own       six threads make 1,000 connects each to ports that are open and closed, behind squall 4 ms late, and each has a signal of
+          its own every ms
 stop      SIGSTOP for a process whose thread connects, and for one whose first thread connects as well: its parent is told, and the
           connects go on after SIGCONT
 
 Exits 1 if something doesn't hold.
 """
-import collections, contextlib, ctypes, errno, json, os, random, select, signal, socket, struct, subprocess, sys, threading, time
+import collections, contextlib, ctypes, errno, json, os, random, select, signal, socket, struct, subprocess, sys, tempfile, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -90,7 +92,11 @@ def signalled(way):
         signal.pthread_sigmask(signal.SIG_BLOCK, {number})
         time.sleep(0.5)
         for _ in range(SIGNALS):
-            os.write(goer, b"!") if way == "child" else os.kill(os.getpid(), number)
+            if way == "child":
+                os.write(goer, b"!")
+                os.wait()
+            else:
+                os.kill(os.getpid(), number)
             if select.select([heard], [], [], PATIENCE)[0]:
                 handled.append(os.read(heard, 100))
         answer(listener)
@@ -135,6 +141,39 @@ def mixed():
     return sorted(set(found) - {"open EINPROGRESS", "closed EINPROGRESS"})
 
 
+def own():
+    found = []
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    signal.siginterrupt(signal.SIGUSR1, False)
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as opened, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        targets = {"open": opened.getsockname(), "closed": closed.getsockname()}
+        done, over = [], threading.Event()
+
+        def serve():
+            while True:
+                opened.accept()[0].close()
+
+        def work():
+            for _ in range(1_000):
+                name, target = random.choice(list(targets.items()))
+                ends = []
+                connect(target, ends)
+                found.append(f"{name} {ends[0]}")
+            done.append(True)
+            # A thread that has ended can't have a signal.
+            over.wait()
+
+        threads(1, serve)
+        working = threads(6, work)
+        while len(done) < len(working):
+            for thread in working:
+                signal.pthread_kill(thread.ident, signal.SIGUSR1)
+            time.sleep(0.001)
+        over.set()
+        return sorted(set(found))
+
+
 def stopped(also_first):
     """Whether the parent of a process is told that it has stopped, and how its connects end."""
     with silence() as listener:
@@ -162,7 +201,10 @@ def stopped(also_first):
 
 
 def inner(way):
-    result = mixed() if way == "mixed" else stopped(way == "stop-first") if way.startswith("stop") else signalled(way)
+    if way in ("mixed", "own"):
+        result = mixed() if way == "mixed" else own()
+    else:
+        result = stopped(way == "stop-first") if way.startswith("stop") else signalled(way)
     print(json.dumps(result), flush=True)
     # Threads whose connects wait still are left.
     os._exit(0)
@@ -173,6 +215,7 @@ EXPECTED = {
     "blocked": {"handled": SIGNALS, "connected": THREADS},
     "child": {"handled": SIGNALS, "connected": THREADS},
     "mixed": ["closed ECONNREFUSED", "open 0", "silent EINPROGRESS"],
+    "own": ["closed ECONNREFUSED", "open connected"],
     "stop": [True, "connected"],
     "stop-first": [True, "connected connected"],
 }
@@ -182,12 +225,16 @@ def main():
     if sys.argv[1:2] == ["inner"]:
         return inner(sys.argv[2])
     programs.need_squall()
-    for way, expected in EXPECTED.items():
-        for name, front in (("plain", []), ("squall exec", [programs.SQUALL, "exec", "--latency", "0ms", "--"])):
-            command = [*front, sys.executable, os.path.abspath(__file__), "inner", way]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-            holds = done.stdout.strip() == json.dumps(expected)
-            verdict(way, holds, f"{name}: {done.stdout.strip()}{done.stderr.strip()[-300:]}")
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as late:
+        json.dump({"name": "late", "faults": [{"kind": "connect", "how": "delay", "for": "4 ms"}]}, late)
+        late.flush()
+        for way, expected in EXPECTED.items():
+            options = [late.name] if way == "own" else ["--latency", "0ms"]
+            for name, front in (("plain", []), ("squall exec", [programs.SQUALL, "exec", *options, "--"])):
+                command = [*front, sys.executable, os.path.abspath(__file__), "inner", way]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+                holds = done.stdout.strip() == json.dumps(expected)
+                verdict(way, holds, f"{name}: {done.stdout.strip()}{done.stderr.strip()[-300:]}")
     finish()
 
 
