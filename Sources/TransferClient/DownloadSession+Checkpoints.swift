@@ -106,7 +106,8 @@ extension DownloadSession {
     /// Sends a `progress` event, unless one was just sent.
     func reportProgress(isLast: Bool = false) {
         let now = configuration.clock.now()
-        guard isLast || now - lastProgress >= configuration.progressInterval else { return }
+        // The first bytes are told at once: a server that sends no more would hide them until the transfer stalls.
+        if let lastProgress, !isLast, now - lastProgress < configuration.progressInterval { return }
         lastProgress = now
         loop.onEvent(.progress(completed: state.length, total: state.representation?.total))
     }

@@ -32,7 +32,7 @@ final class DownloadSession {
     var finalURL: TransferURL { final.current }
     /// The source as last journalled.
     var recorded: JournalSource?
-    var lastProgress: Moment
+    var lastProgress: Moment?
     var lastCheckpoint: Moment
     var runningCheckpoint: RunningCheckpoint?
     /// The concurrent verification of bytes from an earlier run.
@@ -66,7 +66,6 @@ final class DownloadSession {
         configuration = environment.configuration
         final = RedirectChain(url)
         let startedAt = configuration.clock.now()
-        lastProgress = startedAt
         lastCheckpoint = startedAt
         let rules = DownloadState.Rules(
             hasExpectedDigest: request.expectedSHA256 != nil,

@@ -65,6 +65,25 @@ import TransferProtocol
         #expect(folder.names.isEmpty)
     }
 
+    @Test func `the first bytes are told at once`() async throws {
+        let folder = try Folder()
+        try await Script { Self.resource.serve($0, upTo: 20_000, then: .stall) }.serve { server in
+            let (progress, reported) = AsyncStream<Void>.makeStream()
+            let task = Task {
+                await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.progressInterval = .seconds(3_600)
+                    $0.stall.window = .seconds(3_600)
+                } onEvent: {
+                    if case .progress = $0 { reported.yield() }
+                }
+            }
+            for await _ in progress { break }
+            task.cancel()
+            let cancelled = await task.value
+            #expect(cancelled.error == .cancelled)
+        }
+    }
+
     @Test func `a cancelled download is reported as such and can be resumed`() async throws {
         let folder = try Folder()
         try await Script {
