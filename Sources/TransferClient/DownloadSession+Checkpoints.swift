@@ -106,7 +106,7 @@ extension DownloadSession {
     /// Sends a `progress` event, unless one was just sent.
     func reportProgress(isLast: Bool = false) {
         let now = configuration.clock.now()
-        // The first bytes are told at once: a server that sends no more would hide them until the transfer stalls.
+        // The first bytes are reported at once: if the server sends no more, nothing else reports them until the transfer stalls.
         if let lastProgress, !isLast, now - lastProgress < configuration.progressInterval { return }
         lastProgress = now
         loop.onEvent(.progress(completed: state.length, total: state.representation?.total))

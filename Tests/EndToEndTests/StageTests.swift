@@ -276,7 +276,7 @@ import Testing
             "1: exit == 0 && sha256(\"{folder}/got\") == \"00\" doesn't hold: "
         ),
     ])
-    func `what a command misses without faults as well is told with the seed`(
+    func `the report of a failure says that the command fails without faults as well, and the seed`(
         options: [String],
         script: String,
         reason: String

@@ -65,7 +65,7 @@ import TransferProtocol
         #expect(folder.names.isEmpty)
     }
 
-    @Test func `the first bytes are told at once`() async throws {
+    @Test func `the first bytes are reported at once`() async throws {
         let folder = try Folder()
         try await Script { Self.resource.serve($0, upTo: 20_000, then: .stall) }.serve { server in
             let (progress, reported) = AsyncStream<Void>.makeStream()
