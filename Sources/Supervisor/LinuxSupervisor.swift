@@ -11,8 +11,9 @@ import Units
 ///
 /// The loop serves calls between two turns of others: nothing here waits.
 final class LinuxSupervisor: LoopHandler, SupervisorSystem {
-    /// The calls that are served in one turn of the loop, at most.
-    private static let batch = 64
+    /// The calls that are served in one turn of the loop, at most. What connects first waits for the dials of its turn: with 8
+    /// p99 of 64 threads is a sixth lower than with 64, and as many connect in a second.
+    private static let batch = 8
     /// The number of the interface lo in every network namespace.
     private static let loopback: Int32 = 1
 
