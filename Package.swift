@@ -147,6 +147,7 @@ let suites: KeyValuePairs<String, [String]> = [
     ],
     "TerminalDisplayTests": ["TestStreams"],
     "ProxyRuntimeTests": ["FaultProfile"],
+    "ProxyRunnersTests": ["ArgumentParser"],
     "EndToEndTests": [
         "Digests", "EventLoop", "FaultPlan", "FaultProfile", "OperatingSystem", "squall", "SquallProxy",
         "TestProtocols", "TestSockets", "TestStreams", "TestUploadServers", "TransferClient", "TransferQueue", "Units",

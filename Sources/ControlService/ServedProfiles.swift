@@ -44,7 +44,8 @@ package enum ServedProfiles {
         _ read: () throws(ProfileProblems) -> Profile?
     ) -> ProfileStore.Listed {
         do throws(ProfileProblems) {
-            return ProfileStore.Listed(name: name, summary: try read()?.summary ?? "")
+            guard let profile = try read() else { return ProfileStore.Listed(name: name) }
+            return ProfileStore.Listed(name: name, profile)
         } catch {
             return ProfileStore.Listed(name: name, summary: "", problems: error.problems)
         }

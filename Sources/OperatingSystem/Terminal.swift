@@ -4,8 +4,13 @@ import Glibc
 /// Properties and input of the terminal.
 public enum Terminal {
     /// The columns of standard error's terminal; `nil` if it is no terminal or the width is unknown.
-    public static func columnsOfStandardError() -> Int? {
-        let columns = Int(squall_terminal_columns(STDERR_FILENO))
+    public static func columnsOfStandardError() -> Int? { columns(of: STDERR_FILENO) }
+
+    /// The columns of standard output's terminal; `nil` if it is no terminal or the width is unknown.
+    public static func columnsOfStandardOutput() -> Int? { columns(of: STDOUT_FILENO) }
+
+    private static func columns(of descriptor: Int32) -> Int? {
+        let columns = Int(squall_terminal_columns(descriptor))
         return columns > 0 ? columns : nil
     }
 

@@ -181,12 +181,11 @@ package struct ProxyRunner {
         let fields = facts.enumerated().map { index, fact in
             (index == 0 ? "(" : "") + fact + (index + 1 == facts.count ? ")" : ",")
         }
-        let hasCode = !takesOutput && Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
         let whole = ForwardAnnouncement.lines(
             for: proxy.address,
             configuration.destination.policy,
             hasAuthority: configuration.tls.authority != nil,
-            hasCode: hasCode
+            columns: takesOutput ? 0 : ForwardAnnouncement.codeColumns
         )
         for fields in [ready + fields] + whole.map({ [$0] }) {
             Console.print(fields: fields, onErrors: takesOutput)

@@ -17,6 +17,7 @@ struct RunDisplay {
     func run() async {
         var followers = proxies.map { _ in PhaseFollower() }
         var rates = RunRates()
+        let glyphs: ProgressBar.Glyphs = TerminalAbilities.ofProcess.hasUnicode ? .unicode : .ascii
         while !Task.isCancelled {
             let now = MonotonicClock.now
             for (index, proxy) in proxies.enumerated() {
@@ -24,7 +25,7 @@ struct RunDisplay {
                 for interval in followers[index].advance(schedule, to: now) {
                     guard let phase = proxy.phase(at: interval.begin) else { continue }
                     let name = proxies.count > 1 ? "\(proxy.configuration.name): \(phase.name)" : phase.name
-                    live.print(cutting: "\(Formatting.signedSeconds(interval.begin - schedule.start))  — \(name)")
+                    live.print(cutting: RunStatus.line(ofPhase: name, at: interval.begin - schedule.start, glyphs))
                 }
             }
             var counts = Statistics()
@@ -37,7 +38,6 @@ struct RunDisplay {
             )
             (status.open, status.upstreamRate, status.downstreamRate) = (counts.open, up, down)
             status.faults = counts.faultEvents.values.reduce(0, +)
-            let glyphs: ProgressBar.Glyphs = TerminalAbilities.ofProcess.hasUnicode ? .unicode : .ascii
             live.draw(lines: [status.line(columns: TerminalAbilities.columns, glyphs)])
             try? await Task.sleep(for: Self.interval)
         }

@@ -61,4 +61,10 @@ final class Exchange {
 
     /// Drops all pending requests, because no response comes any more.
     func abandon() { waiting.removeAll() }
+
+    /// Begins anew: no request is pending, and the next one has the number 1.
+    func restart() {
+        abandon()
+        number = 0
+    }
 }

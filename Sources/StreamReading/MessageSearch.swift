@@ -2,13 +2,16 @@
 ///
 /// Nobody knows where the message that passes ends. But a client that doesn't pipeline sends its next request after the
 /// response, so a request begins where the client goes on after the server, with a method and a target. Content that follows
-/// a `100 Continue` begins there as well, and isn't one.
+/// a `100 Continue` begins there as well, and isn't one. If the server is the first to send, a response may be under
+/// way, and the client's next request may come before its end.
 struct MessageSearch {
     /// The attempts before the stream counts as one without HTTP messages: 16.
     static let attemptLimit = 16
 
-    /// Whether the server may have been the last to send. At first nobody knows.
+    /// Whether the client's next bytes may follow a complete response.
     private var isTurn = true
+    /// Whether the client has sent nothing so far.
+    private var isFirst = true
     private var attempts = 0
 
     /// What the next bytes of a client are.
@@ -24,11 +27,13 @@ struct MessageSearch {
     }
 
     /// Notes bytes of the server.
-    mutating func serverSent() { isTurn = true }
+    mutating func serverSent() { isTurn = !isFirst }
 
     /// Looks at the next bytes of the client, those after a token with it in front.
     mutating func look(at bytes: Span<UInt8>) -> Finding {
-        guard isTurn, !bytes.isEmpty else { return .nothing }
+        guard !bytes.isEmpty else { return .nothing }
+        isFirst = false
+        guard isTurn else { return .nothing }
         var line = StartLine.request
         guard line.read(bytes) else { return miss() }
         return line.progress == .token ? .token : .request

@@ -90,7 +90,7 @@ public final class StreamReader {
     /// Reads for another interest from here on, with the bytes taken by the links in each direction.
     ///
     /// Patterns are searched for from the next byte on. Messages that weren't read so far are read from the next request
-    /// on, because message boundaries are unknown in the middle of a stream.
+    /// on, which has the number 1, because message boundaries are unknown in the middle of a stream.
     public func apply(_ interest: StreamInterest, upstream up: Int64, downstream down: Int64) {
         upstream.apply(interest.patterns[.upstream] ?? [], from: up)
         downstream.apply(interest.patterns[.downstream] ?? [], from: down)
@@ -101,7 +101,7 @@ public final class StreamReader {
             downstream.scanner.stop()
             search = nil
         }
-        if interest.messages, !readsMessages, up > 0 || down > 0 { beginSearch(upstream: up, downstream: down) }
+        if interest.messages, !readsMessages { beginSearch(upstream: up, downstream: down) }
         readsMessages = interest.messages
         notesResumptions = interest.resumptions
         rest()
@@ -111,9 +111,11 @@ public final class StreamReader {
     private func beginSearch(upstream up: Int64, downstream down: Int64) {
         upstream.scanner = MessageScanner(.request, waitingAt: up)
         downstream.scanner = MessageScanner(.response, waitingAt: down)
-        exchange.abandon()
+        exchange.restart()
         hasLostRequests = false
         search = MessageSearch()
+        // Nothing has been passed, so the first bytes are a request.
+        if up == 0, down == 0 { handle(.request) }
     }
 
     /// Ends the search if it is successful or has failed; a token that may begin a request is held meanwhile.
@@ -236,6 +238,10 @@ public final class StreamReader {
     public func hasAnswered(requestsBefore request: Int64) -> Bool {
         !exchange.awaitsResponse(before: request) && !downstream.scanner.isInMessage
     }
+
+    /// Whether a response in the server's place can be put between those of the server: not after one that can't be
+    /// read, nor after a switch to another protocol. The end of the server's stream ends them too.
+    public var canAnswer: Bool { downstream.hasEnded || !downstream.scanner.hasStopped }
 
     /// The method of a pending request, by its number.
     func method(of request: Int64) -> String? { exchange.method(of: request) }

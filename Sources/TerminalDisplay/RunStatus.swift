@@ -39,6 +39,13 @@ package struct RunStatus: Hashable {
         let fields = inOrder.indices.compactMap { chosen.contains($0) ? inOrder[$0] : nil }
         return fields.joined(separator: "  ")
     }
+
+    /// The permanent line of a phase that begins at `time`, of any width.
+    package static func line(ofPhase name: String, at time: Duration, _ glyphs: ProgressBar.Glyphs) -> String {
+        let line = "\(Formatting.signedSeconds(time))  — \(name)"
+        // With Unicode a character may be two columns wide.
+        return glyphs.isASCII ? glyphs.safe(line) : line
+    }
 }
 
 /// The rates of running proxies, from their byte counts over time.

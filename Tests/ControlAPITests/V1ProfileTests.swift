@@ -24,6 +24,20 @@ import Testing
         }
     }
 
+    @Test func `the version of a profile in the list differs once its content has changed`() async throws {
+        try await withV1 { api in
+            func version(_ fault: String) async throws -> String {
+                let body = #"{"name":"a","summary":"the same","faults":[\#(fault)]}"#
+                _ = try await api.send(.put, "/v1/profiles/a", body)
+                return try await api.send(.get, "/v1/profiles").string("profiles.0.version")
+            }
+            let first = try await version(#"{"kind":"latency","delay":"1 ms"}"#)
+            let second = try await version(#"{"kind":"latency","delay":"1 s"}"#)
+            let same = try await version(#"{ "delay": "1000 ms", "kind": "latency" }"#)
+            #expect(!first.isEmpty && first != second && second == same)
+        }
+    }
+
     @Test func `what isn't there, or can't be changed, is an error`() async throws {
         try await withV1 { api in
             let answers = [

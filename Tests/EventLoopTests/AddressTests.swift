@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import OperatingSystem
 import Synchronization
 import Testing
@@ -158,6 +159,17 @@ struct AddressTests {
         #expect(addresses.count <= Resolver.addressLimit)
         #expect(addresses.allSatisfy { $0.port == 7 && ($0.host.hasPrefix("127.") || $0.host == "::1") })
         #expect(Set(addresses).count == addresses.count)
+    }
+
+    @Test(arguments: [
+        ("localhost", true), ("LocalHost.", true), ("app.localhost", true), ("app.LOCALHOST.", true),
+        ("localhost.example", false), ("notlocalhost", false), ("localhost..", false), (".", false),
+        ("example.com", false),
+    ])
+    func `the addresses of localhost don't depend on those of the machine`(host: String, isLocal: Bool) {
+        let endpoint = Endpoint(host: host, port: 7)
+        #expect(endpoint.isLocalhost == isLocal)
+        #expect(Resolver.flags(for: endpoint) == (isLocal ? 0 : AI_ADDRCONFIG))
     }
 
     /// How many calls run, and how many have at most.

@@ -239,6 +239,17 @@ struct ConnectionStateTests {
         #expect(end == ConnectionActions(client: .endStream, .linger(.client, .closure)))
     }
 
+    @Test func `ends the server's stream where that response can't be given`() throws {
+        let fault = Fault(name: "http", kind: .http(.answer(HTTPAnswer(status: 503))))
+        var (plan, state) = machine(in: .flowing, [fault])
+        let answer = Ending.answer(request: 2, fault: 0)
+        _ = state.linkEnded(.upstream, answer, isOtherFinished: false, of: plan, at: Self.start)
+        #expect(state.answerFailed() == ConnectionActions(server: .endStream))
+        #expect(state.requestToAnswer == nil && state.takeAnswer() == nil)
+        let end = state.linkEnded(.downstream, .finish, isOtherFinished: true, of: plan, at: Self.start)
+        #expect(end == ConnectionActions(client: .endStream, .linger(.client, .closure)))
+    }
+
     // MARK: The end
 
     @Test func `is abandoned in any phase, and once`() {

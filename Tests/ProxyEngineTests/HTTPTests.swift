@@ -114,6 +114,31 @@ struct HTTPTests {
         }
     }
 
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nno size\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\nhello",
+    ])
+    func `no answer comes into a stream that can't be read, which ends with that of the server`(response: String)
+        async throws
+    {
+        let server = server { _ in Array(response.utf8) }
+        defer { server.stop() }
+        let second = HTTPCondition(requests: .range(2...2))
+        try await withProxy(to: server.address, profile(http(Self.unavailable, when: second))) { fixture in
+            let client = try fixture.client()
+            let outcome = try await blocking {
+                try client.send(Array((Self.get + Self.get).utf8))
+                return client.receiveAll()
+            }
+            client.close()
+            #expect(String(decoding: outcome.bytes, as: UTF8.self) == response)
+            #expect(outcome.ending == .finish)
+            let isIdle = await fixture.becomesIdle()
+            #expect(isIdle)
+        }
+    }
+
     @Test
     func `a HEAD is answered without content`() async throws {
         let server = server { _ in HTTPTests.ok([]) }

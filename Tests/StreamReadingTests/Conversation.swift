@@ -44,9 +44,14 @@ struct Conversation {
         self.readSize = readSize
     }
 
-    /// Has the reader of a conversation that `joins` read from here on.
+    /// Has the reader of a conversation that `joins`, or has left, read from here on.
     func join() {
         reader.apply(interest, upstream: plan.upstream.taken, downstream: plan.downstream.taken)
+    }
+
+    /// Has the reader read nothing from here on.
+    func leave() {
+        reader.apply(StreamInterest(), upstream: plan.upstream.taken, downstream: plan.downstream.taken)
     }
 
     /// The client sends `text`.

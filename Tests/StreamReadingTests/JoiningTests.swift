@@ -26,9 +26,9 @@ import Units
     }
 
     @Test(arguments: readSizes)
-    func `a response that passes meanwhile is left alone, and the next one is met at its offset`(readSize: Int) {
+    func `a response that passes meanwhile is left alone, and the one after the next is met`(readSize: Int) {
         var conversation = Conversation(.cut(.at(ByteCount(2)), of: .body), readSize: readSize, joins: true)
-        let (first, second) = (Sent.ok(Sent.digits), Sent.ok("abcd"))
+        let (first, second, third) = (Sent.ok(Sent.digits), Sent.ok("second"), Sent.ok("abcd"))
         conversation.request(Sent.get("/one"))
         conversation.respond(String(first.dropLast(4)))
         conversation.join()
@@ -36,8 +36,29 @@ import Units
         #expect(conversation.toClient.text == first)
         conversation.request(Sent.get("/two"))
         conversation.respond(second)
-        #expect(conversation.toClient.text == first + second.dropLast(2))
+        #expect(conversation.toClient.text == first + second)
+        #expect(conversation.reader.messages == .awaited)
+        conversation.request(Sent.get("/three"))
+        conversation.respond(third)
+        #expect(conversation.toClient.text == first + second + third.dropLast(2))
         #expect(conversation.toClient.end == .cut(.reset))
+    }
+
+    @Test(arguments: readSizes)
+    func `no answer comes into a response that goes on after the join`(readSize: Int) {
+        var conversation = Conversation(JoiningTests.answer, readSize: readSize, joins: true)
+        let (first, second) = (Sent.ok(Sent.digits), Sent.ok("second"))
+        conversation.request(Sent.get("/one"))
+        conversation.respond(String(first.dropLast(8)))
+        conversation.join()
+        conversation.respond(String(first.suffix(8).dropLast(4)))
+        conversation.request(Sent.get("/two"))
+        conversation.respond(first.suffix(4) + second)
+        #expect(conversation.toServer.text == Sent.get("/one") + Sent.get("/two"))
+        #expect(conversation.toServer.events.isEmpty)
+        #expect(conversation.toClient.text == first + second)
+        conversation.request(Sent.get("/three"))
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
     }
 
     @Test(arguments: readSizes)
@@ -128,11 +149,42 @@ import Units
         var conversation = Conversation(JoiningTests.answer, joins: true)
         conversation.join()
         #expect(conversation.reader.messages == .read, "no byte has passed")
-        conversation.reader.apply(StreamInterest(), upstream: 0, downstream: 0)
+        conversation.leave()
         conversation.request(Sent.get("/one"))
         conversation.respond(Sent.ok(""))
         conversation.join()
         conversation.request(Sent.get("/two"))
         #expect(conversation.toServer.events.map(\.effect) == [.answers])
+    }
+
+    @Test(arguments: readSizes)
+    func `what left before any byte and joins again is read from the first byte on`(readSize: Int) {
+        var conversation = Conversation(JoiningTests.answer, readSize: readSize)
+        conversation.leave()
+        #expect(conversation.reader.messages == .unneeded)
+        conversation.join()
+        #expect(conversation.reader.messages == .read)
+        conversation.request(Sent.get)
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
+        #expect(conversation.toServer.events.first?.place?.request == 1)
+    }
+
+    @Test(arguments: readSizes)
+    func `what left after two requests and joins again counts from 1`(readSize: Int) {
+        let first = HTTPCondition(path: TextPattern("/three"), requests: .range(1...1))
+        var conversation = Conversation(
+            .http(.answer(HTTPAnswer(status: 503)), when: first),
+            readSize: readSize
+        )
+        for path in ["/one", "/two"] {
+            conversation.request(Sent.get(path))
+            conversation.respond(Sent.ok(""))
+        }
+        conversation.leave()
+        conversation.join()
+        conversation.request(Sent.get("/three"))
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
+        #expect(conversation.toServer.events.first?.place?.request == 1)
+        #expect(conversation.toServer.text == Sent.get("/one") + Sent.get("/two"))
     }
 }

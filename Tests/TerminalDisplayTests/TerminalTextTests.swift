@@ -77,6 +77,14 @@ struct TerminalTextTests {
         for columns in 0...120 { #expect(status.line(columns: columns, .unicode).count <= columns) }
     }
 
+    @Test func `the line of a phase has the characters of its terminal`() {
+        let lines = [ProgressBar.Glyphs.ascii, .unicode].map {
+            RunStatus.line(ofPhase: "im Café 日本", at: .milliseconds(1_500), $0)
+        }
+        #expect(lines[0].hasSuffix("  - im Caf? ??") && lines[0].utf8.allSatisfy { $0 < 0x80 }, "\(lines[0])")
+        #expect(lines[1].hasSuffix("  — im Café 日本"), "\(lines[1])")
+    }
+
     @Test func `rates of a run are those of the last second`() {
         var rates = RunRates()
         #expect(rates.add(up: 0, down: 0, at: .zero) == (0, 0))

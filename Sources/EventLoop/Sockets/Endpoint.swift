@@ -63,6 +63,13 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: port)
     }
 
+    /// Whether the host is `localhost` or a name below it, whose addresses are those of loopback (RFC 6761, section
+    /// 6.3). The case of letters and a dot at the end don't matter.
+    public var isLocalhost: Bool {
+        let name = (host.hasSuffix(".") ? host.dropLast() : host[...]).lowercased()
+        return name == "localhost" || name.hasSuffix(".localhost")
+    }
+
     /// Whether the port is 0, which can be listened on but not connected to.
     public var hasFreePort: Bool { unix == nil && port == 0 }
 

@@ -22,11 +22,15 @@ public enum Resolver {
         return try await threads.run { Result { () throws(SystemError) in try lookUp(endpoint) } }.get()
     }
 
+    /// The flags of getaddrinfo for `endpoint`. AI_ADDRCONFIG leaves out a family that only loopback has addresses of,
+    /// and a server on localhost may listen at ::1 alone.
+    static func flags(for endpoint: Endpoint) -> Int32 { endpoint.isLocalhost ? 0 : AI_ADDRCONFIG }
+
     private static func lookUp(_ endpoint: Endpoint) throws(SystemError) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        hints.ai_flags = AI_ADDRCONFIG
+        hints.ai_flags = flags(for: endpoint)
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list)
         guard code == 0 else { throw failure(code) }

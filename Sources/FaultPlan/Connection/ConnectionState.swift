@@ -34,7 +34,8 @@ public struct ConnectionState: Sendable {
     let rules: EndingRules
     /// Whether a fault may end the connection. A copy, because access to `faults` is reference-counted.
     public internal(set) var mayTerminate: Bool
-    private var isAnswered = false
+    /// Whether nothing takes the requests that the client still sends.
+    private var dropsRequests = false
     var faults: ConnectionFaults
     /// One element, or none without a fault on the connection as a whole, so that it is changed in place.
     var watch: ContiguousArray<FaultWatch> = []
@@ -188,7 +189,7 @@ public struct ConnectionState: Sendable {
             }
             substitute = Substitute(request: request, answer: answer)
             return ConnectionActions()
-        case .finish where direction == .downstream && isAnswered:
+        case .finish where direction == .downstream && dropsRequests:
             // The client may still be sending a request that no server takes.
             return linger(.client, .closure, after: ConnectionActions(.client, .endStream))
         case .finish:
@@ -294,8 +295,16 @@ public struct ConnectionState: Sendable {
     public mutating func takeAnswer() -> HTTPAnswer? {
         guard let answer = substitute?.answer else { return nil }
         substitute = nil
-        isAnswered = true
+        dropsRequests = true
         return answer
+    }
+
+    /// Gives up the response in the server's place, because it can't be put between those of the server. The stream to
+    /// the server ends as after that of a client, and the client gets what the server still sends.
+    public mutating func answerFailed() -> ConnectionActions {
+        substitute = nil
+        dropsRequests = true
+        return ConnectionActions(.server, .endStream)
     }
 
     // MARK: Transitions

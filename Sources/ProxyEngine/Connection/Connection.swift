@@ -412,13 +412,15 @@ final class Connection: LoopHandler {
         }
     }
 
-    /// Whether a request waits for a response in the server's place, and those to the requests before it have come.
+    /// Whether a request waits for a response in the server's place, and those to the requests before it have come, or
+    /// one of them can't be read.
     private var isAnswerDue: Bool {
         guard let request = state.requestToAnswer else { return false }
-        return reader.hasAnswered(requestsBefore: request)
+        return !reader.canAnswer || reader.hasAnswered(requestsBefore: request)
     }
 
     private func answer() {
+        guard reader.canAnswer else { return perform(state.answerFailed()) }
         guard let request = state.requestToAnswer, let answer = state.takeAnswer() else { return }
         server.close()
         down.inject(reader.text(of: answer, to: request), in: loop)

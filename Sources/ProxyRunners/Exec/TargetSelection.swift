@@ -43,14 +43,26 @@ package struct TargetSelection: Sendable {
             }
             let host = pattern.host ?? ""
             do throws(SystemError) {
-                let addresses = try await Resolver.resolve(Endpoint(host: host, port: pattern.port ?? 1))
-                let ranges = addresses.compactMap { try? AddressRange(parsing: $0.canonical.host) }
+                let hosts = try await TargetSelection.hosts(of: Endpoint(host: host, port: pattern.port ?? 1))
+                let ranges = hosts.compactMap { try? AddressRange(parsing: $0) }
                 entries.append(Entry(ranges: ranges, port: pattern.port))
             } catch {
                 throw .wrongInput("\(option): can't find the address of “\(host)”: \(error)")
             }
         }
         return entries
+    }
+
+    /// The numeric hosts of a name. Those of localhost include both addresses of loopback, because many programs use
+    /// them without a look-up.
+    private static func hosts(of endpoint: Endpoint) async throws(SystemError) -> [String] {
+        let loopback = endpoint.isLocalhost ? ["127.0.0.1", "::1"] : []
+        do throws(SystemError) {
+            return try await Resolver.resolve(endpoint).map(\.canonical.host) + loopback
+        } catch {
+            guard loopback.isEmpty else { return loopback }
+            throw error
+        }
     }
 
     /// Whether connections to an address are redirected.

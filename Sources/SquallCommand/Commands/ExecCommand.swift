@@ -28,7 +28,7 @@ struct ExecCommand: AsyncParsableCommand {
             has started lives; when Squall is killed, so are they. SIGTERM and SIGHUP are passed on, once.
 
             --only and --except say which targets meet the profile, by host, host:port, :port, or a block of addresses; names \
-            are looked up once, at the start.
+            are looked up once, at the start; localhost is 127.0.0.1 and ::1.
 
             With --page the network changes while the command runs: a button takes it away.
 

@@ -135,9 +135,13 @@ extension ServeCommand {
         guard let listen = forward.forwardProxy else { return [] }
         switch await proxies.beginForward(on: listen) {
         case .success(let address):
-            let hasCode = Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
             return ["forward proxy: \(address) -> any host (proxy “\(ProxyManager.forwardName)”)"]
-                + ForwardAnnouncement.lines(for: address, policy, hasAuthority: hasAuthority, hasCode: hasCode)
+                + ForwardAnnouncement.lines(
+                    for: address,
+                    policy,
+                    hasAuthority: hasAuthority,
+                    columns: ForwardAnnouncement.codeColumns
+                )
         case .failure(let error):
             throw .failed("--forward-proxy: \(error.description)")
         }

@@ -59,9 +59,6 @@ public struct ProxyHandshake: Sendable {
     /// The most bytes that may be read next, at least 1 while the handshake is incomplete.
     public var room: Int { ProxyHandshake.sizeLimit - total }
 
-    /// Whether the client has sent nothing.
-    public var isEmpty: Bool { total == 0 }
-
     /// Takes the replies that are to be sent to the client now.
     public mutating func takeReply() -> [UInt8] {
         defer { reply = [] }

@@ -52,8 +52,9 @@ class Visit:
         browser.evaluate(f"api('GET', 'proxies').then(a => a.proxies.some(p => p.name === '{CREATED}')"
                          f" && api('DELETE', 'proxies/{CREATED}'))")
         self.until(f"!visit.card('{CREATED}')", f"there is no card of {CREATED}")
-        for step in (self.policy, self.cards, self.created, self.profile, self.rate, self.connection, self.wifi,
-                     self.capture, self.queue, self.deleted, self.keyboard, self.reconnected):
+        for step in (self.policy, self.cards, self.created, self.profile, self.sketched, self.refreshed, self.rate,
+                     self.connection, self.wifi, self.capture, self.queue, self.deleted, self.keyboard,
+                     self.reconnected):
             step()
         self.quiet()
 
@@ -123,6 +124,42 @@ class Visit:
         self.until(f"document.querySelector('.profile[data-profile=\"{profile}\"]').ariaPressed === 'true'",
                    "the gallery shows it as applied")
         self.until(f"visit.proxy('{CREATED}').then(p => p.profile?.name === '{profile}')", "the server has applied it")
+
+    def losing(self, path):
+        """Has the next GET of a path fail without a response."""
+        self.browser.evaluate("window.kept ??= fetch; window.isLost = false; window.fetch = (path, options) => {"
+                              f" if (isLost || options.method !== 'GET' || path !== {json.dumps(path)})"
+                              " return kept(path, options);"
+                              " isLost = true; return Promise.reject(new TypeError('lost')); }")
+
+    def sketched(self):
+        """The gallery draws a profile again when its content has changed, or when its request has failed."""
+        browser = self.browser
+        kinds = f"(document.querySelector('.profile[data-profile=\"{CREATED}\"] .kinds')?.textContent ?? '')"
+        browser.evaluate(f"document.querySelector('#search').value = '{CREATED}'; gallery.search()")
+        store = f"api('PUT', 'profiles/{CREATED}', {{ name: '{CREATED}', faults: [{{ kind: '%s', %s }}] }})"
+        browser.evaluate(store % ("latency", "delay: '1 ms'"))
+        self.until(f"{kinds} === 'latency'", "the gallery shows the faults of a profile")
+        browser.evaluate(store % ("bandwidth", "rate: '1 Mbit/s'"))
+        self.until(f"{kinds} === 'bandwidth'", "it shows those of the changed profile")
+        self.losing(f"v1/profiles/{CREATED}")
+        browser.evaluate(store % ("slice", "size: '10 B'"))
+        self.until("isLost", "a request for the profile is lost")
+        browser.evaluate("refreshSoon()")
+        self.until(f"{kinds} === 'slice'", "the profile is asked for again")
+        browser.evaluate(f"api('DELETE', 'profiles/{CREATED}')")
+        browser.evaluate("window.fetch = kept; document.querySelector('#search').value = ''; gallery.search()")
+
+    def refreshed(self):
+        """What a lost refresh would have shown is shown by the next one."""
+        browser, path = self.browser, f"'proxies/{CREATED}/faults/others'"
+        self.until("refreshing === null", "the page has shown the last change")
+        self.losing("v1/proxies")
+        browser.evaluate(f"api('PUT', {path}, {{ kind: 'latency', delay: '7 ms' }})")
+        self.until("isLost", "a refresh is lost")
+        self.until(f"visit.card('{CREATED}').querySelector('.chips').textContent.includes('7 ms')",
+                   "a lost refresh is repeated")
+        browser.evaluate(f"window.fetch = kept; api('DELETE', {path})")
 
     def rate(self):
         browser, name = self.browser, json.dumps(self.options.proxy)

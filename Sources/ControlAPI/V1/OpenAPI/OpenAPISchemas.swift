@@ -66,7 +66,7 @@ enum OpenAPISchemas {
         "ProfileList": .full(["profiles": .list(.named("ListedProfile"))]),
         "ListedProfile": .full([
             "name": .text, "summary": .text, "source": .words(["shipped", "folder", "stored"]),
-            "problems": .list(.named("Problem")),
+            "version": .text, "problems": .list(.named("Problem")),
         ]),
         "ProblemList": .full(["problems": .list(.named("Problem"))]),
         "Problem": .full(["file": .text, "line": .number, "column": .number, "message": .text, "remedy": .text]),

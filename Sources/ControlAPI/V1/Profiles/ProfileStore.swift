@@ -1,3 +1,4 @@
+import Digests
 import FaultProfile
 import Synchronization
 
@@ -5,12 +6,16 @@ import Synchronization
 package final class ProfileStore: Sendable {
     /// The most stored profiles: 256.
     package static let storedLimit = 256
+    /// The bytes of a digest that make a version: 8.
+    private static let versionBytes = 8
 
     /// A profile of a file, as far as a list shows it.
     package struct Listed: Sendable {
         package var name: String
         /// Its summary; empty if it can't be read.
         package var summary: String
+        /// A digest of its content; empty if it can't be read.
+        package var version = ""
         /// The reasons why it can't be used; empty if it can.
         package var problems: [Problem]
 
@@ -18,6 +23,13 @@ package final class ProfileStore: Sendable {
             self.name = name
             self.summary = summary
             self.problems = problems
+        }
+
+        /// A profile without problems.
+        package init(name: String, _ profile: Profile) {
+            self.init(name: name, summary: profile.summary)
+            let text = ProfileWriter.canonicalText(of: profile)
+            version = SHA256.hash(text.utf8).prefix(ProfileStore.versionBytes).hexadecimal
         }
     }
 
@@ -68,7 +80,7 @@ package final class ProfileStore: Sendable {
         state.withLock { state in
             for (name, entry) in state.folder { known[name] = (entry.listed, .folder) }
             for (name, profile) in state.stored {
-                known[name] = (Listed(name: name, summary: profile.summary), .stored)
+                known[name] = (Listed(name: name, profile), .stored)
             }
         }
         return known.values.sorted { $0.0.name < $1.0.name }.map { (listed: $0.0, origin: $0.1) }
@@ -139,13 +151,14 @@ package final class ProfileStore: Sendable {
                     if let path = reference.path { state.withLock { _ = $0.folderFiles.insert(path) } }
                     return resolve(reference, excluding: name)
                 }
-                folder[name] = (Listed(name: name, summary: profile.summary), source)
+                folder[name] = (Listed(name: name, profile), source)
                 if before[name]?.listed.problems.isEmpty == false { changed[name] = [] }
             } catch {
                 let old = before[name]
-                folder[name] = (
-                    Listed(name: name, summary: old?.listed.summary ?? "", problems: error.problems), old?.source
-                )
+                // The last good text stays in use.
+                var listed = old?.listed ?? Listed(name: name)
+                listed.problems = error.problems
+                folder[name] = (listed, old?.source)
                 if old?.listed.problems != error.problems { changed[name] = error.problems }
             }
         }

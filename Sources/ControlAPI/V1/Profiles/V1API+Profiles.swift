@@ -5,7 +5,7 @@ extension V1API {
         let entries = await profiles.all().map { listed, origin -> JSONText in
             .object([
                 ("name", .text(listed.name)), ("summary", .text(listed.summary)), ("source", .text(origin.rawValue)),
-                ("problems", .array(listed.problems.map(\.json))),
+                ("version", .text(listed.version)), ("problems", .array(listed.problems.map(\.json))),
             ])
         }
         return .json(.object([("profiles", .array(entries))]))
