@@ -3,14 +3,12 @@ import Units
 /// What a forecast asks of the faults of a link.
 extension StageChain {
     mutating func simplify() {
-        let paced = slots.count { $0.traits.isPaced }
         steadyAllowance = .max
-        for index in slots.indices {
-            steadyAllowance = min(steadyAllowance, slots[index].stage.simplify(isBesideRate: paced > 0))
-        }
+        for index in slots.indices { steadyAllowance = min(steadyAllowance, slots[index].stage.simplify()) }
         for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
         // Steady rates are even for ever.
         let isEven = slots.indices.allSatisfy { slots[$0].stage.rateConstantFor(after: opened, LinkTime()) == .max }
+        let paced = slots.count { $0.traits.isPaced }
         hasUnevenRates = (paced > 1 || paced > 0 && hasFallingDelays) && !isEven
         delaySpread = slots.reduce(0) { $0.addingSaturated($1.traits.delaySpread) }
     }

@@ -32,7 +32,7 @@ extension ProfileReader {
                 }
                 let always = profile.faults + proxy.faults
                 return Doubt.all(in: proxy.phases ?? [], with: proxy.faults, always: always, at: path)
-            }
+            } + Doubt.unshared(in: profile.proxies)
     }
 }
 
@@ -55,6 +55,31 @@ private struct Doubt {
         }
         return beside + within
     }
+
+    /// Global rates with the values of another proxy's that no other proxy shares, because its fault has another name. The
+    /// first of them is fine.
+    static func unshared(in proxies: [ProxyDefinition]) -> [Doubt] {
+        let rates = proxies.enumerated().flatMap { proxy, definition in
+            definition.faults.enumerated().compactMap { index, fault -> GlobalRate? in
+                guard case .bandwidth(let rate) = fault.kind, rate.scope == .global else { return nil }
+                return (proxy, index, fault.name, rate)
+            }
+        }
+        return rates.compactMap { rate in
+            let others = rates.filter { $0.proxy != rate.proxy && $0.bandwidth == rate.bandwidth }
+            guard let first = others.first, first.proxy < rate.proxy, !others.contains(where: { $0.name == rate.name })
+            else { return nil }
+            return Doubt(
+                path: ["proxies", "\(rate.proxy)", "faults", "\(rate.index)"],
+                what:
+                    "the global rate \(rate.name.quoted) isn't shared with \(first.name.quoted), which has another name",
+                remedy: "give both faults one “name”"
+            )
+        }
+    }
+
+    /// A fault of one proxy with a rate for all proxies.
+    private typealias GlobalRate = (proxy: Int, index: Int, name: String, bandwidth: Bandwidth)
 
     /// A phase without a rate, and without an outage, before and after which phases have a rate.
     private static func unlimited(_ index: Int, of phases: [Phase], _ always: [Fault], at path: [String]) -> Doubt? {

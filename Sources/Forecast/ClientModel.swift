@@ -33,6 +33,9 @@ public struct ClientModel: Hashable, Sendable {
     /// The most received bytes that a download transfers again behind a broken connection, and at most half of the last
     /// body; 0 by default.
     public var overlapLimit: Int64 = 0
+    /// How long the content of an upload that has no URL yet waits for the server's interim response with it; 0 by default,
+    /// for a client that sends both together.
+    public var contentWait = Duration.zero
 
     /// Makes the default model, for an unknown client. `squall plan` takes the limits of `squall get` from the client.
     public init() {}

@@ -17,6 +17,8 @@ struct ConnectionRun {
 
     /// The most calls to a link in one step: 4,096, so that time advances on an unlimited link.
     private static let questionLimit = 4_096
+    /// The bytes of an interim response with the URL of an upload: about 150.
+    private static let interimBytes: Int64 = 150
 
     private var plan: ConnectionPlan
     private let faults: [Fault]
@@ -30,6 +32,12 @@ struct ConnectionRun {
     private var answer: Int64 = 0
     private let requestTotal: Int64
     private let answerTotal: Int64
+    /// The content of an upload that has no URL yet, and until when it waits for the interim response with it.
+    private var content: Int64
+    private let contentDue: Moment
+    /// The bytes of that response, 0 if there is none, and whether the server has sent it.
+    private let interim: Int64
+    private var hasSentInterim = false
     private var hasAnswered = false
     /// The answer that replaces the server's response, if one does, and the bytes of its head.
     private var substitute: (answer: HTTPAnswer, headBytes: Int64)?
@@ -85,13 +93,15 @@ struct ConnectionRun {
     ///   - faults: the faults of the whole plan.
     ///   - held: the bytes of the file that have arrived.
     ///   - repeated: how many of them are transferred again.
+    ///   - begun: when the client began to connect.
     init(
         _ plan: consuming ConnectionPlan,
         of faults: [Fault],
         _ transfer: Transfer,
         _ client: ClientModel,
         held: Int64,
-        repeated: Int64
+        repeated: Int64,
+        begun: Moment
     ) {
         plan.upstream.simplify()
         plan.downstream.simplify()
@@ -106,8 +116,12 @@ struct ConnectionRun {
         first = held - repeated
         let rest = transfer.bytes.bytes - first
         requestTotal = client.requestBytes + (transfer.direction == .upstream ? rest : 0)
-        answerTotal = client.headBytes + (transfer.direction == .downstream ? rest : 0)
-        request = requestTotal
+        let createsUpload = transfer.direction == .upstream && held == 0 && client.contentWait > .zero
+        interim = createsUpload ? ConnectionRun.interimBytes : 0
+        answerTotal = interim + client.headBytes + (transfer.direction == .downstream ? rest : 0)
+        content = createsUpload ? rest : 0
+        contentDue = begun + client.contentWait
+        request = requestTotal - content
         passed = (0, self.plan.opened)
         firstByteDeadline = self.plan.opened + client.firstByteLimit
         stall = StallWatch(client)
@@ -147,6 +161,7 @@ struct ConnectionRun {
         if isBlackholed { return blackhole(at: now) }
         if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
+        releaseContent(at: now)
         if now >= upstreamWake {
             let end = Self.settle(
                 &plan.upstream,
@@ -162,9 +177,10 @@ struct ConnectionRun {
                 return ended(end, at: now)
             }
         }
+        if interim > 0, !hasSentInterim, plan.upstream.delivered >= client.requestBytes { sendInterim(at: now) }
         if !hasAnswered, plan.upstream.delivered >= requestTotal {
             hasAnswered = true
-            answer = answerTotal
+            answer += answerTotal - interim
             downstreamWake = now
             if plan.reading.messages { noteAnswer() }
         }
@@ -186,13 +202,35 @@ struct ConnectionRun {
             return .complete
         }
         if let end = downstreamEnd { return ended(end, at: now) }
+        releaseContent(at: now)
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
         let bytes = plan.upstream.delivered + plan.downstream.delivered
         if bytes != passed.bytes { passed = (bytes, now) }
         let change = terminators.nextChange(after: now, lastPassed: passed.moment)
-        let deadline = min(firstByteDeadline, stall.next, change)
+        let deadline = min(firstByteDeadline, stall.next, change, content > 0 ? contentDue : .distantFuture)
         let isFull = !plan.upstream.hasRoom || !plan.downstream.hasRoom
         return .waiting(wake: min(upstreamWake, downstreamWake), deadline: deadline, isFull: isFull)
+    }
+
+    /// Sends the content of an upload that has waited for its URL.
+    private mutating func releaseContent(at now: Moment) {
+        guard content > 0, now >= contentDue || plan.downstream.delivered >= interim else { return }
+        request += content
+        content = 0
+        upstreamWake = now
+    }
+
+    /// Sends the interim response with the URL of the upload.
+    private mutating func sendInterim(at now: Moment) {
+        hasSentInterim = true
+        answer += interim
+        downstreamWake = now
+        guard plan.reading.messages else { return }
+        var message = message
+        message.status = 104
+        message.resourceStart = nil
+        plan.downstream.note(.message(message, at: 0))
+        plan.downstream.note(.end(at: interim))
     }
 
     /// Why no bytes pass at `now`: the connection has ended or isn't made yet.
@@ -244,8 +282,9 @@ struct ConnectionRun {
         let isDownload = transfer.direction == .downstream
         message.status = isDownload && held > 0 ? 206 : 200
         message.resourceStart = isDownload ? first : nil
-        plan.downstream.note(.message(message, at: 0))
-        plan.downstream.note(.body(offset: 0, at: client.headBytes, count: answerTotal - client.headBytes))
+        let body = interim + client.headBytes
+        plan.downstream.note(.message(message, at: interim))
+        plan.downstream.note(.body(offset: 0, at: body, count: answerTotal - body))
         plan.downstream.note(.end(at: answerTotal))
     }
 
@@ -257,6 +296,7 @@ struct ConnectionRun {
         substitute = (text, Int64(head))
         hasAnswered = true
         // The rest of the request doesn't matter.
+        content = 0
         upstreamWake = .distantFuture
         downstreamWake = now
         answer = Int64(head + text.body.utf8.count)
@@ -295,7 +335,7 @@ struct ConnectionRun {
 
     /// Whether the client gives the connection up.
     private mutating func impatience(at now: Moment, hasProgressed: Bool) -> TransferForecast.Loss? {
-        if plan.downstream.delivered >= client.headBytes {
+        if plan.downstream.delivered >= interim + client.headBytes {
             firstByteDeadline = .distantFuture
             stall.start(at: now)
         } else if hasProgressed {

@@ -58,7 +58,7 @@ struct ForecastRun {
     private static let exactTime: Int64 = 60_000_000_000
     /// The answer of a fault that ended the last attempt.
     private var answer: HTTPAnswer?
-    /// The fault that refused the last attempt or left it unanswered.
+    /// The fault that admits nobody now, if one does.
     private var refusing: Int?
 
     init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
@@ -93,7 +93,7 @@ struct ForecastRun {
                 break
             }
             if wait > .zero { forecast.waits += 1 }
-            now = min(end, now + wait)
+            pause(until: now + wait)
         }
         if forecast.outcome == .unfinished, now < end { forecast.outcome = .tooManySteps }
         if forecast.outcome != .complete { forecast.notePause(from: lastArrival, to: now) }
@@ -103,8 +103,8 @@ struct ForecastRun {
     /// One connection, from the attempt to its end, by which the transfer may be complete.
     private mutating func connect() {
         answer = nil
+        let begun = now
         guard isAdmitted() else { return }
-        refusing = nil
         let held = forecast.bytes
         let repeated = endIsRepeated ? 0 : min(held, client.overlapLimit, lastBodyBytes / 2)
         opened = now
@@ -116,7 +116,8 @@ struct ForecastRun {
             transfer,
             client,
             held: held,
-            repeated: repeated
+            repeated: repeated,
+            begun: begun
         )
         lead = min(ForecastRun.longestLead, run.delaySpread)
         let ordinal = run.ordinal
@@ -139,25 +140,40 @@ struct ForecastRun {
     private mutating func isAdmitted() -> Bool {
         let first = now
         while hasTime {
-            steps += cost.change
-            switch plan.admission(at: now) {
+            switch noteAdmission() {
             case (.open, _):
                 return true
             case (.refused(let fault), _):
-                noteOutage(fault, .refuses)
                 forecast.note(.refused(fault: plan.faults[fault].name), at: now)
                 return false
             case (.unanswered(let fault), let until):
-                noteOutage(fault, .hangs)
                 // The client is answered at its first retransmission after that.
                 let answer = ConnectDelay.answer(after: until - first)
-                now = min(end, first + min(answer, client.connectLimit))
+                pause(until: first + min(answer, client.connectLimit))
                 guard answer >= client.connectLimit else { continue }
                 forecast.note(.unanswered(fault: plan.faults[fault].name), at: now)
                 return false
             }
         }
         return false
+    }
+
+    /// Advances to `moment`. Faults that admit nobody come on and go off meanwhile.
+    private mutating func pause(until moment: Moment) {
+        while hasTime, now < moment { now = min(end, moment, noteAdmission().until) }
+    }
+
+    /// What happens to new connections now, and until when. A fault that admits nobody acts even if no client comes.
+    @discardableResult
+    private mutating func noteAdmission() -> (admission: Admission, until: Moment) {
+        steps += cost.change
+        let result = plan.admission(at: now)
+        switch result.admission {
+        case .open: refusing = nil
+        case .refused(let fault): noteOutage(fault, .refuses)
+        case .unanswered(let fault): noteOutage(fault, .hangs)
+        }
+        return result
     }
 
     /// Records a fault that admits nobody once, as the journal does, and not for each attempt.
@@ -184,9 +200,10 @@ struct ForecastRun {
             for delay in run.takeDelays(isOver: step.isLost, at: now) { forecast.note(delay, at: now) }
             for (event, direction) in run.takeEvents() {
                 steps += cost.event
-                plan.note(event)
+                let changesAdmission = plan.note(event)
                 let entry = plan.journalEntry(of: event, connection: run.ordinal, direction: direction, at: now)
                 forecast.note(.struck(entry), at: now)
+                if changesAdmission { noteAdmission() }
             }
             switch step {
             case .complete:
@@ -197,7 +214,7 @@ struct ForecastRun {
             case .waiting(let wake, let deadline, let isFull):
                 if now >= change {
                     change = plan.nextChange(after: now)
-                    steps += cost.change
+                    noteAdmission()
                 }
                 // A late call to a full link would keep its source waiting.
                 let isExact = now.nanoseconds(since: start) < ForecastRun.exactTime

@@ -16,6 +16,7 @@ extension ClientModel {
         stallWindow = configuration.stall.window
         stallBytes = configuration.stall.minimumBytes
         overlapLimit = DownloadState.maximumOverlap
+        if isUpload { contentWait = configuration.interimResponseLimit }
     }
 }
 

@@ -195,6 +195,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [("unix:/run/app:8443", 0.0, true), ("tls:server.example:8443", 2.0, false)])
+    func `the port of the only proxy's server decides, and a Unix socket has none`(
+        upstream: String,
+        seconds: Double,
+        isUnknown: Bool
+    ) async throws {
+        try await withFolder { folder in
+            let text = """
+                { "name": "p", "proxies": [ { "name": "a", "listen": "127.0.0.1:0", "upstream": "\(upstream)" } ],
+                  "faults": [ { "kind": "latency", "delay": "1 s", "when": { "port": 8443 } } ] }
+                """
+            try Data(text.utf8).write(to: folder.appendingPathComponent("p.json"))
+            let plan = try await squall("plan", "p.json", "--size", "1KiB", "--format", "text", folder: folder)
+            #expect(plan.status == 0 && plan.output.contains("no faults for ports") == isUnknown, "\(plan.output)")
+            let json = try await squall("plan", "p.json", "--size", "1KiB", "--events", "json", folder: folder)
+            #expect(try decoded(json.lines, as: Figures.self).first?.seconds == seconds)
+        }
+    }
+
     /// The texts of a profile's picture, and the whole document.
     private func picture(_ name: String, size: String) async throws -> (texts: [String], whole: String) {
         try await withFolder { folder in

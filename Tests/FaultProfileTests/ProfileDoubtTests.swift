@@ -76,6 +76,27 @@ import Testing
         #expect(try doubts(#"{ "name": "p", "faults": [ \#(cut) ] }"#) == [])
     }
 
+    @Test func `a global rate of one proxy that another has under another name is told`() throws {
+        func text(_ first: String, _ second: String) -> String {
+            let rate = #""kind": "bandwidth", "rate": "1 Mbit/s", "per": "global""#
+            return """
+                { "name": "p", "proxies": [
+                  { "name": "a", "listen": "127.0.0.1:0", "upstream": "h:1", "faults": [ { \(first)\(rate) } ] },
+                  { "name": "b", "listen": "127.0.0.1:0", "upstream": "h:1", "faults": [ { \(second)\(rate) } ] } ] }
+                """
+        }
+        #expect(
+            try doubts(text("", "")) == [
+                "p.json:3:74: warning: the global rate “b/bandwidth” isn't shared with “a/bandwidth”, which has another "
+                    + "name (give both faults one “name”)"
+            ]
+        )
+        let named = #""name": "link", "#
+        #expect(try doubts(text(named, named)) == [])
+        #expect(try doubts(text(named, "")).count == 1)
+        #expect(try doubts(text("", "").replacing("global", with: "proxy")) == [])
+    }
+
     @Test func `a part that another file may have has no place`() throws {
         let cut = #"{ "kind": "cut", "at": "0 B", "when": { "clock": "5 s" } }"#
         let doubts = try doubts(#"{ "name": "p", "extends": "./base.json", "faults": [ \#(cut) ] }"#)

@@ -118,7 +118,7 @@ struct ProxyFaultTests {
         ),
         (
             "", #", "faults": [ { "kind": "cut", "at": "1 B", "when": { "after": "cut" } } ]"#,
-            "2:128: the profile has no fault “cut” (delete “after”: the profile has no other fault)"
+            "2:128: the proxy “postgres” has no fault “cut” (delete “after”: the proxy “postgres” has no other fault)"
         ),
         (
             "", #", "repeat": true"#,
@@ -148,5 +148,37 @@ struct ProxyFaultTests {
     @Test func `a fault of a proxy comes after one of the profile`() {
         let after = #", "faults": [ { "kind": "cut", "at": "1 B", "when": { "after": "stall" } } ]"#
         #expect(problems(text(postgres: after, #", "faults": [ { "kind": "stall", "for": "1 s" } ]"#)) == [])
+    }
+
+    @Test func `a fault of the profile comes after one that its proxy has as well`() {
+        let stall = #"{ "name": "x", "kind": "stall", "for": "1 s" }"#
+        let onPostgres = #"{ "name": "x", "kind": "stall", "for": "1 s", "when": { "proxy": "postgres" } }"#
+        let cut = #"{ "kind": "cut", "at": "1 B", "when": { "after": "x" } }"#
+        let onRedis = #"{ "kind": "cut", "at": "1 B", "when": { "after": "x", "proxy": "redis" } }"#
+        func found(_ faults: String..., phase: String? = nil, redis: String = "") -> [String] {
+            let phases = phase.map { ", \"phases\": [ { \"name\": \"p\", \"faults\": [ \($0) ] } ]" } ?? ""
+            return problems(text(redis: redis, ",\n\"faults\": [ \(faults.joined(separator: ",\n")) ]\(phases)"))
+        }
+        let problem =
+            "6:50: the proxy “redis” has no fault “x”"
+            + " (narrow this fault to proxies that have the other one, by “proxy” in its “when”)"
+        #expect(found(onPostgres, onRedis) == [problem])
+        #expect(found(onPostgres, cut) == [problem])
+        #expect(found(stall, onRedis) == [])
+        let phases = #", "phases": [ { "name": "q" } ]"#
+        #expect(found(cut, phase: stall) == [])
+        #expect(found(cut, phase: stall, redis: phases) == [problem.replacing("6:50", with: "5:62")])
+        let onOther = cut.replacing(#""x" }"#, with: #""x", "proxy": "postgres" }"#)
+        #expect(found(onOther, phase: stall, redis: phases) == [])
+    }
+
+    @Test func `what is wrong in the order of the profile is told once, not for each proxy`() {
+        func fault(_ name: String, after: String) -> String {
+            #"{ "name": "\#(name)", "kind": "stall", "for": "1 s", "when": { "after": "\#(after)" } }"#
+        }
+        let circle = fault("a", after: "b") + ", " + fault("b", after: "a")
+        for faults in [fault("a", after: "none"), fault("a", after: "a"), circle] {
+            #expect(problems(text(", \"faults\": [ \(faults) ]")).count == 1)
+        }
     }
 }

@@ -29,6 +29,20 @@ struct LateQuestionTests {
         #expect(abs(try seconds("\(slice), \(stall)", bytes: 3_999_900) - 19.999) < 0.15)
     }
 
+    /// 60 slices of 10,000 B.
+    @Test
+    func `counts pauses beside what holds the bytes for another reason`() throws {
+        func slice(_ size: Int) -> String {
+            #"{ "kind": "slice", "size": "\#(size) B", "pause": "20 ms", "stream": "downstream" }"#
+        }
+        let stall = #"{ "kind": "stall", "at": "205 KB", "for": "1 s", "stream": "downstream" }"#
+        #expect(abs(try seconds("\(slice(10_000)), \(stall)", bytes: 599_900) - 2.18) < 0.02)
+        let silence = #"{ "kind": "outage", "how": "silence", "when": { "clock": "205 ms..1220 ms" } }"#
+        #expect(abs(try seconds("\(slice(10_000)), \(silence)", bytes: 599_900) - 2.18) < 0.02)
+        // The ends of 60 and 40 slices, of which 20 are the same.
+        #expect(abs(try seconds("\(slice(10_000)), \(slice(15_000))", bytes: 599_900) - 1.58) < 0.02)
+    }
+
     @Test
     func `is as long for crumbs as their pauses are`() throws {
         let plan = Plan(profile: try Shipped.profile("small-writes"), seed: 7, proxy: "proxy", start: .zero)

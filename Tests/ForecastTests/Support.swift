@@ -34,6 +34,7 @@ func forecast(
     direction: Direction = .downstream,
     seed: UInt64 = 7,
     overlap: Int64 = 0,
+    contentWait: Duration = .zero,
     retries: SteadyRetries = SteadyRetries(),
     limit: Duration = .seconds(86_400),
     stepLimit: Int = TransferForecast.stepLimit
@@ -43,6 +44,7 @@ func forecast(
     client.requestBytes = 100
     client.headBytes = 100
     client.overlapLimit = overlap
+    client.contentWait = contentWait
     return TransferForecast(
         of: Transfer(direction: direction, bytes: ByteCount(bytes)),
         through: Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero),

@@ -30,6 +30,28 @@ struct TransferForecastTests {
         #expect(try forecast(text, bytes: 1_000_000).duration < .milliseconds(2))
     }
 
+    /// The way of the request, of the interim response, of the content and of the answer; without the second and the third
+    /// one where the content is sent before.
+    @Test(arguments: [(200, 800), (400, 1_300), (0, 0)])
+    func `of an upload has the content wait for the upload's URL`(delay: Int, milliseconds: Int) throws {
+        let text = #"{ "name": "x", "faults": [ { "kind": "latency", "delay": "\#(delay) ms" } ] }"#
+        let forecast = try forecast(text, bytes: 600_000, direction: .upstream, contentWait: .milliseconds(500))
+        #expect(forecast.outcome == .complete)
+        let deviation = forecast.duration - .milliseconds(milliseconds)
+        #expect(deviation >= .zero && deviation < .milliseconds(1), "\(forecast.duration)")
+    }
+
+    @Test
+    func `of an upload waits for no URL once it has sent content`() throws {
+        let text = """
+            { "name": "x", "faults": [ { "kind": "latency", "delay": "200 ms" },
+                { "kind": "cut", "stream": "upstream", "at": "5 KB", "when": { "connection": 1 } } ] }
+            """
+        let forecast = try forecast(text, bytes: 600_000, direction: .upstream, contentWait: .milliseconds(500))
+        // Three ways until the cut, the client's wait, and two ways.
+        #expect(abs(Double(forecast.duration.nanoseconds) / 1e9 - 1.1) < 0.002, "\(forecast.duration)")
+    }
+
     @Test
     func `of an upload isn't complete without its answer, which is asked for without content`() throws {
         func upload(_ faults: String) throws -> TransferForecast {

@@ -31,6 +31,33 @@ struct TriggerForecastTests {
         #expect(forecast.outcome == .givesUp && forecast.connections == 1 && forecast.refusals == 9)
     }
 
+    /// The refusal is over before a second client comes.
+    @Test(arguments: ["refuse", "hang"])
+    func `lets come what comes after a refusal or a hang that no client meets`(how: String) throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "connect", "name": "gone", "how": "\(how)", "when": { "clock": "1 s..1.3 s" } },
+                { "kind": "stall", "stream": "downstream", "at": "100 KB", "for": "2 s", "when": { "connection": 1 } },
+                { "kind": "cut", "stream": "downstream", "at": "200 KB", "when": { "connection": 1 } },
+                { "kind": "bandwidth", "stream": "downstream", "rate": "200 KB/s", "when": { "after": "gone" } } ] }
+            """
+        let forecast = try forecast(text, bytes: 600_000)
+        #expect(forecast.outcome == .complete && forecast.connections == 2 && forecast.refusals == 0)
+        // The stall, the wait of the client, and 400 KB.
+        #expect(abs(Double(forecast.duration.nanoseconds) / 1e9 - 4.1) < 0.02, "\(forecast.duration)")
+    }
+
+    @Test
+    func `counts a refusal each time that it begins, also while the client waits`() throws {
+        let text = """
+            { "name": "x", "faults": [ { "kind": "cut", "stream": "downstream", "at": "1100 B", "when": { "connection": 1 } },
+                { "kind": "connect", "how": "refuse", "when": { "clock": "..1 s", "duty": { "on": "100 ms", "off": "200 ms" } } } ] }
+            """
+        let forecast = try forecast(text, bytes: 5_000, retries: SteadyRetries(wait: .milliseconds(2_050)))
+        #expect(forecast.outcome == .complete && forecast.refusals == 1)
+        #expect(forecast.faultCounts.first { $0.fault == "connect refuses" }?.count == 4)
+    }
+
     @Test
     func `meets every turn of a duty cycle, however short and late`() throws {
         let text = """

@@ -6,8 +6,12 @@ struct FaultOrder {
         let name: String
         let after: String
         let place: SourcePlace
+        /// Whether the fault is one of the whole profile, beside those of a proxy.
+        var isShared = false
     }
 
+    /// The proxy whose faults these are, with those that it takes from the profile; `nil` for the profile.
+    private var proxy: String?
     private var names: [String] = []
     private var links: [Link] = []
 
@@ -17,19 +21,34 @@ struct FaultOrder {
         if let after { links.append(Link(name: name, after: after, place: place)) }
     }
 
+    /// The order of the faults of these names on a proxy, without what `check` reports of the profile.
+    func narrowed(to shared: Set<String>, on proxy: String) -> FaultOrder {
+        let known = Set(names)
+        var order = FaultOrder()
+        order.proxy = proxy
+        order.names = names.filter(shared.contains)
+        order.links = links.filter { shared.contains($0.name) && known.contains($0.after) }
+        for index in order.links.indices { order.links[index].isShared = true }
+        return order
+    }
+
     /// Reports a name that no fault has, and faults that wait for each other.
-    func check(_ decoder: inout ProfileDecoder) {
+    ///
+    /// - Parameter missing: the places of names that were reported as those of no fault, each once.
+    func check(_ decoder: inout ProfileDecoder, _ missing: inout Set<SourcePlace>) {
         let known = Set(names)
         let predecessors = Dictionary(links.map { ($0.name, $0.after) }) { first, _ in first }
         var reported: Set<String> = []
         for link in links {
             if !known.contains(link.after) {
-                if decoder.hasLostFaults { continue }
+                if decoder.hasLostFaults || !missing.insert(link.place).inserted { continue }
                 decoder.report(
-                    "the profile has no fault \(link.after.quoted)",
+                    "\(owner) has no fault \(link.after.quoted)",
                     remedy: remedy(for: link),
                     at: link.place
                 )
+            } else if link.isShared {
+                continue
             } else if link.after == link.name {
                 decoder.report(
                     "the fault \(link.name.quoted) comes after itself, so it never comes",
@@ -61,11 +80,14 @@ struct FaultOrder {
         return current == nil ? nil : circle
     }
 
+    private var owner: String { proxy.map { "the proxy \($0.quoted)" } ?? "the profile" }
+
     private func remedy(for link: Link) -> String {
+        if link.isShared { return "narrow this fault to proxies that have the other one, by “proxy” in its “when”" }
         let others = names.filter { $0 != link.name }
         let nearest = Spelling.nearest(to: link.after, among: others)
         if !nearest.isEmpty { return "write " + nearest.map(\.quoted).joined(separator: " or ") }
-        guard !others.isEmpty else { return "delete “after”: the profile has no other fault" }
+        guard !others.isEmpty else { return "delete “after”: \(owner) has no other fault" }
         let list = others.prefix(8).map(\.quoted).joined(separator: ", ") + (others.count > 8 ? ", …" : "")
         return "write the name of a fault: \(list)"
     }

@@ -33,7 +33,7 @@ extension ProfileFinisher {
             if draft.profile == nil, draft.phases == nil { shared += profile.phases.flatMap(\.faults) }
             shared.removeAll { !$0.condition.admits(proxy: proxy) }
             var taken = names.filter { name, _ in shared.contains { $0.name == name } }
-            let definition = checkingOrder(beside: shared.map(\.name)) { finisher in
+            let definition = checkingOrder(on: proxy, beside: shared.map(\.name)) { finisher in
                 var definition = draft.definition
                 definition.profile = draft.profile.map { other in
                     finisher.checkUnique((other.phases ?? []).map { ($0.name, $0.place) }, what: "phase")

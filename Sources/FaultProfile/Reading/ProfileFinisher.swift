@@ -8,6 +8,8 @@ struct ProfileFinisher {
     var decoder: ProfileDecoder
     private var faultCount = 0
     private var order = FaultOrder()
+    /// The places of `after` that were reported.
+    private var missing: Set<SourcePlace> = []
 
     /// The profile of `draft`, to be used only if no problem was found, then or before.
     static func finish(_ draft: ProfileDraft, _ decoder: inout ProfileDecoder) -> Profile {
@@ -29,8 +31,7 @@ struct ProfileFinisher {
             repeats: draft.repeats ?? false
         )
         finisher.checkProxyNames(in: draft)
-        // Beyond the limit the order isn't checked, because it takes too long.
-        if finisher.faultCount <= ProfileLimits.faults { finisher.order.check(&finisher.decoder) }
+        finisher.checkOrder()
         let result = finisher.adding(proxies, to: profile, names)
         decoder = finisher.decoder
         return result
@@ -108,13 +109,23 @@ struct ProfileFinisher {
         }
     }
 
-    /// Checks the order of the faults added by `body`, together with others of these names.
-    mutating func checkingOrder<Result>(beside names: [String], _ body: (inout ProfileFinisher) -> Result) -> Result {
-        order = FaultOrder()
-        for name in names { order.add(name, after: nil, at: SourcePlace(file: 0, place: Place())) }
+    /// Checks the order of the faults of a proxy: those added by `body`, and those of the profile with these names.
+    mutating func checkingOrder<Result>(
+        on proxy: String,
+        beside shared: [String],
+        _ body: (inout ProfileFinisher) -> Result
+    ) -> Result {
+        let whole = order
+        defer { order = whole }
+        order = whole.narrowed(to: Set(shared), on: proxy)
         let result = body(&self)
-        if faultCount <= ProfileLimits.faults { order.check(&decoder) }
+        checkOrder()
         return result
+    }
+
+    /// Checks the order of the faults so far. Beyond the limit it isn't checked, because it takes too long.
+    private mutating func checkOrder() {
+        if faultCount <= ProfileLimits.faults { order.check(&decoder, &missing) }
     }
 
     private mutating func countFault(at place: SourcePlace) {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandParsing
+import EventLoop
 import FaultPlan
 import FaultProfile
 import Forecast
@@ -227,7 +228,8 @@ struct PlanCommand: AsyncParsableCommand {
         client.headBytes = head.bytes
         // The only proxy's, if none is chosen.
         let proxies = whole.proxies.filter { $0.name == name || whole.proxies.count == 1 }
-        let port = proxies.first?.upstream.split(separator: ":").last.flatMap { UInt16($0) }
+        let upstream = proxies.first.flatMap { Endpoint($0.upstream) }
+        let port = upstream.flatMap { $0.unix == nil ? $0.port : nil }
         client.facts = ConnectionFacts(client: self.client, port: port)
         let forecast = TransferForecast(
             of: transfer,
