@@ -9,6 +9,7 @@ package enum Program {
     /// Readies the process, before anything is opened or written.
     package static func prepare() {
         InheritedSignals.note()
+        DetachedProgram.noteDescriptors()
         ProgramStart.nameProcess()
         ProcessLimits.endAtQuit()
         ProcessLimits.ignoreBrokenPipes()

@@ -43,7 +43,7 @@ struct QueueAttach: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attach",
         abstract: "Follow all jobs, or one, until they have ended. Ctrl-C ends this command, not the jobs.",
-        discussion: "Exits with 1 if one has failed or was cancelled."
+        discussion: "Exits with 1 if one has failed, was cancelled, or was pruned before its end was shown."
     )
 
     @Argument(help: "The number of a job.")
@@ -64,8 +64,19 @@ struct QueueJobs: ParsableArguments {
 
     @OptionGroup var options: QueueOptions
 
+    /// Makes a call for each job, also after one that has failed for its job.
     func call(_ call: (QueueJobID) -> QueueCall) async throws {
-        for job in jobs { try await options.client().call(call(job)) }
+        let client = try options.client()
+        var problems: [String] = []
+        for job in jobs {
+            do {
+                try await client.call(call(job))
+            } catch let failure as CommandFailure where failure.code == .wrongInput {
+                // Without a queue it is the same for all.
+                if !problems.contains(failure.message) { problems.append(failure.message) }
+            }
+        }
+        guard problems.isEmpty else { throw CommandFailure.wrongInput(problems.joined(separator: "; ")) }
     }
 }
 

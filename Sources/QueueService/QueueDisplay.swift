@@ -20,44 +20,47 @@ struct QueueDisplay {
     /// Follows until the job, or all jobs, have ended.
     func follow() async throws {
         var known: [QueueJobID: QueueJobStatus] = [:]
-        // All jobs at the beginning, so that those that aren't told yet count.
-        if job == nil {
-            try await client.call(.status(nil)) { answer in
-                if case .job(let status) = answer { known[status.id] = status }
-                return true
-            }
-            guard !known.isEmpty else { return Self.show([]) }
-        }
-        var shown: [QueueJobID: QueueJobStatus] = [:]
+        // The jobs that were pruned before their end was shown.
+        var lost: [QueueJobID] = []
+        var isUpToDate = false
         let live = LiveLine()
         try await client.call(.attach(job)) { answer in
-            guard case .job(let status) = answer else { return true }
-            known[status.id] = status
-            switch format {
-            case .json: Console.print(status.json.compact)
-            case .text:
-                let earlier = shown[status.id]
-                let hasChanged = earlier?.phase != status.phase || earlier?.reason != status.reason
-                // Of jobs that were over at the beginning the list at the end tells. In a pipe it has all ends, for programs.
-                if hasChanged, !status.phase.isFinal || live.isOn && earlier != nil {
-                    let cells = Self.cells(status)
-                    if live.isOn {
-                        live.print(wrapping: cells.joined(separator: "  "))
-                    } else {
-                        Console.warn(lines: cells.map(\.visibleLine).joined(separator: "\t"))
-                    }
+            switch answer {
+            case .job(let status):
+                if format == .json { Console.print(status.json.compact) } else { show(status, known[status.id], live) }
+                known[status.id] = status
+            case .removed(let id):
+                if known[id]?.phase.isFinal == false {
+                    known[id] = nil
+                    lost.append(id)
                 }
-                live.draw(lines: [Self.sum(known)])
+            case .upToDate: isUpToDate = true
+            case .submitted, .event, .allDelivered, .pruned, .done, .failed: return true
             }
-            shown[status.id] = status
+            guard isUpToDate else { return true }
+            if format == .text { live.draw(lines: [Self.sum(known)]) }
             return known.values.contains { !$0.phase.isFinal }
-                || !known.keys.allSatisfy { shown[$0] != nil }
         }
         live.clear()
-        if format == .text { Self.show(known.values.sorted { $0.id < $1.id }) }
-        let failed = known.values.filter { [.failed, .cancelled].contains($0.phase) }.map(\.id).sorted()
-        guard failed.isEmpty else {
-            throw CommandFailure.failed("not complete: \(failed.map { "job \($0)" }.joined(separator: ", "))")
+        if let job, known[job] == nil, lost.isEmpty { throw CommandFailure.wrongInput("there is no job \(job)") }
+        if known.isEmpty ? lost.isEmpty : format == .text { Self.show(known.values.sorted { $0.id < $1.id }) }
+        let failed = known.values.filter { [.failed, .cancelled].contains($0.phase) }.map(\.id)
+        let problems = [("not complete", failed), ("pruned before the end was shown", lost)].filter { !$1.isEmpty }
+        guard problems.isEmpty else {
+            let lists = problems.map { "\($0): \($1.sorted().map { "job \($0)" }.joined(separator: ", "))" }
+            throw CommandFailure.failed(lists.joined(separator: "; "))
+        }
+    }
+
+    /// Prints a change. Of jobs that were over at the beginning the list at the end tells. In a pipe it has all ends, for programs.
+    private func show(_ status: QueueJobStatus, _ earlier: QueueJobStatus?, _ live: LiveLine) {
+        let hasChanged = earlier?.phase != status.phase || earlier?.reason != status.reason
+        guard hasChanged, !status.phase.isFinal || live.isOn && earlier != nil else { return }
+        let cells = Self.cells(status)
+        if live.isOn {
+            live.print(wrapping: cells.joined(separator: "  "))
+        } else {
+            Console.warn(lines: cells.map(\.visibleLine).joined(separator: "\t"))
         }
     }
 

@@ -107,9 +107,7 @@ final class QueueServer: Sendable {
         case .status(let id?): try await channel.writer.send(QueueAnswer.job(try await status(of: id)))
         case .status(nil):
             for status in try await queue.statuses() { try await channel.writer.send(QueueAnswer.job(status)) }
-        case .attach(let id):
-            if let id { _ = try await status(of: id) }
-            try await follow(id, &channel)
+        case .attach(let id): try await follow(id, &channel)
         case .pause(let id): try await queue.pause(id)
         case .resume(let id, let change, let secrets): try await queue.resume(id, with: change, secrets: secrets)
         case .cancel(let id): try await queue.cancel(id)
@@ -131,11 +129,7 @@ final class QueueServer: Sendable {
     private func follow(_ id: QueueJobID?, _ channel: inout QueueChannel) async throws {
         let writer = channel.writer
         let queue = queue
-        let task = Task {
-            for try await status in queue.updates() where id == nil || status.id == id {
-                try await writer.send(QueueAnswer.job(status))
-            }
-        }
+        let task = Task { try await queue.follow(id) { try await writer.send($0) } }
         defer { task.cancel() }
         while try await channel.line() != nil {}
     }

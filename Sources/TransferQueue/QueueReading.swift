@@ -101,9 +101,10 @@ private final class LocalEvents {
 }
 
 /// A reader of a queue of this process, which begins with the first change that it is asked for.
-private final class LocalReader {
+final class LocalReader {
     let runner: QueueRunner
-    private var reading: (number: Int, reader: QueueReader)?
+    /// The reader, and how many jobs of the beginning it hasn't told; `nil` after `upToDate`.
+    private var reading: (number: Int, reader: QueueReader, untold: Int?)?
 
     init(_ runner: QueueRunner) { self.runner = runner }
 
@@ -123,9 +124,26 @@ private final class LocalReader {
 
     /// The status of the next changed job that is still there; `nil` as `next`.
     func nextStatus() async throws -> QueueJobStatus? {
-        while let id = await next() {
-            if let status = try? await runner.status(id) { return status }
+        while let change = await nextChange() {
+            if case .job(let status) = change { return status }
         }
         return nil
+    }
+
+    /// The next change: `job`, or `removed` for one that was forgotten, and `upToDate` after those of the beginning; `nil` as
+    /// `next`.
+    func nextChange() async -> QueueAnswer? {
+        await begin()
+        if reading?.untold == 0 {
+            reading?.untold = nil
+            return .upToDate
+        }
+        guard let id = await next() else { return nil }
+        reading?.untold? -= 1
+        do throws(TransferQueueError) {
+            return try await runner.status(id).map { .job($0) } ?? .removed(id)
+        } catch {
+            return nil
+        }
     }
 }

@@ -31,6 +31,16 @@ extension TransferQueue {
         }
     }
 
+    /// Hands a job, or all, to `tell`: each as it is, then `upToDate`, then each that changes or is forgotten. Returns when the
+    /// queue is closed or the task is cancelled.
+    package func follow(_ id: QueueJobID?, tell: (QueueAnswer) async throws -> Void) async throws {
+        guard case .process(let runner) = host else { return }
+        let reader = LocalReader(runner)
+        while let change = await reader.nextChange() {
+            if id == nil || change.job == nil || change.job == id { try await tell(change) }
+        }
+    }
+
     /// Forgets the jobs that are done.
     ///
     /// - Parameter undelivered: Whether those count whose events weren't delivered: the owner has seen them.

@@ -1,4 +1,4 @@
-internal import DurableFiles
+package import DurableFiles
 package import HTTPTransport
 internal import OperatingSystem
 internal import SystemPackage
@@ -28,20 +28,22 @@ public final class TransferQueue: Sendable {
     ///   - tls: The client side of TLS; without it `https` URLs are refused.
     ///   - proxies: The HTTP proxies.
     ///   - surroundings: The clock, network and power supply; `nil` for those of the machine.
+    ///   - files: The file system of the log.
     /// - Throws: A `TransferQueueError`.
     package init(
         identifier: String,
         configuration: TransferQueueConfiguration,
         tls: (any ClientTLS)?,
         proxies: ProxySettings,
-        surroundings: QueueSurroundings? = nil
+        surroundings: QueueSurroundings? = nil,
+        files: any FileSystem = SystemFiles()
     ) async throws(TransferQueueError) {
         let folder = try Self.folder(identifier, configuration)
         let opened = await Task.detached {
             Result { () throws(TransferQueueError) in
                 try TransferQueue.makeFolder(folder)
                 do throws(QueueLog.Problem) {
-                    return try QueueLog.open(in: FilePath(folder), limits: configuration.limits, files: SystemFiles())
+                    return try QueueLog.open(in: FilePath(folder), limits: configuration.limits, files: files)
                 } catch {
                     throw TransferQueueError(error, folder: folder)
                 }
@@ -185,7 +187,10 @@ public final class TransferQueue: Sendable {
             if leavesOrigin { work.secrets[id] = [:] }
             work.secrets[id, default: [:]].merge(secrets) { $1 }
             // A run goes on with what it was started with, so it is started again.
-            if change != QueueChange() || !secrets.isEmpty { runner.stop(id, &work) }
+            if change != QueueChange() || !secrets.isEmpty {
+                work.runs[id]?.isOutdated = true
+                runner.stop(id, &work)
+            }
             runner.replan(&work)
             return before
         }
@@ -194,7 +199,7 @@ public final class TransferQueue: Sendable {
         else { return }
         // No later run finds what those at the old URL have left.
         await before.run?.value
-        await runner.transfers.discard(job.transfer, secrets: before.secrets)
+        await runner.discard(job, secrets: before.secrets)
     }
 
     /// Ends a job for good. A download's partial file is removed, unless the job never ran. The server is asked once to

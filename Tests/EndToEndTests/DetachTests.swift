@@ -108,6 +108,29 @@ import Testing
         }
     }
 
+    @Test func `a profile may come from a descriptor, which it closes before it is told to be ready`() async throws {
+        try await withFolder { folder in
+            let profile = folder.appendingPathComponent("p.json")
+            try Data(#"{ "name": "given" }"#.utf8).write(to: profile)
+            let script = #""$0" run /dev/fd/9 --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --detach 9<"$1""#
+            let outcome = try await withChild(
+                Programs.find("sh"),
+                ["-c", script, Programs.squall.path, profile.path],
+                environment: ["TMPDIR": folder.path]
+            ) { await $0.finish() }
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(outcome.output.contains("profile “given”"))
+            let told = try #require(outcome.output.firstMatch(of: #/process ([0-9]+), /#))
+            let process = try #require(pid_t(told.output.1))
+            let descriptors = "/proc/\(process)/fd"
+            let files = try FileManager.default.contentsOfDirectory(atPath: descriptors).map {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\($0)")
+            }
+            #expect(!files.contains(profile.path) && files.count > 3, "\(files)")
+            kill(process, SIGTERM)
+        }
+    }
+
     /// The processes whose temporary folder is `folder`.
     private func processes(of folder: URL) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in

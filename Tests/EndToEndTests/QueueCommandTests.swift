@@ -179,6 +179,25 @@ import TransferQueue
         }
     }
 
+    @Test func `attach ends with jobs that are forgotten, and cancel goes on after one that isn't there`() async throws
+    {
+        try await withDaemon { home, _ in
+            for name in ["a", "b"] {
+                #expect(try await home.run("submit", "http://host/\(name)", "--after", "+1h").status == 0)
+            }
+            let arguments = ["queue", "attach"]
+            try await withChild(Programs.squall, arguments, environment: home.environment) { attached in
+                _ = try await attached.errorLine(with: "2\twaiting")
+                let cancelled = try await home.run("cancel", "1", "99", "2")
+                #expect(cancelled.status == 2 && cancelled.errors.contains("there is no job 99"), "\(cancelled)")
+                #expect(try await home.run("prune").output == "forgot 2 jobs\n")
+                #expect(await attached.finish().status == 1)
+            }
+            let gone = try await home.run("attach", "1")
+            #expect(gone.status == 2 && gone.errors.contains("there is no job 1"), "\(gone)")
+        }
+    }
+
     @Test func `a job that lacks a login or a folder waits, and is done when it has them`() async throws {
         try await withOrigin(size: 1_000) { origin in
             try await withDaemon { home, _ in

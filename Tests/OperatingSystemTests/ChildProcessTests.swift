@@ -64,7 +64,11 @@ import Testing
             var ends: [Int32] = [-1, -1]
             #expect(pipe(&ends) == 0)
             // Whoever the program starts has the writing end too.
-            let child = try ChildProcessTests.shell("sleep 1000 & exit 0")
+            let child = try ChildProcess(
+                ["sh", "-c", "sleep 1000 & exit 0"],
+                environment: ChildProcessTests.environment,
+                sharesDescriptors: true
+            )
             close(ends[1])
             #expect(await child.end() == .exit(0))
             var byte: UInt8 = 0
@@ -94,6 +98,32 @@ import Testing
         #expect(kill(left, SIGKILL) == 0)
         let none = ChildProcess.Files(input: "/no/such", output: paths[1], errors: paths[2])
         #expect(throws: SystemError.self) { try ChildProcess(["true"], environment: Self.environment, files: none) }
+    }
+
+    @Test func `a program has no descriptor that a library left open on exec, unless it shares them`() async throws {
+        let folder = try Folder()
+        // As sockets of NIO are.
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let script = "exec > \"$LIST\"; exec ls /proc/self/fd"
+        let list = folder.file("list")
+        let environment = Self.environment.merging(["LIST": list]) { $1 }
+        let files = ChildProcess.Files(input: "/dev/null", output: "/dev/null", errors: "/dev/null")
+        let starts: [() throws -> ChildProcess] = [
+            { try ChildProcess(["sh", "-c", script], environment: environment) },
+            { try ChildProcess(["sh", "-c", script], environment: environment, files: files) },
+        ]
+        for start in starts {
+            let child = try start()
+            #expect(await child.end() == .exit(0))
+            // The last one is that of the folder that ls reads.
+            #expect(try String(contentsOfFile: list, encoding: .utf8) == "0\n1\n2\n3\n")
+        }
+        let sharing = try ChildProcess(["sh", "-c", script], environment: environment, sharesDescriptors: true)
+        #expect(await sharing.end() == .exit(0))
+        let shared = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n")
+        #expect(ends.allSatisfy { shared.contains("\($0)") })
     }
 
     @Test func `a program has its environment and nothing to read`() async throws {

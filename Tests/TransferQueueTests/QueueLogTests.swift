@@ -42,7 +42,7 @@ import Units
         state.put(job)
         try log.append(.job(job), state)
         state.remove(job.id)
-        try log.append(.removed(job.id), state)
+        try log.rewrite(state)
         log.close()
         (log, state) = try open(disk)
         #expect(state.jobs.isEmpty)

@@ -67,7 +67,6 @@ import Units
     }
 
     @Test func `only an upload that was stopped after it began to send may have been sent`() throws {
-        var state = try state([.upload("/d/1", to: "http://host/1")])
         let outcomes: [(QueueOutcome, Bool?)] = [
             (.stopped(hasProgressed: false, mayBeRepeated: false), true), (.stopped(hasProgressed: false), nil),
             (.retry(.diskFull, "full", hasProgressed: false, mayBeRepeated: false), true),
@@ -75,13 +74,31 @@ import Units
             (.failed(.refused, "404"), true),
         ]
         for (outcome, maybe) in outcomes {
-            if let job = state.started(QueueJobID(1)) { state.put(job) }
-            #expect(state.jobs[QueueJobID(1)]?.mayBeSent == true)
-            if let job = state.ended(QueueJobID(1), outcome, at: Self.now, fraction: 0) { state.put(job) }
-            #expect(state.jobs[QueueJobID(1)]?.mayBeSent == maybe, "\(outcome)")
+            for wasSent in [false, true] {
+                var state = try state([.upload("/d/1", to: "http://host/1")])
+                if let job = state.started(QueueJobID(1)) { state.put(job) }
+                #expect(state.jobs[QueueJobID(1)]?.mayBeSent == true)
+                let job = state.ended(QueueJobID(1), outcome, wasSent: wasSent, at: Self.now, fraction: 0)
+                if let job { state.put(job) }
+                #expect(state.jobs[QueueJobID(1)]?.mayBeSent == (wasSent ? true : maybe), "\(outcome)")
+                guard case .failed = outcome else { continue }
+                let resumed = try state.resumed(QueueJobID(1), QueueChange(), host: "host", at: Self.now)
+                #expect(resumed.mayBeSent == nil, "its owner sends it again")
+            }
         }
-        let resumed = try state.resumed(QueueJobID(1), QueueChange(), host: "host", at: Self.now)
-        #expect(resumed.mayBeSent == nil, "its owner sends it again")
+    }
+
+    @Test func `a disk that is full again is told again, once the job has gone on`() throws {
+        var state = try state([transfer("1")])
+        func raises(_ hasProgressed: Bool) throws -> Bool {
+            let outcome = QueueOutcome.retry(.diskFull, "full", hasProgressed: hasProgressed)
+            let earlier = state.jobs[QueueJobID(1)]?.event?.number
+            state.put(try #require(state.ended(QueueJobID(1), outcome, at: Self.now, fraction: 0)))
+            return state.jobs[QueueJobID(1)]?.event?.number != earlier
+        }
+        #expect(try raises(false))
+        #expect(try !raises(false))
+        #expect(try raises(true))
     }
 
     @Test func `a priority that changes counts at the next start`() throws {
@@ -137,6 +154,31 @@ import Units
         #expect(
             position(constrained, QueueConditions(now: Self.now, cost: { _ in .constrained }))?.reason == .constrained
         )
+    }
+
+    @Test func `a job that waits for another try waits for a route instead, if it has none`() throws {
+        for (reason, other) in [(QueueReason.retry, QueueReason.network), (.tls, .network), (.locked, .locked)] {
+            var state = try state([transfer("1")])
+            let outcome = QueueOutcome.retry(reason, "reset", hasProgressed: false)
+            state.put(try #require(state.ended(QueueJobID(1), outcome, at: Self.now, fraction: 0)))
+            #expect(position(state, QueueConditions(now: Self.now))?.reason == reason)
+            #expect(position(state, QueueConditions(now: Self.now, isReachable: { _ in false }))?.reason == other)
+        }
+    }
+
+    @Test func `an unfinished job goes on with what another one has left, if it has the same file and URL`() throws {
+        let left = QueuedTransfer.upload("/d/1", to: "http://host/1")
+        let others: [(QueuedTransfer, Bool)] = [
+            (left, true), (.upload("/d/1", to: "http://host/2"), false), (.upload("/d/2", to: "http://host/1"), false),
+            (.download("http://host/1", to: "/d/1"), false),
+        ]
+        for (other, isSame) in others {
+            var state = try state([left, other])
+            state.put(try state.cancelled(QueueJobID(1)))
+            #expect(state.goesOn(with: left) == isSame)
+            state.put(try state.cancelled(QueueJobID(2)))
+            #expect(!state.goesOn(with: left))
+        }
     }
 
     @Test func `a discretionary job runs alone, on mains power, and is stopped for another`() throws {

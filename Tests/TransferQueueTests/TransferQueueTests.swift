@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import SimulatedDisk
 import Synchronization
+import SystemPackage
 import TestStreams
 import TestUploadServers
 import Testing
@@ -33,6 +34,7 @@ import TransferProtocol
     private func open(
         _ folder: Folder,
         surroundings: QueueSurroundings? = nil,
+        files: any FileSystem = SystemFiles(),
         _ change: (inout TransferQueueConfiguration) -> Void = { _ in }
     ) async throws -> TransferQueue {
         var configuration = TransferQueueConfiguration()
@@ -43,7 +45,8 @@ import TransferProtocol
             configuration: configuration,
             tls: nil,
             proxies: .none,
-            surroundings: surroundings
+            surroundings: surroundings,
+            files: files
         )
     }
 
@@ -69,6 +72,10 @@ import TransferProtocol
     ) async throws -> QueueJobStatus {
         for try await status in queue.updates() where status.id == id && isRight(status) { return status }
         throw TransferQueueError(.closed, "the queue was closed")
+    }
+
+    private func process(of queue: TransferQueue) -> QueueRunner? {
+        if case .process(let runner) = queue.host { runner } else { nil }
     }
 
     /// The code of the error that `body` throws; `nil` if it throws none.
@@ -402,6 +409,54 @@ import TransferProtocol
         }
     }
 
+    @Test func `a job that waits after a failure goes on at once when a route comes back`() async throws {
+        let folder = try Folder()
+        try await FileServer.run { server in
+            server.put(bytes(10), at: "/file")
+            let weather = Weather()
+            let queue = try await open(folder, surroundings: weather.surroundings(isReachable: true)) {
+                $0.limits.firstRetry = .seconds(3_600)
+            }
+            var transfer = QueuedTransfer.download(server.url + "/silent", to: folder.file("file"))
+            transfer.requestTimeLimit = .milliseconds(50)
+            let id = try await queue.submit(transfer)
+            #expect(try await wait(queue, id) { $0.phase == .waiting }.reason == .retry)
+            weather.disconnect()
+            _ = try await wait(queue, id) { $0.reason == .network }
+            server.redirect { $0.path == "/silent" ? "/file" : nil }
+            weather.connect()
+            #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
+            await queue.close()
+        }
+    }
+
+    @Test func `a follower is told when it has all jobs, and which were forgotten before it had them`() async throws {
+        let folder = try Folder()
+        let queue = try await open(folder, surroundings: Weather().surroundings(isReachable: false))
+        let runner = try #require(process(of: queue))
+        var ids: [QueueJobID] = []
+        for name in ["a", "b"] { ids.append(try await queue.submit(.download("http://host/", to: folder.file(name)))) }
+        let reader = LocalReader(runner)
+        #expect(await reader.nextChange()?.job == ids[0])
+        try await queue.cancel(ids[1])
+        #expect(try await queue.prune(undelivered: true) == 1)
+        guard case .removed(ids[1]) = await reader.nextChange(), case .upToDate = await reader.nextChange() else {
+            Issue.record("it isn't told")
+            return
+        }
+        try await queue.cancel(ids[0])
+        var change = await reader.nextChange()
+        while case .job(let status) = change, !status.phase.isFinal { change = await reader.nextChange() }
+        #expect(try await queue.prune(undelivered: true) == 1)
+        while case .job = change { change = await reader.nextChange() }
+        guard case .removed(ids[0]) = change else {
+            Issue.record("it isn't told")
+            return
+        }
+        await queue.close()
+        #expect(await reader.nextChange() == nil)
+    }
+
     @Test func `pause, resume and cancel`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
@@ -430,9 +485,16 @@ import TransferProtocol
     }
 
     /// Submits an upload whose header is in memory, and waits until the server has some of it.
-    private func beginUpload(to url: String, _ folder: Folder, _ queue: TransferQueue) async throws -> QueueJobID {
-        try folder.write(bytes(900_000), to: "up.bin")
-        var transfer = QueuedTransfer.upload(folder.file("up.bin"), to: url)
+    private func beginUpload(
+        to url: String,
+        _ folder: Folder,
+        _ queue: TransferQueue,
+        file: String = "up.bin",
+        timeLimit: Duration = .seconds(3_600)
+    ) async throws -> QueueJobID {
+        try folder.write(bytes(900_000), to: file)
+        var transfer = QueuedTransfer.upload(folder.file(file), to: url)
+        transfer.timeLimit = timeLimit
         transfer.headers = [QueueHeader("Authorization", .memory)]
         transfer.maximumRate = 100_000
         let id = try await queue.submit(transfer, secrets: ["Authorization": "Bearer sesame"])
@@ -454,6 +516,49 @@ import TransferProtocol
             let last = try #require(server.requests.last)
             #expect(last.method == "DELETE" && last.fields[.authorization] == "Bearer sesame", "\(last)")
             #expect(journals(folder).isEmpty)
+            await queue.close()
+        }
+    }
+
+    @Test func `what another job goes on with stays when an upload is cancelled and forgotten`() async throws {
+        let folder = try Folder()
+        try await withUploadServer(.dialect(.v10), Self.guarded) { server in
+            let queue = try await open(folder)
+            let first = try await beginUpload(to: server.url, folder, queue)
+            try await queue.pause(first)
+            let second = try await beginUpload(to: server.url, folder, queue)
+            try await queue.pause(second)
+            try await queue.cancel(first)
+            #expect(try await queue.prune(undelivered: true) == 1)
+            #expect(journals(folder).count == 1)
+            let bytes = try await queue.status(of: second)?.completedBytes ?? 0
+            try await queue.resume(second)
+            _ = try await wait(queue, second) { $0.completedBytes > bytes }
+            #expect(server.requests.allSatisfy { $0.method != "DELETE" })
+            #expect(server.requests.count { $0.path == "/target" } == 1, "it begins once")
+            try await queue.cancel(second)
+            #expect(server.requests.last?.method == "DELETE" && journals(folder).isEmpty)
+            await queue.close()
+        }
+    }
+
+    @Test(arguments: [Duration.seconds(2), .zero])
+    func `failed uploads are removed from a server together, under one limit`(limit: Duration) async throws {
+        let folder = try Folder()
+        var habits = UploadServerHabits()
+        habits.silentMethods = ["DELETE"]
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let queue = try await open(folder)
+            let runner = try #require(process(of: queue))
+            for name in ["a", "b", "c"] {
+                let id = try await beginUpload(to: server.url, folder, queue, file: name, timeLimit: .seconds(1))
+                #expect(try await wait(queue, id) { $0.phase.isFinal }.reason == .timeLimit)
+                await runner.ended(id)
+            }
+            #expect(journals(folder).count == 3)
+            #expect(try await runner.prune(undelivered: true, within: limit) == 3)
+            #expect(journals(folder).isEmpty)
+            #expect(server.requests.count { $0.method == "DELETE" } == (limit > .zero ? 3 : 0))
             await queue.close()
         }
     }
@@ -554,7 +659,12 @@ import TransferProtocol
             let id = try await queue.submit(transfer)
             await arrived.next()
             await queue.close()
+            // A run that fails before it asks doesn't know more.
+            try FileManager.default.removeItem(atPath: folder.file("file"))
             queue = try await open(folder)
+            #expect(try await wait(queue, id) { $0.phase == .waiting }.reason == .folder)
+            try folder.write(bytes(1_000), to: "file")
+            try await queue.resume(id)
             let failed = try await wait(queue, id) { $0.phase.isFinal }
             #expect(failed.phase == .failed && failed.reason == .refused)
             #expect(failed.message?.contains("sending a POST again may do it twice") == true)
@@ -611,7 +721,31 @@ import TransferProtocol
         await runner.close()
     }
 
-    @Test func `a command is run for the end of a job, with what it needs to know`() async throws {
+    @Test func `a job that gets another URL doesn't end as a run with the old one`() async throws {
+        let folder = try Folder()
+        let disk = SimulatedDisk(seed: 1)
+        try disk.makeFolders(FilePath(folder.file("queue")))
+        try await FileServer.run { server in
+            server.put(bytes(10), at: "/good")
+            server.refuse { request in
+                guard request.path == "/bad" else { return nil }
+                disk.setFaults(SimulatedDisk.Faults(chance: 1))
+                return 403
+            }
+            let queue = try await open(folder, files: disk)
+            let id = try await queue.submit(.download(server.url + "/bad", to: folder.file("file")))
+            _ = try await wait(queue, id) { $0.message?.contains("the queue's log can't be written") == true }
+            disk.setFaults(SimulatedDisk.Faults())
+            var change = QueueChange()
+            change.url = server.url + "/good"
+            try await queue.resume(id, with: change)
+            let status = try await wait(queue, id) { $0.phase.isFinal || $0.phase == .waiting }
+            #expect(status.phase == .completed, "\(status)")
+            await queue.close()
+        }
+    }
+
+    @Test func `a command is run for the end of a job, with what it needs to know and without sockets`() async throws {
         let folder = try Folder()
         let lines = Lines()
         try await FileServer.run { server in
@@ -619,12 +753,15 @@ import TransferProtocol
             let queue = try await open(folder) { $0.log = lines.tell }
             var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
             transfer.command = [
-                "/bin/sh", "-c", "echo $SQUALL_JOB $SQUALL_PHASE $SQUALL_FILE >> '\(folder.file("told"))'",
+                "/bin/sh", "-c",
+                "cd '\(folder.path)'; echo $SQUALL_JOB $SQUALL_PHASE $SQUALL_FILE >> told; exec > open; exec ls /proc/self/fd",
             ]
             let id = try await queue.submit(transfer)
             await lines.wait(for: "its command exited with 0")
             let told = try #require(folder.bytes(of: "told"))
             #expect(String(decoding: told, as: UTF8.self) == "\(id) completed \(folder.file("file"))\n")
+            // The last one is that of the folder that ls reads.
+            #expect(String(decoding: folder.bytes(of: "open") ?? [], as: UTF8.self) == "0\n1\n2\n3\n")
             await queue.close()
             let (log, state) = try QueueLog.open(in: .init(folder.file("queue")), limits: .init(), files: SystemFiles())
             #expect(state.jobs[id]?.commandOwed == nil)
@@ -720,8 +857,11 @@ private final class Weather: Sendable {
         return surroundings
     }
 
-    func connect() {
-        isConnected.withLock { $0 = true }
+    func connect() { set(isConnected: true) }
+    func disconnect() { set(isConnected: false) }
+
+    private func set(isConnected: Bool) {
+        self.isConnected.withLock { $0 = isConnected }
         continuation.yield()
     }
 }

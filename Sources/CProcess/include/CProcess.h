@@ -2,6 +2,8 @@
 #ifndef CPROCESS_H
 #define CPROCESS_H
 
+#include <spawn.h>
+
 // Has orphans among the descendants of this process become its children, see PR_SET_CHILD_SUBREAPER in prctl(2).
 // Returns 0 or an errno value; ENOSYS where the system isn't Linux.
 int squall_adopt_orphans(void);
@@ -27,6 +29,10 @@ int squall_open_process(int process);
 
 // Makes a pipe whose descriptors are closed on exec: its reading end, then its writing end. Returns 0 or an errno value.
 int squall_open_pipe(int descriptors[2]);
+
+// Has a program that posix_spawn(3) starts without the descriptors from `first` on. Returns 0 or an errno value. Before glibc 2.34
+// the program has those that aren't closed on exec.
+int squall_close_from(posix_spawn_file_actions_t *actions, int first);
 
 // The columns and rows of the terminal that a descriptor is, 0 where there are none or it doesn't know (TIOCGWINSZ, tty_ioctl(4)).
 int squall_terminal_columns(int descriptor);

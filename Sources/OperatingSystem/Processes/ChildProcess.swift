@@ -51,9 +51,15 @@ public final class ChildProcess: Sendable {
 
     /// Starts the program `arguments[0]`, a path or a name in PATH.
     ///
+    /// - Parameter sharesDescriptors: Whether it has, besides its input and outputs, the descriptors of this process that aren't
+    ///   closed on exec, such as those that a user has given for it.
     /// - Throws: `SystemError` of posix_spawn; ENOENT if there is no such program.
-    public convenience init(_ arguments: [String], environment: [String: String]) throws(SystemError) {
-        try self.init(arguments, environment, .none, leavesGroup: false)
+    public convenience init(
+        _ arguments: [String],
+        environment: [String: String],
+        sharesDescriptors: Bool = false
+    ) throws(SystemError) {
+        try self.init(arguments, environment, .none(withOthers: sharesDescriptors), leavesGroup: false)
     }
 
     /// Starts a program with files that takes care of the processes of its group itself.

@@ -17,6 +17,13 @@ public enum DetachedProgram {
     /// The descriptor on which it tells that it is ready.
     static let channel: Int32 = 3
 
+    /// The descriptors of a process that `start` has started, but for its standard ones and the channel, noted at the first use.
+    private static let inherited =
+        isSelf ? ProcessLimits.openDescriptors.filter { $0 > channel && fcntl($0, F_GETFD) == 0 } : []
+
+    /// Notes the descriptors that this process has of the one that started it. To be called before anything is opened.
+    package static func noteDescriptors() { _ = inherited }
+
     /// Whether this process was started by `start` and isn't ready yet.
     public static var isSelf: Bool { getenv(variable) != nil }
 
@@ -42,8 +49,8 @@ public enum DetachedProgram {
         return descriptor
     }
 
-    /// Starts this program, and waits until it is ready or has ended, however long that takes. It keeps standard input
-    /// until it is ready.
+    /// Starts this program, and waits until it is ready or has ended, however long that takes. It keeps standard input, and
+    /// the descriptors that aren't closed on exec, until it is ready.
     ///
     /// - Parameters:
     ///   - log: the descriptor for both of its outputs, which is closed.
@@ -76,9 +83,9 @@ public enum DetachedProgram {
         _ = ChildProcess.End(awaiting: process)
     }
 
-    /// Tells the process that waits for this one that it is ready, and releases standard input. Asks this process to end
-    /// by SIGTERM if the other one has ended meanwhile. Does nothing in a process that `start` hasn't started, or that was
-    /// ready before.
+    /// Releases standard input and inherited descriptors, and tells the process that waits for this one that it is ready.
+    /// Asks this process to end by SIGTERM if the other one has ended meanwhile. Does nothing in a process that `start`
+    /// hasn't started, or that was ready before.
     public static func tellReady() {
         guard isSelf else { return }
         unsetenv(variable)
@@ -89,6 +96,8 @@ public enum DetachedProgram {
             dup2(empty, STDIN_FILENO)
             close(empty)
         }
+        // One may have a lock, or be a socket of the other process.
+        for descriptor in inherited { close(descriptor) }
         do throws(SystemError) {
             try GuardProtocol.write([1], to: channel)
         } catch {

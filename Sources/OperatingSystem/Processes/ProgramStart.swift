@@ -1,3 +1,4 @@
+import CProcess
 import Glibc
 
 /// Starts programs by posix_spawn(3): in a process group of their own, with default signal handling, no blocked signals and
@@ -5,8 +6,8 @@ import Glibc
 package enum ProgramStart {
     /// The descriptors that a program gets.
     enum Streams {
-        /// Nothing to read, and outputs that are dropped.
-        case none
+        /// Nothing to read, and outputs that are dropped; `withOthers` as well the other descriptors of this process.
+        case none(withOthers: Bool)
         /// These as standard input, and as standard output and error.
         case descriptors(input: Int32, output: Int32)
         /// These files, of which the outputs are made anew.
@@ -27,6 +28,16 @@ package enum ProgramStart {
             case .none, .descriptors, .files, .detached: 0x80
             case .inheritedOutputs: Int32(POSIX_SPAWN_SETPGROUP)
             case .shared: 0
+            }
+        }
+
+        /// The first descriptor that the program doesn't get. Libraries, such as NIO, open some that aren't closed on exec. `nil` where
+        /// a command of the user may have descriptors of the user.
+        var firstClosed: Int32? {
+            switch self {
+            case .none(withOthers: false), .files: STDERR_FILENO + 1
+            // `DetachedProgram` closes them: an argument may be the path of one, such as /dev/fd/63.
+            case .none(withOthers: true), .descriptors, .inheritedOutputs, .detached, .shared: nil
             }
         }
     }
@@ -149,6 +160,7 @@ package enum ProgramStart {
                 posix_spawn_file_actions_addclose(&actions, descriptor)
             }
         }
+        if let first = streams.firstClosed { squall_close_from(&actions, first) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

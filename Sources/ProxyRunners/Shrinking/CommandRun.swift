@@ -106,7 +106,8 @@ package struct CommandRun {
             child = try ChildProcess(
                 command.map { $0.filled([("proxy", address)]) },
                 environment: ProcessInfo.processInfo.environment.merging(trust) { $1 }
-                    .merging(["SQUALL_PROXY": address]) { $1 }
+                    .merging(["SQUALL_PROXY": address]) { $1 },
+                sharesDescriptors: true
             )
         } catch {
             let isBusy = [EAGAIN, ENOMEM].contains(error.code)

@@ -125,6 +125,10 @@ extension QueueState {
             // A clock that was set back doesn't make anybody wait for years.
             let longest = max(limits.longestRetry, QueueLimits.longestServerWait)
             if !isRunning, time > now, time - now <= longest {
+                // It goes on when a route comes back.
+                if [.retry, .tls].contains(reason), !conditions.isReachable(job.origin) {
+                    return QueuePosition(phase: .waiting, reason: .network)
+                }
                 return QueuePosition(phase: .waiting, reason: reason, message: message, until: time)
             }
         case .active, .paused, .completed, .failed, .cancelled: break

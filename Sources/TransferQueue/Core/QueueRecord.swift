@@ -4,8 +4,6 @@ package enum QueueRecord: Hashable, Sendable, Codable {
     case numbers(QueueNumbers)
     /// A job, as it is from now on.
     case job(QueueJob)
-    /// A job that is forgotten.
-    case removed(QueueJobID)
 }
 
 extension QueueState {
@@ -14,7 +12,6 @@ extension QueueState {
         switch record {
         case .numbers(let numbers): advance(to: numbers)
         case .job(let job): put(job)
-        case .removed(let id): remove(id)
         }
     }
 

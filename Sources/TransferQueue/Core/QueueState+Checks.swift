@@ -32,6 +32,16 @@ extension QueueState {
         jobs.values.filter { $0.isDone || undelivered && $0.phase.isFinal && $0.commandOwed == nil }
     }
 
+    /// Whether an unfinished job goes on with what a run of a transfer has left: the partial file of a download, or the part of
+    /// an upload at its server.
+    package func goesOn(with transfer: QueuedTransfer) -> Bool {
+        jobs.values.contains { job in
+            let other = job.transfer
+            return !job.phase.isFinal && other.direction == transfer.direction && other.file == transfer.file
+                && (other.direction == .download || other.url == transfer.url)
+        }
+    }
+
     /// The cancelled downloads whose partial files may still be there, unless another job has the file by now.
     package var undiscarded: [QueueJob] {
         let files = Set(jobs.values.filter { !$0.phase.isFinal }.map(\.transfer.file))

@@ -157,10 +157,13 @@ package struct QueueState: Sendable {
 
     /// The job after a run; `nil` if nothing is to be written.
     ///
-    /// - Parameter fraction: A random number from 0 up to 1, for the wait.
+    /// - Parameters:
+    ///   - wasSent: Whether the content may have been sent before the run. That is known until a failed job is resumed.
+    ///   - fraction: A random number from 0 up to 1, for the wait.
     package func ended(
         _ id: QueueJobID,
         _ outcome: QueueOutcome,
+        wasSent: Bool = false,
         at now: QueueTime,
         fraction: Double
     ) -> QueueJob? {
@@ -171,7 +174,7 @@ package struct QueueState: Sendable {
             job.stage = .completed(result)
             return raising(job)
         }
-        if outcome.mayBeRepeated { job.mayBeSent = nil }
+        if outcome.mayBeRepeated, !wasSent { job.mayBeSent = nil }
         guard job.isActive else { return job == jobs[id] ? nil : job }
         switch outcome {
         case .completed: return nil
@@ -190,7 +193,7 @@ package struct QueueState: Sendable {
             let wait = max(retryDelay(after: job.failures, fraction), min(atLeast, QueueLimits.longestServerWait))
             let earlier = job.reason
             job.stage = .retrying(reason, QueueLimits.kept(message), at: now + wait)
-            let isNews = [.diskFull, .folder].contains(reason) && earlier != reason
+            let isNews = [.diskFull, .folder].contains(reason) && (earlier != reason || hasProgressed)
             return isNews ? raising(job) : job
         }
     }
@@ -258,7 +261,7 @@ package enum QueueOutcome: Hashable, Sendable {
     case failed(QueueReason, String)
 
     /// Whether the same request can be sent again: nothing was sent, or the engine says that it does no harm.
-    fileprivate var mayBeRepeated: Bool {
+    var mayBeRepeated: Bool {
         switch self {
         case .stopped(_, let mayBeRepeated), .retry(_, _, _, _, let mayBeRepeated): mayBeRepeated
         case .needs: true

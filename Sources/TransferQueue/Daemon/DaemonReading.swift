@@ -59,7 +59,7 @@ final class DaemonEvents {
                     switch answer {
                     case .event(let event): told.yield(.event(event))
                     case .allDelivered: told.yield(.allDelivered)
-                    case .submitted, .job, .pruned, .done, .failed: return true
+                    case .submitted, .job, .removed, .upToDate, .pruned, .done, .failed: return true
                     }
                     guard await asked.next() != nil else { return false }
                     try await writer.send(line: "next")

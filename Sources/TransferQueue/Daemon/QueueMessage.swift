@@ -3,7 +3,7 @@ package enum QueueCall: Codable, Sendable {
     case submit(QueuedTransfer, secrets: [String: String])
     /// One job, or all.
     case status(QueueJobID?)
-    /// The current status of one job or all, and each change from then on.
+    /// The current status of one job or all, `upToDate`, and each change from then on.
     case attach(QueueJobID?)
     /// The events, one for each further line of the client, which marks the one before as delivered.
     case events
@@ -19,11 +19,26 @@ package enum QueueCall: Codable, Sendable {
 package enum QueueAnswer: Codable, Sendable {
     case submitted(QueueJobID)
     case job(QueueJobStatus)
+    /// A job was forgotten.
+    case removed(QueueJobID)
+    /// All jobs that there were at the beginning have been sent.
+    case upToDate
     case event(QueueEvent)
     case allDelivered
     case pruned(Int)
     case done
     case failed(code: String, message: String)
+}
+
+extension QueueAnswer {
+    /// The job of a change.
+    var job: QueueJobID? {
+        switch self {
+        case .job(let status): status.id
+        case .removed(let id): id
+        case .submitted, .upToDate, .event, .allDelivered, .pruned, .done, .failed: nil
+        }
+    }
 }
 
 /// The protocol's version, and the sizes of its lines.

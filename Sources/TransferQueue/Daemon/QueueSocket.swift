@@ -1,6 +1,8 @@
 internal import NIOCore
 internal import NIOPosix
+internal import OperatingSystem
 internal import SystemPackage
+internal import Units
 
 /// The socket of a queue's daemon, for its clients.
 package struct QueueSocket: Sendable {
@@ -35,6 +37,9 @@ package struct QueueSocket: Sendable {
         }
     }
 
+    /// The longest wait for the first line of a daemon: 10 s.
+    package static let greetingLimit = Duration.seconds(10)
+
     /// The daemon ended before it got a call, which can be repeated.
     package struct Unasked: Error {}
 
@@ -44,13 +49,26 @@ package struct QueueSocket: Sendable {
     package func call(
         _ call: QueueCall,
         on connection: QueueChannel.Channel,
+        greetedWithin limit: Duration = greetingLimit,
         _ receive: (QueueAnswer, QueueChannel.Writer) async throws -> Bool
     ) async throws {
         var isSent = false
+        // Who listens needn't be a daemon: a process may have inherited the socket of one that was killed.
+        let (socket, latest) = (connection.channel, MonotonicClock.now + limit)
+        let timer = socket.eventLoop.scheduleTask(in: .nanoseconds(limit.nanoseconds)) { socket.close(promise: nil) }
+        defer { timer.cancel() }
         do {
             try await connection.executeThenClose { inbound, _ in
                 var channel = QueueChannel(inbound, connection.channel)
-                guard let greeting = try await channel.line() else { throw Unasked() }
+                guard let greeting = try await channel.line() else {
+                    guard MonotonicClock.now >= latest else { throw Unasked() }
+                    throw TransferQueueError(
+                        .daemon,
+                        "the process that listens at “\(path)” hasn't answered for \(NearestText.time(limit)): "
+                            + "“ss -xlp” names it; end it, or continue it if it is stopped"
+                    )
+                }
+                timer.cancel()
                 guard greeting == QueueProtocol.greeting else {
                     throw TransferQueueError(
                         .daemon,
@@ -64,7 +82,7 @@ package struct QueueSocket: Sendable {
                     switch answer {
                     case .done: return
                     case .failed(let code, let message): throw TransferQueueError(.init(rawValue: code), message)
-                    case .submitted, .job, .event, .allDelivered, .pruned:
+                    case .submitted, .job, .removed, .upToDate, .event, .allDelivered, .pruned:
                         guard try await receive(answer, channel.writer) else { return }
                     }
                 }

@@ -92,19 +92,21 @@ struct QueueTransfers: Sendable {
         return (try? proxies.proxy(for: url))?.host ?? url.host
     }
 
-    /// The time to ask a server to remove the part of an upload: 10 s.
-    private static let discardLimit = Duration.seconds(10)
+    /// The time to ask servers to remove the parts of uploads: 10 s.
+    static let discardLimit = Duration.seconds(10)
 
     /// Removes what the runs of a transfer have left: the partial file of a download, or the journal of an upload and its part
     /// on the server, which gets one request.
     ///
-    /// - Parameter secrets: The values of headers that are in memory, by their names in lower case.
-    func discard(_ transfer: QueuedTransfer, secrets: [String: String] = [:]) async {
+    /// - Parameters:
+    ///   - secrets: The values of headers that are in memory, by their names in lower case.
+    ///   - limit: The time for the request.
+    func discard(_ transfer: QueuedTransfer, secrets: [String: String], within limit: Duration) async {
         let file = FilePath(transfer.file)
         switch transfer.direction {
         case .download: try? await engine(for: transfer).discardDownload(at: file)
         case .upload:
-            let engine = engine(for: transfer, within: Self.discardLimit)
+            let engine = engine(for: transfer, within: limit)
             let credentials = (try? QueueSecrets.credentials(of: transfer, memory: secrets)) ?? .none
             guard let content = try? await engine.content(of: file) else { return }
             try? await engine.discardUpload(content, uploadRequest(transfer, credentials))

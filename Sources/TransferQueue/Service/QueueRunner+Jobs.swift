@@ -1,5 +1,7 @@
 internal import DurableFiles
+internal import OperatingSystem
 internal import SystemPackage
+internal import Units
 
 extension QueueRunner {
     /// The status of all jobs, in their order.
@@ -32,12 +34,23 @@ extension QueueRunner {
         }
     }
 
-    /// Removes what a cancelled job has left, if it has run.
+    /// The servers that are asked at a time to remove parts of uploads: 8.
+    private static let maximumDiscards = 8
+
+    /// Removes what a job has left, if it has run and no unfinished job goes on with that.
     ///
-    /// - Parameter secrets: The values of headers that were in memory, by their names in lower case.
-    func discard(_ job: QueueJob, secrets: [String: String] = [:]) async {
+    /// - Parameters:
+    ///   - secrets: The values of headers that were in memory, by their names in lower case.
+    ///   - limit: The time for a request to the server of an upload.
+    func discard(
+        _ job: QueueJob,
+        secrets: [String: String] = [:],
+        within limit: Duration = QueueTransfers.discardLimit
+    ) async {
         guard job.hasStarted else { return }
-        await transfers.discard(job.transfer, secrets: secrets)
+        let isNeeded = try? await perform { (work) throws(TransferQueueError) in work.state.goesOn(with: job.transfer) }
+        guard isNeeded == false else { return }
+        await transfers.discard(job.transfer, secrets: secrets, within: limit)
         try? await perform { [self] (work) throws(TransferQueueError) in
             if let job = work.state.discarded(job.id) { try write(job, &work) }
         }
@@ -45,14 +58,24 @@ extension QueueRunner {
 
     /// Forgets what is done; returns how many jobs that were.
     ///
-    /// - Parameter undelivered: Whether jobs count whose events weren't delivered.
-    func prune(undelivered: Bool) async throws(TransferQueueError) -> Int {
+    /// - Parameters:
+    ///   - undelivered: Whether jobs count whose events weren't delivered.
+    ///   - limit: The time to ask servers to remove the parts of failed uploads.
+    func prune(
+        undelivered: Bool,
+        within limit: Duration = QueueTransfers.discardLimit
+    ) async throws(TransferQueueError) -> Int {
         let done = try await perform { (work) throws(TransferQueueError) in work.state.done(undelivered: undelivered) }
         // A failed download keeps its partial file, beside its destination. The journal of an upload has a secret URL.
-        for job in done where job.transfer.direction == .upload && job.result == nil && job.hasStarted {
-            await transfers.discard(job.transfer)
+        let left = done.filter { $0.transfer.direction == .upload && $0.result == nil }
+        let end = MonotonicClock.now + limit
+        await withTaskGroup(of: Void.self) { tasks in
+            for (index, job) in left.enumerated() {
+                if index >= Self.maximumDiscards { await tasks.next() }
+                tasks.addTask { [self] in await discard(job, within: max(.zero, end - MonotonicClock.now)) }
+            }
         }
-        return try await perform { (work) throws(TransferQueueError) in
+        return try await perform { [self] (work) throws(TransferQueueError) in
             var next = work.state
             let done = next.done(undelivered: undelivered).map(\.id)
             guard !done.isEmpty else { return 0 }
@@ -63,7 +86,10 @@ extension QueueRunner {
                 throw TransferQueueError(.fileSystem, "the queue's log can't be written: \(error)", error)
             }
             work.state = next
-            for id in done { (work.positions[id], work.progress[id], work.secrets[id]) = (nil, nil, nil) }
+            for id in done {
+                (work.positions[id], work.progress[id], work.secrets[id]) = (nil, nil, nil)
+                note(id, work)
+            }
             return done.count
         }
     }

@@ -20,13 +20,13 @@ extension QueueRunner {
         for reader in work.readers.values { reader.note(id) }
     }
 
-    /// A new reader, to which all jobs are new.
-    func addReader() async throws(TransferQueueError) -> (number: Int, reader: QueueReader) {
+    /// A new reader, to which all jobs are new, and their number.
+    func addReader() async throws(TransferQueueError) -> (number: Int, reader: QueueReader, untold: Int?) {
         try await perform { (work) throws(TransferQueueError) in
             let reader = QueueReader(work.state.jobs.keys.sorted())
             work.lastReader += 1
             work.readers[work.lastReader] = reader
-            return (work.lastReader, reader)
+            return (work.lastReader, reader, work.state.jobs.count)
         }
     }
 

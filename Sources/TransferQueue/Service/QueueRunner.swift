@@ -35,7 +35,11 @@ final class QueueRunner: Sendable {
     /// A running transfer.
     struct Run {
         var task: Task<Void, Never>
+        /// Whether the content of its upload may have been sent before it.
+        var wasSent = false
         var isStopping = false
+        /// Whether the job has got another URL or header since it began, so that its failure isn't the job's.
+        var isOutdated = false
         /// How it ended, until that is in the log.
         var outcome: QueueOutcome?
     }
@@ -232,7 +236,7 @@ final class QueueRunner: Sendable {
                 replan(&work)
             }
         }
-        work.runs[id] = Run(task: task)
+        work.runs[id] = Run(task: task, wasSent: job.mayBeSent == true)
     }
 
     func stop(_ id: QueueJobID, _ work: inout Work) {
@@ -256,8 +260,12 @@ final class QueueRunner: Sendable {
         }
     }
 
-    /// How a run ended, as it counts: without a route no attempt does.
+    /// How a run ended, as it counts: without a route, or with an outdated URL or header, no attempt does.
     private func counted(_ outcome: QueueOutcome, of id: QueueJobID, _ work: borrowing Work) -> QueueOutcome {
+        if work.runs[id]?.isOutdated == true {
+            if case .completed = outcome { return outcome }
+            return .stopped(hasProgressed: false, mayBeRepeated: outcome.mayBeRepeated)
+        }
         guard case .retry(.retry, _, let hasProgressed, _, let mayBeRepeated) = outcome, let job = work.state.jobs[id],
             !surroundings.isReachable(transfers.nextHop(to: job.origin))
         else { return outcome }
@@ -270,7 +278,8 @@ final class QueueRunner: Sendable {
         for (id, run) in work.runs {
             guard let outcome = run.outcome else { continue }
             let counted = counted(outcome, of: id, work)
-            let job = work.state.ended(id, counted, at: now, fraction: work.random.nextFraction())
+            let fraction = work.random.nextFraction()
+            let job = work.state.ended(id, counted, wasSent: run.wasSent, at: now, fraction: fraction)
             guard write(job, &work) else { continue }
             if case .stopped = counted { tell("job \(id): stopped") }
             work.runs[id] = nil
