@@ -7,8 +7,9 @@ import HTTPTransport
 /// The constraint is the intermediate's, because Java ignores that of a trusted root. The root's key is dropped as soon as
 /// it has signed; so whoever trusts the root trusts it for the names alone.
 public struct ConstrainedCA: Sendable {
-    /// The validity of certificates, unless another is given: 24 hours. It starts an hour in the past to tolerate clock skew.
-    public static let lifetime: TimeInterval = 86_400
+    /// The validity of certificates, unless another is given: 25 hours, of which one is past, to tolerate clock skew.
+    public static let lifetime: TimeInterval = 90_000
+    private static let skew: TimeInterval = 3_600
 
     /// The certificate of the root in PEM format (RFC 7468), for clients to trust.
     public let certificate: String
@@ -25,15 +26,17 @@ public struct ConstrainedCA: Sendable {
     ///
     /// - Parameters:
     ///   - hosts: the names that it signs for, beside “localhost”, 127.0.0.1 and ::1.
-    ///   - lifetime: how long its certificates are valid.
-    ///   - now: the time from which they are, less the part of a second.
+    ///   - lifetime: how long its certificates are valid, in seconds.
+    ///   - now: an hour after the time from which they are, less the part of a second.
     public init(for hosts: [String], lifetime: TimeInterval = Self.lifetime, now: Date = Date()) throws {
         var names = ["localhost", "127.0.0.1", "::1"]
-        for host in hosts.map({ $0.lowercased() }) where !names.contains(host) { names.append(host) }
+        for host in hosts.map(ConstrainedCA.certified) where !names.contains(host) { names.append(host) }
         self.names = names
         // A certificate's times have whole seconds.
         let second = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
-        validity = second.addingTimeInterval(-3_600)..<second.addingTimeInterval(lifetime)
+        let start = second.addingTimeInterval(-ConstrainedCA.skew)
+        // Its last second counts (RFC 5280, section 4.1.2.5).
+        validity = start..<start.addingTimeInterval(lifetime - 1)
         let label = DevelopmentCA.label()
         let rootKey = try CertificateText.key()
         certificate = try CertificateText.certificate(
@@ -83,9 +86,14 @@ public struct ConstrainedCA: Sendable {
     /// Whether it signs for a name. The case of letters and a dot at the end don't matter.
     public func permits(_ name: String) -> Bool { host(name) != nil }
 
+    /// A name as certificates have it.
+    private static func certified(_ name: String) -> String {
+        (name.hasSuffix(".") ? String(name.dropLast()) : name).lowercased()
+    }
+
     /// The name as certificates have it; `nil` if it doesn't sign for it.
     private func host(_ name: String) -> String? {
-        let name = (name.hasSuffix(".") ? String(name.dropLast()) : name).lowercased()
+        let name = ConstrainedCA.certified(name)
         let isPermitted = names.contains { name == $0 || name.hasSuffix(".\($0)") && !CertificateText.isAddress($0) }
         return isPermitted ? name : nil
     }

@@ -94,7 +94,7 @@
         private func makeContext(_ key: Key, _ sealer: AlertSealer?) throws -> NIOSSLContext {
             let own = try key.terms.identity.map { try ClientAcceptor.identity(of: $0) }
             var configuration = try (own ?? identity(key.name, key.terms.flaw)).serverConfiguration
-            configuration.applicationProtocols = key.terms.choice.map { [$0] } ?? []
+            configuration.applicationProtocols = UpstreamConnector.encodable(key.terms.choice.map { [$0] } ?? [])
             switch key.terms.version {
             case .tls12: configuration.maximumTLSVersion = .tlsv12
             case .tls13: configuration.minimumTLSVersion = .tlsv13

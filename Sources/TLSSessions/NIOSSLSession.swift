@@ -16,7 +16,6 @@
         private let recorder = RecordCollector()
         private let receiver = ContentReceiver()
         private let sealer: AlertSealer?
-        private var isCancelled = false
 
         /// Makes a session of the handler.
         ///
@@ -77,8 +76,6 @@
         }
 
         func cancel() {
-            guard !isCancelled else { return }
-            isCancelled = true
             recorder.isOpen = false
             channel.pipeline.fireChannelInactive()
             channel.close(promise: nil)

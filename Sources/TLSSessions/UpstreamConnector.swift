@@ -46,9 +46,13 @@
             }
         }
 
+        /// The protocols without those that end the process in the library.
+        static func encodable(_ protocols: [String]) -> [String] {
+            protocols.filter { (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 < 0x80 } }
+        }
+
         private func context(_ offered: [String]) throws(TLSSettingsProblem) -> NIOSSLContext {
-            // Others end the process in the library.
-            let protocols = offered.filter { (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 < 0x80 } }
+            let protocols = UpstreamConnector.encodable(offered)
             return try contexts.withLock { contexts throws(TLSSettingsProblem) in
                 if let context = contexts[protocols] { return context }
                 var configuration = settings.configuration

@@ -91,6 +91,42 @@ struct BlockWriterTests {
         #expect(numbers == Array(count - numbers.count..<count))
     }
 
+    @Test func `links stay, and the parts lie beside the file`() throws {
+        let (folder, links) = (try Folder(), try Folder())
+        let (path, link) = (folder.file("file"), links.file("link"))
+        let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+        defer { close(descriptor) }
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let failures = Atomic<Int>(0)
+        func writer(_ path: String) throws -> BlockWriter {
+            try BlockWriter(
+                path: path,
+                limit: 1 << 20,
+                filler: BlockWriterTests.filler,
+                prologue: { _ in },
+                whenFailing: { _ in failures.add(1, ordering: .relaxed) }
+            )
+        }
+        for name in [link, "/proc/self/fd/\(descriptor)"] {
+            let writer = try writer(name)
+            writer.begin()
+            // More than one part has.
+            for number in 0..<100_000 {
+                while !append(number, to: writer), failures.load(ordering: .relaxed) == 0 { sched_yield() }
+            }
+            #expect(writer.finish().failure == nil)
+            #expect(folder.names == ["file"] && links.names == ["link"])
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+            #expect(numbers(try Data(contentsOf: URL(fileURLWithPath: path))) == Array(0..<100_000))
+        }
+        unlink(path)
+        for _ in 1...2 {
+            #expect(throws: SystemError(call: "realpath", code: ENOENT)) { try writer("/proc/self/fd/\(descriptor)") }
+            // Another file that has the name by which the system calls a deleted one.
+            try Data().write(to: URL(fileURLWithPath: path + " (deleted)"))
+        }
+    }
+
     @Test func `blocks that nobody writes are dropped and counted, and the writer goes on`() throws {
         let (files, _, _) = try written { writer, _ in
             // A quarter of the limit may wait.

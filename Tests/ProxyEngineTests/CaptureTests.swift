@@ -78,17 +78,13 @@ struct CaptureTests {
         )
     }
 
-    /// The packets that a proxy to `upstream` captures while `body` runs, and until its connections have ended or, with `isCut`,
-    /// while they are open.
+    /// The packets that a proxy to `upstream` captures while `body` runs, and until its connections have ended.
     private func captured(
         to upstream: SocketAddress,
         _ profile: Profile = Profile(name: "plain"),
         listen: Endpoint = Endpoint(host: "127.0.0.1", port: 0),
         snap: Int = 262_144,
         connections: ClosedRange<UInt64> = 0...UInt64.max,
-        policy: ForwardPolicy? = nil,
-        tls: ProxyTLS = ProxyTLS(),
-        isCut: Bool = false,
         _ body: (Fixture) async throws -> Void
     ) async throws -> [Packet] {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("squall-capture-\(UUID())").path
@@ -98,16 +94,9 @@ struct CaptureTests {
         settings.connections = connections
         let capture = try Capture(settings, whenFailing: { Issue.record("\($0)") })
         capture.begin()
-        try await withProxy(
-            to: upstream,
-            profile,
-            listen: listen,
-            policy: policy,
-            capture: capture,
-            tls: tls
-        ) { fixture in
+        try await withProxy(to: upstream, profile, listen: listen, capture: capture) { fixture in
             try await body(fixture)
-            if isCut { _ = capture.finish() } else { #expect(await fixture.becomesIdle()) }
+            #expect(await fixture.becomesIdle())
         }
         let end = capture.finish()
         #expect(end.dropped == 0 && end.failure == nil)
@@ -251,39 +240,49 @@ struct CaptureTests {
         #expect(zip(places, places.dropFirst()).allSatisfy { $1 - $0 > 1 << 28 }, "\(places)")
     }
 
-    /// TLS that no connection of a test comes to.
-    private struct NoTLS: TLSAcceptor, TLSConnector {
-        func accept(_: TLSGreeting, on _: TLSTerms, of _: EventLoop) throws(TLSSessionFailure) -> any TLSSession {
-            preconditionFailure("no client speaks TLS")
-        }
-
-        func check(_: CertificateFile) {}
-
-        func connect(to _: String, offering _: [String], on _: EventLoop) throws(TLSSessionFailure) -> any TLSSession {
-            preconditionFailure("no server speaks TLS")
-        }
-    }
-
-    @Test func `a server that speaks first is captured at once, although TLS may be intercepted`() async throws {
-        let banner = Array("220 ready\r\n".utf8)
+    @Test func `a flight of a handshake waits for the next packet, as it may lead to secrets`() async throws {
+        let hellos: [[UInt8]] = [[22, 3, 1, 0, 5, 1, 0, 0, 1, 0], [22, 3, 1, 0, 5, 1, 0, 0, 1, 1]]
+        let (flight, rest): ([UInt8], [UInt8]) = ([22, 3, 3, 0, 5, 2, 0, 0, 1], [0])
+        let other: [UInt8] = [23, 3, 3, 0, 1, 7]
+        let passed = Slot<Bool>()
         let server = TestServer { socket in
-            try socket.send(banner)
-            _ = try socket.receive(1)
+            _ = try socket.receive(exactly: hellos[0].count)
+            try socket.send(flight)
+            _ = try passed.next()
+            try socket.send(rest)
+            _ = try socket.receive(exactly: flight.count)
+            try socket.send(other)
+            _ = socket.receiveAll()
         }
         defer { server.stop() }
-        let tls = ProxyTLS(acceptor: NoTLS(), connector: NoTLS(), intercepted: [try HostPattern(parsing: "some.host")])
-        let clients = Slot<TestSocket>()
-        let policy = ForwardPolicy()
-        let packets = try await captured(to: server.address, policy: policy, tls: tls, isCut: true) { fixture in
+        let packets = try await captured(to: server.address) { fixture in
             let client = try fixture.client()
-            clients.put(client)
             try await blocking {
-                try client.send(Array("CONNECT \(server.address) HTTP/1.1\r\n\r\n".utf8))
-                let established = Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)
-                #expect(try client.receive(exactly: established.count + banner.count) == established + banner)
+                try client.send(hellos[0])
+                #expect(try client.receive(exactly: flight.count) == flight)
+                passed.put(true)
+                #expect(try client.receive(exactly: rest.count) == rest)
+                try client.send(flight)
+                #expect(try client.receive(exactly: other.count) == other)
+                try client.send(hellos[1])
+                client.endWriting()
+                _ = client.receiveAll()
             }
         }
-        #expect(stream(packets, interface: 1, isInbound: true) == banner)
+        func place(of content: [UInt8], on interface: Int, isInbound: Bool) -> Int? {
+            packets.firstIndex { $0.interface == interface && $0.isInbound == isInbound && $0.content == content }
+        }
+        for (content, isFromClient, waits) in [
+            (hellos[0], true, false), (flight, false, true), (rest, false, true), (flight, true, true),
+            (other, false, false), (hellos[1], true, false),
+        ] {
+            let received = try #require(place(of: content, on: isFromClient ? 0 : 1, isInbound: true))
+            let sent = try #require(place(of: content, on: isFromClient ? 1 : 0, isInbound: false))
+            #expect((received > sent) == waits, "\(content)")
+        }
+        for (interface, isInbound) in [(0, true), (1, false)] {
+            #expect(stream(packets, interface: interface, isInbound: isInbound) == hellos[0] + flight + hellos[1])
+        }
     }
 
     @Test func `Unix-domain sockets have addresses that stand for them, and names`() async throws {

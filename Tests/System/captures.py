@@ -5,7 +5,8 @@
     SQUALL=.build/debug/squall python3 Tests/System/captures.py scenarios kill      some of the parts
 
 scenarios   every shipped profile, for some seconds
-addresses   IPv4, IPv6, Unix-domain sockets, a forward proxy, `squall exec`, and TLS with its secrets
+addresses   IPv4, IPv6, Unix-domain sockets, a forward proxy, `squall exec`, and TLS with its secrets, also of TLS 1.2 and
+            of a server that asks for another ClientHello; a cut behind TLS is on the packet of the reset
 limits      1,000 connections with limits of 1 and 16 MiB, and on a disk of 8 MiB: bounded, readable, and no
             client loses a byte
 kill        SIGKILL in mid-capture
@@ -17,7 +18,8 @@ and the objects that tshark exports are what was sent. Exits 1 if something does
 import argparse, collections, concurrent.futures, contextlib, json, os, re, signal, statistics, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from kit import programs
+from kit import programs, web
+from kit.certificates import make_certificates
 from kit.squall import Origin
 from kit.verdicts import finish, verdict
 
@@ -121,6 +123,20 @@ def scenarios(origin):
         list(pool.map(lambda name: scenario(name, origin), names))
 
 
+def secured(part, faults, port, authority, options):
+    """A capture with secrets of a download over TLS on both sides, through a forward proxy."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/a.pcapng"
+        with running(*faults, "--forward-proxy", "127.0.0.1:0", "--intercept", "localhost", "--ca-file", authority,
+                     "--key-log", f"{folder}/keys", "--pcap", path, "--journal", f"{folder}/j.jsonl") as (_, proxy):
+            fetch(f"https://localhost:{port}/file.bin", "--http1.1", "-x", f"http://127.0.0.1:{proxy}", *options)
+        check(part, folder)
+        requests, _ = read(path, "-Y", "http.request.method == GET", "-T", "fields", "-e", "frame.interface_name")
+        cuts, _ = read(path, "-Y", 'frame.comment contains "resets"', "-T", "fields", "-e", "tcp.flags.reset")
+        verdict(part, sorted(requests) == ["clients", "servers"] and cuts == ["1"] * ("--cut-at" in faults),
+                f"requests that tshark decrypts: {requests}; RST of the packets with cuts: {cuts}")
+
+
 def addresses(origin):
     upstream, content = f"127.0.0.1:{origin.port}", origin.content
 
@@ -151,6 +167,17 @@ def addresses(origin):
         trial("TLS", lambda folder: [*late, "--listen", "tls:127.0.0.1:0", "--upstream", f"tls:localhost:{secure.port}",
                                      "--ca-file", secure.authority, "--key-log", f"{folder}/keys"],
               lambda port, _: fetch(f"https://localhost:{port}/file.bin", "--http1.1"))
+    with tempfile.TemporaryDirectory() as own:
+        make_certificates(own)
+        with open(os.path.join(own, "server.pem"), "w", encoding="utf-8") as file:
+            for name in ("leaf.key", "leaf.pem"):
+                with open(os.path.join(own, name), encoding="utf-8") as part:
+                    file.write(part.read())
+        # The key of Squall's ClientHello is for another group.
+        with web.served(origin.folder, os.path.join(own, "server.pem"), group="prime256v1") as port:
+            for part, faults, options in (("TLS, HelloRetryRequest", [], []), ("TLS 1.2", [], ["--tls-max", "1.2"]),
+                                          ("TLS, cut", ["--cut-at", "300KB"], [])):
+                secured(part, [*late, "--down", "20Mbit/s", *faults], port, os.path.join(own, "ca.pem"), options)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([programs.SQUALL, "exec", *late, "--cut-at", "100KB", "--pcap", f"{folder}/a.pcapng", "--journal", f"{folder}/j.jsonl",
                         "--", "curl", "-s", "-o", "/dev/null", f"http://{upstream}/file.bin"], check=False)

@@ -148,10 +148,16 @@ import Units
         }
     }
 
-    @Test func `an upstream that speaks no TLS gives the client alert 80`() async throws {
+    @Test(arguments: [("HTTP/1.1 400 Bad Request\r\n\r\n", "what came isn't TLS"), (nil, "reset")])
+    func `an upstream that speaks no TLS, or resets, gives the client alert 80`(
+        answer: String?,
+        why: String
+    ) async throws {
         let server = TestServer { socket in
             _ = try socket.receive(1)
-            try socket.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+            // With unread bytes, so by a reset.
+            guard let answer else { return socket.close() }
+            try socket.send(Array(answer.utf8))
             _ = socket.receiveAll()
         }
         defer { server.stop() }
@@ -165,8 +171,40 @@ import Units
             client.close()
             #expect(await fixture.becomesIdle())
             let told = fixture.events.value.map { "\($0)" }
-            #expect(told.contains { $0.contains("what came isn't TLS") }, "\(told)")
+            #expect(told.contains { $0.lowercased().contains(why.lowercased()) }, "\(told)")
             #expect(told.contains { $0.contains("INTERNAL_ERROR") || $0.contains("internal_error") }, "\(told)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["h2"], "h2"), (["h2", "http/1.1"], "http/1.1"), (["http/1.1", "h2"], "http/1.1"), ([], nil),
+        ]
+    )
+    func `in front of a server without TLS a client gets HTTP/1.1, or else what it offers first`(
+        offered: [String],
+        choice: String?
+    ) async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        try await withSecureProxies(to: server.address) { fixture in
+            let address = fixture.far.address
+            try await onLoop { loop in
+                let session = try TestAuthority.connector().connect(to: "localhost", offering: offered, on: loop)
+                defer { session.cancel() }
+                let client = try TestSocket.connected(to: address).get()
+                defer { client.close() }
+                var records: [UInt8] = []
+                session.start { records += $0.withUnsafeBytes { Array($0) } }
+                while session.state == .handshaking {
+                    try client.send(records)
+                    records = []
+                    let received = try client.receive(1 << 16)
+                    try #require(!received.isEmpty)
+                    session.receive(received.span.bytes) { records += $0.withUnsafeBytes { Array($0) } }
+                }
+                #expect(session.state == .open(protocol: choice))
+            }
         }
     }
 

@@ -6,6 +6,7 @@ import HTTPTransport
 import ProxyEngine
 import StreamReading
 import TLSTransport
+import TestStreams
 import Testing
 import Units
 
@@ -253,13 +254,39 @@ import Units
     @Test(arguments: [0, 0.4, 0.6, 0.999])
     func `an authority is read from its text, until it expires`(fraction: Double) throws {
         let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down) + fraction)
-        let authority = try ConstrainedCA(for: ["Example.com", "10.0.0.1", "fd00::1"], lifetime: 60, now: now)
+        let names = ["Example.com", "Dot.example.", "10.0.0.1", "fd00::1"]
+        let authority = try ConstrainedCA(for: names, lifetime: 3_661, now: now)
         let read = try ConstrainedCA(text: authority.text, now: now + 59 - fraction)
-        #expect(read.names == authority.names)
+        #expect(read.names == authority.names && read.names.contains("dot.example"))
         #expect(read.certificate == authority.certificate)
         #expect(read.text == authority.text)
         for time in [now + 60, now - 3_601] {
             #expect(throws: TLSSettingsProblem.self) { try ConstrainedCA(text: authority.text, now: time) }
+        }
+    }
+
+    @Test func `certificates are valid for no more than the days that were asked for`() throws {
+        let folder = try Folder()
+        let authority = try ConstrainedCA(for: ["upstream.test"], lifetime: 825 * 86_400)
+        let leaf = try authority.identity(for: "upstream.test").certificates
+        for certificate in [Array(authority.certificate.utf8), leaf] {
+            try folder.write(certificate, to: "a.pem")
+            let (openssl, output) = (Process(), Pipe())
+            openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            openssl.arguments = ["openssl", "x509", "-noout", "-startdate", "-enddate", "-in", folder.file("a.pem")]
+            openssl.standardOutput = output
+            try openssl.run()
+            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            openssl.waitUntilExit()
+            let format = DateFormatter()
+            format.locale = Locale(identifier: "en_US_POSIX")
+            format.dateFormat = "MMM d HH:mm:ss yyyy zzz"
+            let dates = text.split(separator: "\n").compactMap { line in
+                line.split(separator: "=").last.flatMap { format.date(from: String($0)) }
+            }
+            try #require(dates.count == 2, "\(text)")
+            // Both ends count.
+            #expect(dates[1].timeIntervalSince(dates[0]) == 825 * 86_400 - 1)
         }
     }
 

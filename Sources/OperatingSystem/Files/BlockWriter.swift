@@ -36,6 +36,7 @@ public final class BlockWriter: Sendable {
         var isClosed = false
     }
 
+    /// That of a file has no symbolic links.
     private let path: String
     private let isFile: Bool
     private let limit: Int64
@@ -55,7 +56,7 @@ public final class BlockWriter: Sendable {
     ///   - prologue: appends what each part begins with, at most 64 KiB; called on the writer's thread.
     ///   - whenFailing: called once, on the writer's thread, when writing has failed for good.
     ///   - whenWaiting: called before waiting for a reader of a FIFO.
-    /// - Throws: `SystemError` of open(2), or one that `isLocked`.
+    /// - Throws: `SystemError` of open(2), one that `isLocked`, or ENOENT for an open file without a name.
     public init(
         path: String,
         limit: Int64,
@@ -65,9 +66,10 @@ public final class BlockWriter: Sendable {
         whenWaiting: () -> Void = {}
     ) throws(SystemError) {
         precondition(limit >= BlockWriter.leastLimit, "no room for a part")
-        (self.path, self.limit, self.prologue, self.whenFailing) = (path, limit, prologue, whenFailing)
+        (self.limit, self.prologue, self.whenFailing) = (limit, prologue, whenFailing)
         let descriptor = path == "-" ? STDOUT_FILENO : try BlockWriter.opened(path, whenWaiting)
         isFile = path != "-" && BlockWriter.isRegular(descriptor)
+        self.path = isFile ? try BlockWriter.resolved(path, of: descriptor) : path
         let capacity = Int(min(Int64(BlockWriter.bufferSize), limit / 4))
         prompt = min(BlockWriter.promptSize, capacity / 2)
         part = Mutex(Part(file: BlockFile(descriptor, filler: filler), buffer: BlockBuffer(capacity: capacity)))
@@ -93,6 +95,22 @@ public final class BlockWriter: Sendable {
             _ = fcntl(descriptor, F_SETFL, 0)
         }
         return descriptor
+    }
+
+    /// The path of an open file without symbolic links, which renaming would replace. Closes a file that has none.
+    private static func resolved(_ path: String, of descriptor: Int32) throws(SystemError) -> String {
+        var (mine, named) = (stat(), stat())
+        if let found = realpath(path, nil) {
+            defer { free(found) }
+            // What /dev/stdout resolves to may be another file, if its own is deleted or of another mount namespace.
+            if fstat(descriptor, &mine) == 0, stat(found, &named) == 0, named.st_ino == mine.st_ino,
+                named.st_dev == mine.st_dev
+            {
+                return String(cString: found)
+            }
+        }
+        close(descriptor)
+        throw SystemError(call: "realpath", code: ENOENT)
     }
 
     private static func isRegular(_ descriptor: Int32) -> Bool {

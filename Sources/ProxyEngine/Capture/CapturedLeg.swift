@@ -3,6 +3,9 @@ import Units
 
 /// The packets of one of a connection's sockets. The near end is Squall.
 final class CapturedLeg: SocketTap {
+    /// The most bytes of the peer that wait: 32 KiB, more than a handshake receives at once.
+    private static let heldLimit = 32 << 10
+
     private enum State {
         case connecting, open, over
     }
@@ -12,7 +15,6 @@ final class CapturedLeg: SocketTap {
         var end: CapturedPacket.End
         /// The sequence number of its next byte.
         var next: UInt32
-        var hasSent = false
         var hasFinished = false
     }
 
@@ -21,19 +23,21 @@ final class CapturedLeg: SocketTap {
     private var near: Side
     private var far: Side
     private var state = State.connecting
+    /// The first error (errno) of the open connection; further ones follow from it.
+    private var failure: Int32?
     /// Whether the peer has reset it.
-    private var wasReset = false
-    /// Whether bytes of the peer have come since the last packet of the near end.
+    private var wasReset: Bool { failure.map(SocketTap.isReset) ?? false }
+    /// Whether packets of the peer have been written since the last one of the near end.
     private(set) var hasUnacknowledged = false
-    /// What is to be said on the next packet.
+    /// What is to be said on the packet that ends the connection.
     var comments: [String] = []
     /// Whether packets may follow.
     var isOpen: Bool { state == .open }
-    /// Whether the first bytes of a peer that doesn't speak first are written behind the secrets that follow from them, as a reader
-    /// needs those first: its answer to a ClientHello.
-    private let awaitsSecrets: Bool
+    /// Whether the last packet with content was the near end's.
+    private var wasNearLast = false
     /// The peer's bytes that wait, and when they came.
-    private var held: (bytes: [UInt8], moment: Moment)?
+    private var held: [(bytes: [UInt8], moment: Moment)] = []
+    private var heldCount = 0
 
     /// The connection that has the number `number` in its capture, on which no packet has passed.
     init(
@@ -41,10 +45,9 @@ final class CapturedLeg: SocketTap {
         number: UInt32,
         interface: UInt32,
         near: CapturedPacket.End,
-        far: CapturedPacket.End,
-        awaitsSecrets: Bool = false
+        far: CapturedPacket.End
     ) {
-        (self.connection, self.interface, self.awaitsSecrets) = (connection, interface, awaitsSecrets)
+        (self.connection, self.interface) = (connection, interface)
         // Readers tell connections with the same ports by it. Multiples of the golden ratio of 2³² are far from each other.
         let start = number &* 0x9E37_79B9
         (self.near, self.far) = (Side(end: near, next: start), Side(end: far, next: start))
@@ -69,20 +72,26 @@ final class CapturedLeg: SocketTap {
     }
 
     override func received(_ bytes: Span<UInt8>) {
-        hasUnacknowledged = true
-        if awaitsSecrets, near.hasSent, !far.hasSent, held == nil {
-            var copy: [UInt8] = []
-            for index in bytes.indices { copy.append(bytes[index]) }
-            held = (copy, connection.now)
-            return
+        guard !held.isEmpty || wasNearLast && CapturedLeg.leadsToSecrets(bytes) else {
+            return write(bytes, fromNear: false)
         }
-        write(bytes, fromNear: false)
+        held.append((bytes.indices.map { bytes[$0] }, connection.now))
+        heldCount += bytes.count
+        if heldCount > CapturedLeg.heldLimit { writeHeld() }
+    }
+
+    /// Whether a flight of TLS begins that the near end may make secrets of: with a message of the handshake in the clear
+    /// (RFC 8446, sections 4 and 5.1), but for a ClientHello. A reader needs secrets in front of what they decrypt, so the
+    /// flight waits for the next packet of the near end.
+    private static func leadsToSecrets(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count > TLSRecord.headSize && bytes[0] == TLSRecord.ContentType.handshake.rawValue && bytes[1] == 3
+            && bytes[TLSRecord.headSize] != TLSRecord.clientHello
     }
 
     private func writeHeld() {
-        guard let (bytes, moment) = held else { return }
-        held = nil
-        write(bytes.span, fromNear: false, at: moment)
+        let packets = held
+        (held, heldCount) = ([], 0)
+        for (bytes, moment) in packets { write(bytes.span, fromNear: false, at: moment) }
     }
 
     override func sent(_ bytes: Span<UInt8>) { write(bytes, fromNear: true) }
@@ -91,13 +100,12 @@ final class CapturedLeg: SocketTap {
         guard state == .open, !far.hasFinished else { return }
         far.hasFinished = true
         write(fromNear: false, [.fin, .ack])
-        hasUnacknowledged = true
     }
 
     override func failed(_ code: Int32) {
         switch state {
         // What the peer had sent before its reset may still be received.
-        case .open: wasReset = true
+        case .open: failure = failure ?? code
         case .connecting:
             // An answer to SYN is a reset as well; silence is none.
             if SocketTap.isReset(code) { write(fromNear: false, [.rst, .ack]) }
@@ -122,6 +130,9 @@ final class CapturedLeg: SocketTap {
             finished()
         }
         state = .over
+        // The near end has ended it before.
+        connection.comments += comments
+        comments = []
     }
 
     /// Acknowledges what has come, with what is to be said of it.
@@ -147,6 +158,7 @@ final class CapturedLeg: SocketTap {
     ) {
         writeHeld()
         let (source, destination) = fromNear ? (near, far) : (far, near)
+        let isEnd = flags.contains(.rst) || fromNear && flags.contains(.fin)
         connection.append(
             CapturedPacket(
                 interface: interface,
@@ -158,18 +170,18 @@ final class CapturedLeg: SocketTap {
                 acknowledgement: flags.contains(.ack) ? destination.next : 0
             ),
             content,
-            comments,
-            at: moment ?? connection.now
+            isEnd ? comments : [],
+            at: moment
         )
-        comments = []
+        if isEnd { comments = [] }
+        if !content.isEmpty { wasNearLast = fromNear }
         let count = UInt32(content.count) + (flags.isDisjoint(with: [.syn, .fin]) ? 0 : 1)
         if fromNear {
             near.next &+= count
-            near.hasSent = near.hasSent || !content.isEmpty
             hasUnacknowledged = false
         } else {
             far.next &+= count
-            far.hasSent = far.hasSent || !content.isEmpty
+            hasUnacknowledged = hasUnacknowledged || count > 0
         }
     }
 }

@@ -2,7 +2,8 @@ import EventLoop
 import FaultPlan
 import Units
 
-/// The capture of one connection: its two legs, and what is to be said on the next packet of either.
+/// The capture of one connection: its two legs, and what is to be said on the next packet of either, but one that has
+/// waited.
 final class ConnectionCapture {
     /// The most comments that wait for a packet: 32.
     private static let commentLimit = 32
@@ -13,7 +14,7 @@ final class ConnectionCapture {
 
     private let capture: Capture
     private unowned let shard: Shard
-    private var comments: [String] = []
+    var comments: [String] = []
     private weak var client: CapturedLeg?
     private weak var server: CapturedLeg?
 
@@ -30,9 +31,8 @@ final class ConnectionCapture {
         leg.accepted()
     }
 
-    /// Captures a socket that connects to a server at `address`, which a client or a profile has called `host`, perhaps with
-    /// TLS of the proxy.
-    func dialed(_ socket: StreamSocket, to address: SocketAddress, host: String?, hasTLS: Bool) {
+    /// Captures a socket that connects to a server at `address`, which a client or a profile has called `host`.
+    func dialed(_ socket: StreamSocket, to address: SocketAddress, host: String?) {
         let number = capture.nextNumber()
         let near = end(socket.localAddress, or: "unix client", port: ConnectionCapture.port(number))
         var far = CapturedPacket.End(address: capture.bytes(of: address.canonical), port: address.port)
@@ -41,7 +41,7 @@ final class ConnectionCapture {
         } else if let host, host != address.host {
             capture.add(name: host, of: far.address)
         }
-        let leg = leg(number, ConnectionCapture.servers, near, far, hasTLS: hasTLS)
+        let leg = leg(number, ConnectionCapture.servers, near, far)
         server = leg
         socket.add(leg)
         leg.dialed()
@@ -54,16 +54,14 @@ final class ConnectionCapture {
         _ number: UInt32,
         _ interface: UInt32,
         _ near: CapturedPacket.End,
-        _ far: CapturedPacket.End,
-        hasTLS: Bool = false
+        _ far: CapturedPacket.End
     ) -> CapturedLeg {
         CapturedLeg(
             of: self,
             number: number,
             interface: interface,
             near: near.matching(far),
-            far: far.matching(near),
-            awaitsSecrets: hasTLS
+            far: far.matching(near)
         )
     }
 
@@ -93,8 +91,8 @@ final class ConnectionCapture {
         let text = parts.joined(separator: ", ").shortened(to: ConnectionCapture.commentLength)
         let (source, sink) = entry.direction == .upstream ? (client, server) : (server, client)
         switch entry.effect {
-        case .cuts, .resets, .refuses, .answers:
-            // An end follows on the side that loses the bytes.
+        case .cuts, .resets, .refuses, .answers, .alerts:
+            // An end follows on the side that loses the bytes, with TLS behind the records that wait.
             if let sink, sink.isOpen { sink.comments.append(text) } else { comments.append(text) }
         default:
             comments.append(text)
@@ -108,9 +106,11 @@ final class ConnectionCapture {
 
     var now: Moment { shard.loop.now }
 
-    func append(_ packet: CapturedPacket, _ content: Span<UInt8>, _ own: [String], at moment: Moment) {
-        notePhase(at: moment)
-        capture.append(packet, content: content, comments: comments + own, at: moment)
+    /// Appends a packet of now, or one that has waited since `moment`.
+    func append(_ packet: CapturedPacket, _ content: Span<UInt8>, _ own: [String], at moment: Moment?) {
+        if let moment { return capture.append(packet, content: content, comments: [], at: moment) }
+        notePhase(at: now)
+        capture.append(packet, content: content, comments: comments + own, at: now)
         comments.removeAll()
     }
 

@@ -46,8 +46,7 @@ extension Connection {
     func connect(_ socket: StreamSocket, to address: SocketAddress) throws(SystemError) {
         try connectUncaptured(socket, to: address)
         let upstream = shard.context.configuration.destination.upstream
-        let hasTLS = upstream?.usesTLS ?? (tls != nil)
-        capture?.dialed(socket, to: address, host: host?.host ?? upstream?.host, hasTLS: hasTLS)
+        capture?.dialed(socket, to: address, host: host?.host ?? upstream?.host)
     }
 
     private func connectUncaptured(_ socket: StreamSocket, to address: SocketAddress) throws(SystemError) {

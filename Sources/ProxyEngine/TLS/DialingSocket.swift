@@ -3,13 +3,14 @@ import OperatingSystem
 
 /// The server's side of a proxy whose upstream has TLS. It is connected once the handshake is complete.
 final class DialingSocket: SecureSocket {
-    private var isConnected = false
+    /// Whether the connection is made, and TLS has begun.
+    private(set) var isConnected = false
     /// Whether the handshake was complete.
     private var wasOpen = false
     private unowned let connection: Connection
     /// Whether the server is offered another list of protocols than the client's, because faults read messages.
     private let isNarrowed: Bool
-    /// Why the handshake has failed; `nil` where the connection itself has.
+    /// Why the handshake has failed; `nil` where the connection has, or its time is over.
     private(set) var handshakeFailure: TLSSessionFailure?
 
     /// Connects a session over a socket that is connecting, for a connection, which lives longer.

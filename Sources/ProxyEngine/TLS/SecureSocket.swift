@@ -422,7 +422,8 @@ class SecureSocket: SocketLayer, LoopShutdownHandler {
 /// Records of TLS (RFC 8446, section 5.1).
 enum TLSRecord {
     static let headSize = 5
-    /// The type of the handshake message ServerHello (RFC 8446, section 4).
+    /// The types of handshake messages (RFC 8446, section 4).
+    static let clientHello: UInt8 = 1
     static let serverHello: UInt8 = 2
     /// The largest content of a record with its protection (RFC 5246, section 6.2.3).
     private static let lengthLimit = (1 << 14) + 2_048

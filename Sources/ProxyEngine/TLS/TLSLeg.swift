@@ -142,9 +142,14 @@ extension Connection {
         guard let accepting = tls?.accepting, let acceptor = settings.acceptor, var greeting = accepting.greeting
         else { return true }
         greeting.name = greeting.name ?? tls?.host
-        var choice = tls?.dialing?.chosenProtocol
-        if tls?.dialing == nil { choice = Connection.http1 }
-        if let name = choice, !greeting.protocols.contains(name) { choice = nil }
+        let offered = greeting.protocols
+        let choice: String?
+        if let dialing = tls?.dialing {
+            choice = offered.first { $0 == dialing.chosenProtocol }
+        } else {
+            // A client of gRPC offers h2 alone, and ends TLS without it.
+            choice = offered.contains(Connection.http1) ? Connection.http1 : offered.first
+        }
         let terms = terms(choosing: choice)
         do throws(TLSSessionFailure) {
             accepting.accept(try acceptor.accept(greeting, on: terms, of: loop))
@@ -179,11 +184,10 @@ extension Connection {
 
     /// Tells a client whose server has failed in the handshake; `false` if there is nobody to tell.
     func refuseClient() -> Bool {
-        guard let failure = tls?.dialing?.handshakeFailure, let accepting = tls?.accepting, accepting.isWaiting else {
-            return false
-        }
+        guard let dialing = tls?.dialing, dialing.isConnected, let accepting = tls?.accepting, accepting.isWaiting
+        else { return false }
         // It was the client's offer that the server has refused.
-        let isOffer = failure.alert == TLSAlert.name(TLSAlert.noApplicationProtocol)
+        let isOffer = dialing.handshakeFailure?.alert == TLSAlert.name(TLSAlert.noApplicationProtocol)
         accepting.refuse(isOffer ? TLSAlert.noApplicationProtocol : TLSAlert.internalError)
         return true
     }

@@ -82,7 +82,6 @@ func withProxy<Result>(
     endings: EndingRules = EndingRules(),
     policy: ForwardPolicy? = nil,
     capture: Capture? = nil,
-    tls: ProxyTLS = ProxyTLS(),
     resolve: (@Sendable (Endpoint) async throws(SystemError) -> [SocketAddress])? = nil,
     _ body: (Fixture) async throws -> Result
 ) async throws -> Result {
@@ -103,7 +102,6 @@ func withProxy<Result>(
     if let resolve { configuration.resolve = resolve }
     configuration.endings = endings
     configuration.capture = capture
-    configuration.tls = tls
     if let drainLimits { configuration.drainLimits = drainLimits }
     if let connectionLimit { configuration.connectionLimit = connectionLimit }
     return try await ending(loops) { loops in
