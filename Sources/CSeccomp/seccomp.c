@@ -142,6 +142,12 @@ static const struct sock_filter filter[] = {
     ALLOW,
 };
 
+// Whether proc(5) is mounted, and that of this process's PID namespace: it tells which threads have a signal.
+static int has_own_proc(void) {
+    char number[16] = {0};
+    return readlink("/proc/self", number, sizeof number - 1) > 0 && atoi(number) == getpid();
+}
+
 int squall_supervise_connects(int makes_sockets, int *holds_signals) {
     *holds_signals = 0;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
@@ -156,7 +162,9 @@ int squall_supervise_connects(int makes_sockets, int *holds_signals) {
     // From Linux 5.19 on a signal waits until its thread's call, which has been taken, is answered: the supervisor may write to the
     // thread's memory, and a call of a moment never fails with EINTR.
     unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    int supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | WAIT_KILLABLE, &program);
+    int supervisor = -1;
+    errno = EINVAL;
+    if (has_own_proc()) supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | WAIT_KILLABLE, &program);
     *holds_signals = supervisor >= 0;
     if (supervisor < 0 && errno == EINVAL) supervisor = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
     return supervisor < 0 ? -errno : supervisor;
@@ -326,27 +334,12 @@ int squall_is_running(pid_t thread) {
     return status_state(text) == 'R';
 }
 
-int squall_has_signal(pid_t thread, struct squall_first_thread *first) {
+int squall_has_signal(pid_t thread) {
     char text[status_size];
     read_status(thread, text);
-    uint64_t blocked = status_value(text, "\nSigBlk:", 16);
-    if (status_value(text, "\nSigPnd:", 16) & ~blocked) return 1;
-    uint64_t shared = status_value(text, "\nShdPnd:", 16) & ~blocked;
-    pid_t process = (pid_t)status_value(text, "\nTgid:", 10);
-    if (process == thread) return shared != 0;
-    if (first->process != process) {
-        read_status(process, text);
-        first->process = process;
-        first->state = status_state(text);
-        first->blocked = status_value(text, "\nSigBlk:", 16);
-    }
-    // A stop is one of all threads, each of which the kernel has told.
-    if (first->state == 'T') return 1;
-    // The kernel gives a signal of the process to the first thread, if that takes it, but SIGCHLD to the one that has started the
-    // child.
-    int has_ended = first->state == 'Z' || first->state == 'X';
-    uint64_t others = has_ended ? ~UINT64_C(0) : first->blocked | UINT64_C(1) << (SIGCHLD - 1);
-    return (shared & others) != 0;
+    // A thread begins to wait before its call is taken, in state S, and the kernel has it wait in state D once it was woken without an
+    // answer (should_sleep_killable in kernel/seccomp.c, 5.19 and later).
+    return status_state(text) == 'D';
 }
 
 int squall_is_blocking(pid_t thread, int descriptor) {
@@ -519,7 +512,7 @@ int squall_supervise_connects(int makes_sockets, int *holds_signals) {
     *holds_signals = 0;
     return -ENOSYS;
 }
-int squall_has_signal(pid_t thread, struct squall_first_thread *first) { (void)thread, (void)first; return 0; }
+int squall_has_signal(pid_t thread) { (void)thread; return 0; }
 int squall_is_blocking(pid_t thread, int descriptor) { (void)thread, (void)descriptor; return 1; }
 int squall_may_duplicate(void) { return ENOSYS; }
 int squall_give(int supervisor, uint64_t id, int descriptor, int closes_on_exec) {

@@ -37,8 +37,8 @@ package final class ConnectSupervisor {
         var lateCode = EINPROGRESS
         /// The thread whose connect was ended by a signal before its answer, and which may connect again.
         var restarting: Int32?
-        /// The call that was left to the kernel last, its thread, and when it has surely begun.
-        var left: (call: UInt64, thread: Int32, begun: Moment)?
+        /// The thread whose call was left to the kernel last, and when that has surely begun.
+        var left: (thread: Int32, begun: Moment)?
     }
 
     /// The error of a socket that was refused.
@@ -93,12 +93,12 @@ package final class ConnectSupervisor {
     }
 
     private func connect(_ call: SupervisedCall, at now: Moment) {
-        let target: SocketAddress
+        let named: SocketAddress
         let process: Int32
         let socket: Int32
         do throws(SystemFailure) {
             switch try system.address(of: call).get() {
-            case .target(let address): target = address
+            case .target(let address): named = address
             case .unspecified: return dissolve(call)
             case .other:
                 system.answer(call.id, .kernel)
@@ -112,6 +112,7 @@ package final class ConnectSupervisor {
             socket = try system.socket(call.descriptor, of: process, isShared: false).get()
         } catch {
             system.release(process)
+            let target = named.reached(from: nil)
             switch error.code {
             // The kernel says what is wrong with the descriptor.
             case EBADF: system.answer(call.id, .kernel)
@@ -125,7 +126,7 @@ package final class ConnectSupervisor {
             return
         }
         // Else they may be of another thread, which has its number by now.
-        let step = system.isWaiting(call.id) ? redirect(call, process, socket, to: target, at: now) : .answered
+        let step = system.isWaiting(call.id) ? redirect(call, process, socket, to: named, at: now) : .answered
         guard step != .kept else { return }
         // First: the program may close its own, and this one would wait for its bytes (SO_LINGER).
         system.close(socket)
@@ -174,10 +175,11 @@ package final class ConnectSupervisor {
         _ call: SupervisedCall,
         _ process: Int32,
         _ socket: Int32,
-        to target: SocketAddress,
+        to named: SocketAddress,
         at now: Moment
     ) -> Step {
         let facts = system.facts(of: socket)
+        let target = named.canonical.isWildcard ? named.reached(from: system.ownAddress(of: socket)) : named
         if facts.isUDP { noteHTTP3(call, to: target) }
         let lastError = errors.removeValue(forKey: facts.cookie)
         // The connect before has ended, as by shutdown(2).
@@ -272,10 +274,10 @@ package final class ConnectSupervisor {
         at now: Moment
     ) -> Bool {
         guard facts.isBlocking, var entry = pending[dial] else {
+            // The kernel would say so when the thread runs, in the middle of a refusal perhaps.
             let isRestarted = pending[dial]?.restarting == call.thread
-            let isAnswered = system.answer(call.id, isRestarted ? .failure(EINPROGRESS) : .kernel)
+            let isAnswered = system.answer(call.id, .failure(isRestarted ? EINPROGRESS : EALREADY))
             if isRestarted, isAnswered { pending[dial]?.restarting = nil }
-            if !isRestarted { noteLeft(call.id, of: call.thread, dial, at: now) }
             return false
         }
         // Two threads wait for one socket: the first call fails with EALREADY.
@@ -373,7 +375,7 @@ package final class ConnectSupervisor {
     /// proxy.
     private func isStarting(_ entry: Pending, at now: Moment) -> Bool {
         guard entry.call == nil, let left = entry.left, now < left.begun else { return false }
-        return system.isRunning(left.thread, after: left.call)
+        return system.isRunning(left.thread)
     }
 
     /// Refuses the sockets whose dials have failed, once the calls that were left to the kernel have begun.
@@ -470,7 +472,7 @@ package final class ConnectSupervisor {
         }
     }
 
-    /// Hands the calls over of threads for which a signal may have come. The kernel leaves that to the supervisor if
+    /// Hands the calls over of threads for which a signal has come. The kernel leaves that to the supervisor if
     /// `holdsSignals`.
     package func lookForSignals(at now: Moment) {
         var count = 0
@@ -483,10 +485,10 @@ package final class ConnectSupervisor {
                 end(dial)
                 continue
             }
-            // The kernel's own call waits for the same connect. It ends with EINTR, or is made anew, as the signal has it, if that
-            // is for this thread. An answer would have to know that.
+            // The kernel's own call doesn't wait: it ends with EINTR, or is made anew, as the signal has it. An answer would have to
+            // know that.
             system.answer(call, .kernel)
-            noteLeft(call, of: entry.thread, dial, at: now)
+            pending[dial]?.left = (entry.thread, now + ConnectSupervisor.startLimit)
             letGo(dial)
         }
         let interval = max(ConnectSupervisor.signalInterval, .microseconds(500 * count))
@@ -504,10 +506,6 @@ package final class ConnectSupervisor {
         giveUp(dial)
     }
 
-    private func noteLeft(_ call: UInt64, of thread: Int32, _ dial: UInt64, at now: Moment) {
-        pending[dial]?.left = (call, thread, now + ConnectSupervisor.startLimit)
-    }
-
     /// No thread waits for the dial any more.
     private func letGo(_ dial: UInt64) {
         guard var entry = pending[dial] else { return }
@@ -521,7 +519,7 @@ package final class ConnectSupervisor {
         if let entry = remove(dial) { release(entry) }
     }
 
-    /// Whether a program has the socket of a connect still, and it is connecting.
+    /// Whether a program has the socket of a connect still, and it is connecting, or the end of its dial is on the way.
     private func isConnecting(_ entry: Pending) -> Bool {
         // The second takes longer, and finds sockets that have another descriptor or process by now.
         withConnecting(entry) { _ in } || system.isConnecting(entry.cookie, at: entry.local)

@@ -14,6 +14,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     /// The calls that are served in one turn of the loop, at most. What connects first waits for the dials of its turn: with 8
     /// p99 of 64 threads is a sixth lower than with 64, and as many connect in a second.
     private static let batch = 8
+    /// How long the loop waits for a connection that is ended at once: 12 ms. Nearly all are there at the first look.
+    private static let endPatience = 12
     /// The number of the interface lo in every network namespace.
     private static let loopback: Int32 = 1
 
@@ -41,8 +43,6 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     private var dials: [UInt64: Dial] = [:]
     private var lastDial: UInt64 = 0
     private var isTested = false
-    /// The first thread of the process that was looked at last, in a look for signals.
-    private var firstThread = squall_first_thread()
     private var told: Set<SupervisorNotice> = []
     /// The programs' sockets, where they can't be duplicated.
     private let supplied: SuppliedSockets?
@@ -60,7 +60,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     ) {
         (self.supervisor, self.rendezvous, self.proxy, self.rules) = (supervisor, rendezvous, proxy, rules)
         self.holdsSignals = holdsSignals
-        supplied = suppliesSockets ? SuppliedSockets { rendezvous.isConnected(at: $0) } : nil
+        supplied = suppliesSockets ? SuppliedSockets { rendezvous.isConnected(.max, at: $0) } : nil
         processes = ProcessDescriptors(supplied)
         loop = proxy.admissionLoop
         super.init()
@@ -87,10 +87,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         if let supplied, loop.now >= supplied.nextLook { isClosed = supplied.look(at: loop.now) }
         // The connect of a socket that is closed is over.
         if isClosed || loop.now >= core.nextLook { core.look(at: loop.now) }
-        if loop.now >= core.nextLookForSignals {
-            firstThread = squall_first_thread()
-            core.lookForSignals(at: loop.now)
-        }
+        if loop.now >= core.nextLookForSignals { core.lookForSignals(at: loop.now) }
         if loop.now >= core.nextLookForThreads { core.lookForThreads(at: loop.now) }
         setTimer()
     }
@@ -252,9 +249,9 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
 
     func isWaiting(_ id: UInt64) -> Bool { squall_is_waiting(supervisor, id) != 0 }
 
-    func hasSignal(_ thread: Int32, in call: UInt64) -> Bool { squall_has_signal(thread, &firstThread) != 0 }
+    func hasSignal(_ thread: Int32, in call: UInt64) -> Bool { squall_has_signal(thread) != 0 }
 
-    func isRunning(_ thread: Int32, after call: UInt64) -> Bool { squall_is_running(thread) != 0 }
+    func isRunning(_ thread: Int32) -> Bool { squall_is_running(thread) != 0 }
 
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure> {
         var storage = sockaddr_storage()
@@ -274,7 +271,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         guard isLarge, Int32(storage.ss_family) != AF_INET6 || size >= 24 else { return .success(.other) }
         return withUnsafePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                .success(SocketAddress($0).map { .target($0.specified) } ?? .other)
+                // The kernel forgets a scope that means nothing.
+                .success(SocketAddress($0).map { .target($0.withoutPort.with(port: $0.port)) } ?? .other)
             }
         }
     }
@@ -306,6 +304,8 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         )
     }
 
+    func ownAddress(of socket: Int32) -> SocketAddress? { try? SocketAddress.bound(to: socket) }
+
     func isBlocking(_ call: SupervisedCall) -> Bool { squall_is_blocking(call.thread, call.descriptor) != 0 }
 
     private func isElsewhere(_ socket: Int32) -> Bool {
@@ -317,7 +317,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     func takeError(of socket: Int32) -> Int32 { option(SO_ERROR, of: socket) }
 
     func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool {
-        rendezvous.isConnecting(cookie, at: local)
+        rendezvous.isConnecting(cookie, at: local) || rendezvous.isConnected(cookie, at: local)
     }
 
     private func timeLimit(of socket: Int32) -> Duration? {
@@ -367,22 +367,13 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         // One that has ended by now tells its program so.
         guard state(of: socket) == .other else { return 0 }
         // The family alone is too short for a connect to begin.
-        return connect(socket, toNoneOf: AF_INET, socklen_t(MemoryLayout<sa_family_t>.size)) == 0 ? 0 : errno
-    }
-
-    @discardableResult private func connect(_ socket: Int32, toNoneOf family: Int32, _ size: socklen_t) -> Int32 {
-        var none = sockaddr()
-        none.sa_family = sa_family_t(family)
-        return Glibc.connect(socket, &none, size)
-    }
-
-    /// Ends the connect of a socket, or its connection (connect(2)).
-    private func disconnect(_ socket: Int32) {
-        connect(socket, toNoneOf: AF_UNSPEC, socklen_t(MemoryLayout<sockaddr>.size))
+        var family = sockaddr()
+        family.sa_family = sa_family_t(AF_INET)
+        return Glibc.connect(socket, &family, socklen_t(MemoryLayout<sa_family_t>.size)) == 0 ? 0 : errno
     }
 
     func stopConnecting(_ socket: Int32) {
-        disconnect(socket)
+        Rendezvous.disconnect(socket)
         // The error that the connect has ended with.
         _ = takeError(of: socket)
     }
@@ -395,13 +386,18 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         // Else the error would be told to this thread, and not to the program.
         let isBlocking = fcntl(socket, F_GETFL) & O_NONBLOCK == 0
         if isBlocking { squall_set_blocking(socket, 0) }
-        disconnect(socket)
+        Rendezvous.disconnect(socket)
         _ = address.withSystemAddress { Glibc.connect(socket, $0, $1) }
         if isBlocking { squall_set_blocking(socket, 1) }
     }
 
     func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool) {
-        let socket = rendezvous.connect(to: local, by: dial)
+        var socket = rendezvous.connect(to: local, by: dial)
+        for _ in 0..<LinuxSupervisor.endPatience where socket == -EINPROGRESS {
+            poll(nil, 0, 1)
+            socket = rendezvous.connect(to: local, by: dial)
+        }
+        if socket == -EINPROGRESS { rendezvous.end(dial, at: local, isForgotten: true) }
         guard socket >= 0 else { return }
         var linger = linger(l_onoff: resets ? 1 : 0, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
@@ -462,7 +458,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         let isOver = core.dialEnded(number, end, at: loop.now)
         if case .failed = end {
             // Else a connection that is reset may have to refuse it.
-            if isOver { rendezvous.forget(dial.local, of: number) }
+            if isOver { rendezvous.end(number, at: dial.local, isForgotten: true) }
             supplied?.noteChange(at: loop.now)
             setTimer()
         } else if let socket = dial.supplied, let target = rendezvous.target(of: dial.local) {
@@ -475,6 +471,7 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         guard let dial = dials.removeValue(forKey: number) else { return }
         // Its socket may be connected by now, and its program ask for the target.
         dial.client.cancel()
+        rendezvous.end(number, at: dial.local, isForgotten: false)
         record(dial, "cancelled")
     }
 
@@ -539,10 +536,4 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
     func note(_ notice: SupervisorNotice) {
         if told.insert(notice).inserted { rules.note(notice) }
     }
-}
-
-extension SocketAddress {
-    /// The address that a connect to this one reaches: that of the machine itself for the unspecified one (RFC 1122, section
-    /// 3.2.1.3; RFC 4291, section 2.5.2).
-    fileprivate var specified: SocketAddress { canonical.isWildcard ? loopback : self }
 }

@@ -2,6 +2,7 @@ import CSeccomp
 import EventLoop
 import Glibc
 import OperatingSystem
+import ProxyEngine
 import Synchronization
 
 /// Where the proxy's loops and the supervisor meet: how a program's socket is connected once its target is.
@@ -20,8 +21,10 @@ final class Rendezvous: Sendable {
 
     private struct Meeting {
         let target: SocketAddress
-        /// The number of the dial that connects the socket.
-        let dial: UInt64
+        /// The number of the dial that connects the socket; 0 when that is over.
+        var dial: UInt64
+        /// The proxy's socket, while it connects.
+        var socket: Int32?
     }
 
     init() throws(SystemError) {
@@ -50,17 +53,40 @@ final class Rendezvous: Sendable {
     /// Has a program's socket, which mustn't block, connect to a listener; returns its own address.
     func begin(_ socket: Int32, at listener: SocketAddress) -> Result<SocketAddress, SystemFailure> {
         meetings.withLock { meetings in
-            let result = listener.withSystemAddress { Glibc.connect(socket, $0, $1) }
-            guard result != 0, errno == EINPROGRESS else {
-                return .failure(SystemFailure(code: result == 0 ? EISCONN : errno))
+            var result = Rendezvous.connect(socket, to: listener)
+            // The dial for a socket that had the address before would find this one, and may have done so.
+            while case .success(let local) = result, let other = meetings.removeValue(forKey: local)?.socket {
+                Rendezvous.reset(other)
+                Rendezvous.disconnect(socket)
+                result = Rendezvous.connect(socket, to: listener)
             }
-            guard let local = try? SocketAddress.bound(to: socket).canonical else {
-                return .failure(SystemFailure(code: errno))
-            }
-            // The dial for a socket that had the address before would find this one.
-            meetings[local] = nil
-            return .success(local)
+            return result
         }
+    }
+
+    private static func connect(_ socket: Int32, to listener: SocketAddress) -> Result<SocketAddress, SystemFailure> {
+        let result = listener.withSystemAddress { Glibc.connect(socket, $0, $1) }
+        guard result != 0, errno == EINPROGRESS else {
+            return .failure(SystemFailure(code: result == 0 ? EISCONN : errno))
+        }
+        guard let local = try? SocketAddress.bound(to: socket).canonical else {
+            return .failure(SystemFailure(code: errno))
+        }
+        return .success(local)
+    }
+
+    /// Ends the connect of a socket, or its connection (connect(2)).
+    static func disconnect(_ socket: Int32) {
+        var none = sockaddr()
+        none.sa_family = sa_family_t(AF_UNSPEC)
+        _ = Glibc.connect(socket, &none, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+
+    /// Closes a socket; its peer gets a RST.
+    private static func reset(_ socket: Int32) {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+        close(socket)
     }
 
     /// A socket with the address `local` is to be connected to `target`, by a dial.
@@ -68,9 +94,13 @@ final class Rendezvous: Sendable {
         meetings.withLock { $0[local] = Meeting(target: target, dial: dial) }
     }
 
-    /// The socket with the address `local` isn't connected by a dial.
-    func forget(_ local: SocketAddress, of dial: UInt64) {
-        meetings.withLock { if $0[local]?.dial == dial { $0[local] = nil } }
+    /// The socket with the address `local` isn't connected by a dial any more; with `isForgotten` it wasn't.
+    func end(_ dial: UInt64, at local: SocketAddress, isForgotten: Bool) {
+        meetings.withLock { meetings in
+            guard let meeting = meetings[local], meeting.dial == dial else { return }
+            if let socket = meeting.socket { Rendezvous.reset(socket) }
+            meetings[local] = isForgotten ? nil : Meeting(target: meeting.target, dial: 0)
+        }
     }
 
     /// The target of a socket with the address `local` whose peer is `peer`; `nil` if the proxy hasn't connected it.
@@ -84,44 +114,60 @@ final class Rendezvous: Sendable {
     /// Whether an address is one of the listeners', or refuses on purpose.
     func isOwn(_ address: SocketAddress) -> Bool { (listeners + closed).contains { $0.address == address } }
 
-    /// Connects the program's socket with the address `local`, for which a dial was made, on any thread; `nil` if it is gone.
-    func handOver(to local: SocketAddress, by dial: UInt64) -> DetachedSocket? {
+    /// Connects the program's socket with the address `local`, for which a dial was made, on any thread.
+    func handOver(to local: SocketAddress, by dial: UInt64) -> LocalClient.HandOver {
         let socket = connect(to: local, by: dial)
-        return socket < 0 ? nil : DetachedSocket(socket, connectedTo: local)
+        return switch -socket {
+        case EINPROGRESS: .connecting
+        case EMFILE, ENFILE: .failed(SystemError(call: "socket", code: -socket))
+        case 1...: .gone
+        default: .connected(DetachedSocket(socket, connectedTo: local))
+        }
     }
 
-    /// A socket that is connected to that of a program, which connects to the listener; below 0 if there is none, or another
-    /// one than that of the dial.
+    /// A socket that is connected to that of a program, which connects to the listener. −EINPROGRESS if that has to be asked
+    /// again: the program's socket is in use by a call, or packets are delayed. −errno if there is none, or another one than that
+    /// of the dial.
     func connect(to local: SocketAddress, by dial: UInt64) -> Int32 {
-        guard let listener = listener(for: local) else { return -1 }
-        let socket = SilentListener.make(for: listener, isShared: true)
-        guard socket >= 0 else { return -1 }
-        // No other socket begins to connect from the address meanwhile.
-        let isMet = meetings.withLock { meetings in
-            guard meetings[local]?.dial == dial else { return false }
+        guard let listener = listener(for: local), let meeting = meetings.withLock({ $0[local] }), meeting.dial == dial
+        else { return -ECONNRESET }
+        let isFirst = meeting.socket == nil
+        let socket = meeting.socket ?? makeSocket(at: listener)
+        guard socket >= 0 else { return -errno }
+        return meetings.withLock { meetings in
+            // No other socket has begun to connect from the address: it would have closed this one.
+            guard meetings[local]?.dial == dial else {
+                if isFirst { close(socket) }
+                return -ECONNRESET
+            }
             // The program's end answers during the call.
-            let result = local.withSystemAddress { Glibc.connect(socket, $0, $1) }
-            return (result == 0 || errno == EINPROGRESS) && isConnected(socket, to: local, from: listener)
+            let result = isFirst ? local.withSystemAddress { Glibc.connect(socket, $0, $1) } : 0
+            let hasBegun = result == 0 || errno == EINPROGRESS
+            let code = hasBegun ? progress(of: socket, to: local, isFirst: isFirst) : ECONNRESET
+            meetings[local]?.socket = code == EINPROGRESS ? socket : nil
+            if ![0, EINPROGRESS].contains(code) { close(socket) }
+            return code == 0 ? socket : -code
         }
-        guard isMet else {
-            close(socket)
-            return -1
-        }
+    }
+
+    private func makeSocket(at listener: SocketAddress) -> Int32 {
+        let socket = SilentListener.make(for: listener, isShared: true)
+        // The program may want packets that no router has passed on (IP_MINTTL, RFC 5082).
+        var hops: Int32 = 255
+        let (level, option) = listener.isIPv6 ? (IPPROTO_IPV6, IPV6_UNICAST_HOPS) : (IPPROTO_IP, IP_TTL)
+        if socket >= 0 { setsockopt(socket, Int32(level), option, &hops, socklen_t(MemoryLayout<Int32>.size)) }
         return socket
     }
 
-    /// Whether a socket gets connected to that of a program, within 12 ms. A socket that is in use by a call of its program
-    /// answers when the call ends. One that is being closed doesn't answer: a socket that waited on would meet the next one with
-    /// the program's address.
-    private func isConnected(_ socket: Int32, to local: SocketAddress, from listener: SocketAddress) -> Bool {
-        for milliseconds in 0..<12 {
-            var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
-            if poll(&entry, 1, milliseconds == 0 ? 0 : 1) == 1 {
-                return entry.revents & Int16(POLLERR | POLLHUP) == 0
-            }
-            if milliseconds > 0, !isConnecting(.max, at: local) { return false }
-        }
-        return false
+    /// 0 when a socket is connected to that of a program, EINPROGRESS while it may get so, and ECONNRESET when the program's is
+    /// closed: a socket that waited on would meet the next one with the program's address.
+    private func progress(of socket: Int32, to local: SocketAddress, isFirst: Bool) -> Int32 {
+        var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+        let isReady = poll(&entry, 1, 0) == 1
+        if entry.revents & Int16(POLLERR | POLLHUP) != 0 { return ECONNRESET }
+        // Where packets are delayed, the program's end is connected later than this one.
+        if isReady, isFirst || isConnected(.max, at: local) { return 0 }
+        return isConnecting(.max, at: local) || isConnected(.max, at: local) ? EINPROGRESS : ECONNRESET
     }
 
     /// Whether a socket with a cookie, or any, and the address `local` is connecting to the listener, as far as is known
@@ -130,9 +176,9 @@ final class Rendezvous: Sendable {
         [squall_syn_sent, squall_syn_received, -Int(EMFILE), -Int(ENFILE)].contains(state(cookie, at: local))
     }
 
-    /// Whether a socket with the address `local` is connected to a socket of the proxy.
-    func isConnected(at local: SocketAddress) -> Bool {
-        let state = state(.max, at: local)
+    /// Whether a socket with a cookie, or any, and the address `local` is connected to a socket of the proxy.
+    func isConnected(_ cookie: UInt64, at local: SocketAddress) -> Bool {
+        let state = state(cookie, at: local)
         return state > 0 && ![squall_syn_sent, squall_syn_received, squall_time_wait, squall_closed].contains(state)
     }
 

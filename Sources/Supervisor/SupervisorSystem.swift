@@ -118,11 +118,11 @@ package protocol SupervisorSystem: AnyObject {
     func isWaiting(_ id: UInt64) -> Bool
     /// Whether signals of a thread wait for the answer of its call.
     var holdsSignals: Bool { get }
-    /// Whether a signal may have come for a thread, which waits in `call`. Another one of its process may take it.
+    /// Whether a signal has come that a thread takes, which waits in `call`, or something else stops it there.
     func hasSignal(_ thread: Int32, in call: UInt64) -> Bool
-    /// Whether a thread whose `call` was left to the kernel runs, and may not have begun it. One that waits has begun it, or
+    /// Whether a thread whose call was left to the kernel runs, and may not have begun it. One that waits has begun it, or
     /// another one.
-    func isRunning(_ thread: Int32, after call: UInt64) -> Bool
+    func isRunning(_ thread: Int32) -> Bool
     /// The address of a connect. A failure is that the program's memory may not be read.
     func address(of call: SupervisedCall) -> Result<ConnectAddress, SystemFailure>
     /// The process of a call, until `release`.
@@ -133,11 +133,14 @@ package protocol SupervisorSystem: AnyObject {
     /// network namespace; these two where the socket can't be had.
     func socket(_ descriptor: Int32, of process: Int32, isShared: Bool) -> Result<Int32, SystemFailure>
     func facts(of socket: Int32) -> SocketFacts
+    /// The socket's own address, which is a wildcard while it has none.
+    func ownAddress(of socket: Int32) -> SocketAddress?
     /// Whether the descriptor of a call blocks, also where its socket can't be had; `true` if that can't be told.
     func isBlocking(_ call: SupervisedCall) -> Bool
     /// The error that a socket would tell next (SO_ERROR), which it forgets; 0 for none.
     func takeError(of socket: Int32) -> Int32
-    /// Whether a socket with a cookie and the address `local` is connecting, whoever has it under whatever descriptor.
+    /// Whether a socket with a cookie and the address `local` is connecting, or connected where its dial hasn't ended yet, whoever
+    /// has it under whatever descriptor.
     func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool
     /// Has a socket connect to a listener that never answers; returns the socket's own address. A failure is what the kernel
     /// says to the program.
@@ -206,5 +209,17 @@ public enum SupervisorNotice: Hashable, Sendable {
         case network
         /// No address is left for the socket.
         case address
+    }
+}
+
+extension SocketAddress {
+    /// The address that a connect to this one reaches from a socket whose own address is `own`: that of the machine itself for the
+    /// unspecified one (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.2), or the socket's with IPv4.
+    func reached(from own: SocketAddress?) -> SocketAddress {
+        guard canonical.isWildcard else { return self }
+        guard let own = own?.canonical.with(port: port), !own.isIPv6, !own.isWildcard else { return loopback }
+        // From an address of IPv4, :: is 127.0.0.1.
+        let address = canonical.isIPv6 ? own.loopback : own
+        return isIPv6 ? address.mapped : address
     }
 }

@@ -43,9 +43,9 @@ final class SimulatedPrograms: SupervisorSystem {
     var holdsSignals = false
     /// The calls for whose threads a signal may have come.
     var signals: Set<UInt64> = []
-    /// The connects that the kernel goes on with, and the sockets of those that it hasn't begun.
+    /// The connects that the kernel goes on with, and the threads of those that it hasn't begun, by socket.
     var left: Set<UInt64> = []
-    var starting: [UInt64: Int] = [:]
+    var starting: [Int: Int32] = [:]
     /// The errno value of asking for a process, if that fails.
     var processError: Int32?
     /// The calls that a signal ends just before their answer.
@@ -89,7 +89,7 @@ final class SimulatedPrograms: SupervisorSystem {
     }
 
     /// A call that was left counts no more when another thread has ended the connect of its socket, or waited for it.
-    private func forgetStarting(_ index: Int) { starting = starting.filter { $0.value != index } }
+    private func forgetStarting(_ index: Int) { starting[index] = nil }
 
     private func handle(_ index: Int) -> Int32 {
         lastHandle += 1
@@ -131,13 +131,12 @@ final class SimulatedPrograms: SupervisorSystem {
             if signals.contains(id) { problems.append("a signal has a connect pass the proxy") }
             tell(index, "kernel")
         case .kernel:
-            // The kernel says how far the socket is, or waits: until a signal comes, which another thread may have, or until the
-            // connect has ended.
-            if sockets[index].isBlocking, sockets[index].state == .connecting, !signals.contains(id) {
+            // The kernel ends it for the signal, or makes it anew.
+            if sockets[index].state == .connecting, !signals.contains(id) {
                 problems.append("call \(id) was left to the kernel without a signal")
             }
             left.insert(id)
-            if sockets[index].state == .connecting { starting[id] = index }
+            if sockets[index].state == .connecting { starting[index] = call.thread }
         }
     }
 
@@ -152,7 +151,7 @@ final class SimulatedPrograms: SupervisorSystem {
 
     func hasSignal(_ thread: Int32, in call: UInt64) -> Bool { signals.contains(call) }
 
-    func isRunning(_ thread: Int32, after call: UInt64) -> Bool { starting[call] != nil }
+    func isRunning(_ thread: Int32) -> Bool { starting.values.contains(thread) }
 
     func isBlocking(_ call: SupervisedCall) -> Bool { true }
 
@@ -189,6 +188,11 @@ final class SimulatedPrograms: SupervisorSystem {
         )
     }
 
+    func ownAddress(of handle: Int32) -> SocketAddress? {
+        let socket = sockets[socket(at: handle)]
+        return socket.isBound ? socket.local : nil
+    }
+
     func takeError(of handle: Int32) -> Int32 {
         let index = socket(at: handle)
         defer { sockets[index].error = 0 }
@@ -196,7 +200,7 @@ final class SimulatedPrograms: SupervisorSystem {
     }
 
     func isConnecting(_ cookie: UInt64, at local: SocketAddress) -> Bool {
-        connecting(at: local).map { sockets[$0].cookie } == cookie
+        lastAt[local].map { sockets[$0].cookie == cookie && sockets[$0].state != .closed && isOpen($0) } ?? false
     }
 
     func release(_ process: Int32) { close(process) }
@@ -236,7 +240,7 @@ final class SimulatedPrograms: SupervisorSystem {
     func refuse(_ handle: Int32) {
         let index = socket(at: handle)
         if sockets[index].state != .connecting { problems.append("a socket was refused that doesn't connect") }
-        if starting.values.contains(index) { problems.append("a refused socket connects past the proxy") }
+        if starting[index] != nil { problems.append("a refused socket connects past the proxy") }
         (sockets[index].state, sockets[index].error) = (.closed, 111)
         tell(index, "refused")
     }
@@ -250,11 +254,12 @@ final class SimulatedPrograms: SupervisorSystem {
         }
     }
 
-    /// The proxy's socket meets a program's.
-    func connect(_ dial: Dial) {
-        guard let index = connecting(at: dial.local) else { return }
+    /// The proxy's socket meets a program's; returns whether there is one.
+    func connect(_ dial: Dial) -> Bool {
+        guard let index = connecting(at: dial.local) else { return false }
         if sockets[index].target != dial.target { problems.append("a socket was connected to another one's target") }
         sockets[index].state = .other
+        return true
     }
 
     private func connecting(at local: SocketAddress) -> Int? {

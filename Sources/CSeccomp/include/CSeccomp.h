@@ -46,19 +46,13 @@ struct squall_call {
 // Filters the calls of this thread and of everything that it starts, for ever, and sets no_new_privs (prctl(2)). With
 // `makes_sockets` those by which a program gets, binds or opens a socket of TCP wait as well. Returns a descriptor for
 // squall_next_call, closed on exec, or -errno: EBUSY if another supervisor is there already. `holds_signals` is set if signals of a
-// thread wait for the answer of a call that was taken, those that kill it aside.
+// thread wait for the answer of a call that was taken, those that kill it aside: from Linux 5.19 on, where /proc is that of this
+// process.
 int squall_supervise_connects(int makes_sockets, int *holds_signals);
 
-// The first thread of a process: its state and the signals that it blocks, by proc_pid_status(5).
-struct squall_first_thread {
-    pid_t process;
-    char state;
-    uint64_t blocked;
-};
-
-// Whether a signal that it doesn't block may have come for a thread, or one that stops its process. Which thread of a process takes
-// a signal can't always be told. `first` is all 0 at first; for threads of the same process it saves a look.
-int squall_has_signal(pid_t thread, struct squall_first_thread *first);
+// Whether a thread that waits for the answer of a call, and whose signals wait for it too, was woken: by a signal that it takes, a
+// stop, a debugger or the freezer of its control group. By its state in proc_pid_status(5).
+int squall_has_signal(pid_t thread);
 
 // Whether a thread runs, or waits for a processor alone, by its state in proc_pid_status(5).
 int squall_is_running(pid_t thread);

@@ -70,6 +70,9 @@ public struct ConnectionState: Sendable {
     /// Whether bytes are forwarded.
     public var isFlowing: Bool { if case .flowing = phase { true } else { false } }
 
+    /// Whether the server is being connected.
+    public var isDialing: Bool { if case .connecting = phase { true } else { false } }
+
     /// Whether no fault concerns the connection beside its links.
     public var hasNoFaults: Bool { faults === ConnectionFaults.none }
 

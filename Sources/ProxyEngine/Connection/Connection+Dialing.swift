@@ -69,18 +69,35 @@ extension Connection {
         }
         // Bytes flow after the reply, or on another socket.
         if let local = preamble.client {
-            // The client may be gone.
-            guard let socket = local.connect() else { return abandon(reset: true) }
-            // First, because it waits.
-            local.end(.connected)
-            guard client.open(socket) else { return abandon(reset: true) }
+            switch local.connect() {
+            case .connected(let socket):
+                // First, because it waits.
+                local.end(.connected)
+                guard client.open(socket) else { return abandon(reset: true) }
+            case .connecting:
+                // The time limit of dialing holds for it as well.
+                shard.connectWatch.add(self)
+                return setTimer(to: preamble.nextHandOver(at: loop.now))
+            case .gone:
+                return abandon(reset: true)
+            case .failed(let error):
+                shard.context.noteShortage()
+                server.close()
+                return perform(state.dialFailed(.refused, of: 1, at: loop.now), error: error)
+            }
             awaitsClient = false
+            preamble.handOverBegan = nil
             capture?.accepted(client)
             client.watch(by: self, tag: Tag.client)
         } else {
             preamble.handshake.succeed()
         }
         perform(state.connected(at: loop.now))
+    }
+
+    /// Asks again whether a client of this process is connected.
+    func handOverAgain() {
+        if preamble?.handOverBegan != nil, state.isDialing { finishDialing() }
     }
 
     /// Gives up an address that has not answered in its share of the time.

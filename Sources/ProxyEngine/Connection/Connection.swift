@@ -173,7 +173,9 @@ final class Connection: LoopHandler {
     }
 
     override func timerFired(_ tag: Int) {
-        if state.isFlowing { run() } else { perform(state.timerDue(at: loop.now)) }
+        if state.isFlowing { return run() }
+        perform(state.timerDue(at: loop.now))
+        handOverAgain()
     }
 
     /// A client of this process has given up.

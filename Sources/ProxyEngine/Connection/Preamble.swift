@@ -51,6 +51,8 @@ final class Preamble {
     /// When to look again if nothing happens before. While the client has sent nothing there is no limit.
     var wake = Moment.distantFuture
     private var began: Moment?
+    /// When a client of this process was asked first whether it is connected, while it connects.
+    var handOverBegan: Moment?
     /// The replies that the client hasn't taken yet.
     var unsent: [UInt8] = []
 
@@ -70,6 +72,13 @@ final class Preamble {
 
     /// The most bytes that may be read next, at least 1 while more are needed.
     var room: Int { part == .handshake ? handshake.room : name.room }
+
+    /// When the client is asked again whether it is connected: in 1 ms, or a quarter of the time that it has taken so far.
+    func nextHandOver(at now: Moment) -> Moment {
+        let began = handOverBegan ?? now
+        handOverBegan = began
+        return now + max(.milliseconds(1), (now - began) / 4)
+    }
 
     /// Goes on with the first bytes, behind those that have come with the handshake.
     func beginFirstBytes(lookingForName isNamed: Bool, at now: Moment) {

@@ -16,13 +16,25 @@ package final class LocalClient: Sendable {
         case ended(reset: Bool)
     }
 
+    /// How far the client's socket is when the target is connected.
+    package enum HandOver: Sendable {
+        /// It is connected to the proxy's, which this is.
+        case connected(DetachedSocket)
+        /// It gets connected: ask again.
+        case connecting
+        /// The client is gone.
+        case gone
+        /// The proxy has no socket for it.
+        case failed(SystemError)
+    }
+
     /// The address that the proxy dials.
     package let target: SocketAddress
     /// The client's own address.
     let address: SocketAddress
     /// The client's program, if it is known.
     package let program: Program?
-    private let makeSocket: @Sendable () -> DetachedSocket?
+    private let makeSocket: @Sendable () -> HandOver
     private let tell: @Sendable (Outcome) -> Void
     private let isOver = Atomic<Bool>(false)
     /// The numbers of its connection: among all, and among those to its target; `nil` while none was accepted.
@@ -33,14 +45,14 @@ package final class LocalClient: Sendable {
     /// A client at `address` that wants to be connected to `target`, for `program`.
     ///
     /// - Parameters:
-    ///   - connect: connects the client's socket when the target is connected, and returns the proxy's; `nil` if the client is
-    ///     gone. Called once at most, on any loop.
+    ///   - connect: connects the client's socket when the target is connected. Called on any loop, again while the outcome is
+    ///     `.connecting`.
     ///   - ended: called with the outcome, once at most, on any loop.
     package init(
         at address: SocketAddress,
         to target: SocketAddress,
         for program: Program? = nil,
-        connect: @escaping @Sendable () -> DetachedSocket?,
+        connect: @escaping @Sendable () -> HandOver,
         ended: @escaping @Sendable (Outcome) -> Void
     ) {
         (self.address, self.target, self.program) = (address, target, program)
@@ -70,7 +82,7 @@ package final class LocalClient: Sendable {
     /// Whether it was given up, or has an outcome.
     var hasEnded: Bool { isOver.load(ordering: .relaxed) }
 
-    func connect() -> DetachedSocket? { hasEnded ? nil : makeSocket() }
+    func connect() -> HandOver { hasEnded ? .gone : makeSocket() }
 
     /// Ends it as one that the proxy refuses.
     package func refuse() { end(.ended(reset: true)) }

@@ -7,7 +7,8 @@
 1,000 connects that block and 1,000 that are polled go to an open port, a closed one and one that never answers, through no fault.
 Those that block must end as without Squall, each of them. Of those that are polled none may look connected that isn't, and each
 refused one must say ECONNREFUSED. Then 100 of each wait for a connect delay of 100 ms: the median has to be from 100 to 103 ms. A
-polled connect is refused as well if the process's first thread, which has begun it, ends meanwhile. 2,000 connects that are closed
+polled connect is refused as well if the process's first thread, which has begun it, ends meanwhile, and if its thread computes
+between two calls of connect(2). Where loopback delays packets (tc-tbf(8)) connects take longer, and none fails; that takes root. 2,000 connects that are closed
 or dissolved while their outcome comes must leave nothing to the next one from the same address. A library that connects when it is
 loaded into any program, also into squall's own, changes nothing. A connect in another network namespace fails, and a line says so. Where this runs as root, squall runs as `nobody`, but for the last. Exits 1 if something
 doesn't hold.
@@ -130,6 +131,32 @@ def orphan():
     ctypes.CDLL(None).syscall({"aarch64": 93}.get(os.uname().machine, 60), 0)
 
 
+def busy():
+    """How five connects end whose thread asks by connect(2) how far they are, and computes for 20 ms in between."""
+    found = []
+    for _ in range(5):
+        with socket.socket() as made, socket.socket() as closed:
+            made.setblocking(False)
+            closed.bind(("127.0.0.1", 0))
+            code, end = errno.EINPROGRESS, time.perf_counter() + PATIENCE
+            while code in (errno.EINPROGRESS, errno.EALREADY) and time.perf_counter() < end:
+                code, frame = made.connect_ex(closed.getsockname()), time.perf_counter() + 0.02
+                while time.perf_counter() < frame:
+                    pass
+            found.append(errno.errorcode.get(code, code))
+    print(json.dumps(collections.Counter(found)))
+
+
+def slow(*front):
+    """How connects end in a network of this process's own that delays packets, or why there is none."""
+    place = network.enter()
+    shaped = subprocess.run("tc qdisc add dev lo root tbf rate 64kbit burst 2000 latency 3s".split(), capture_output=True, text=True)
+    if shaped.returncode or not place.startswith("its own"):
+        print(f"left out: {place} {shaped.stderr.strip()}")
+    else:
+        print(json.dumps([counts(run(front, way, 12, 2, 1)) for way in ("blocks", "polls")]))
+
+
 def greet(listener, letter):
     with contextlib.suppress(OSError):
         while True:
@@ -200,10 +227,9 @@ def main():
         return inner(*sys.argv[2:])
     if sys.argv[1:2] == ["orphan"]:
         return orphan()
-    if sys.argv[1:2] == ["again"]:
-        return again()
-    if sys.argv[1:2] == ["elsewhere"]:
-        return elsewhere()
+    modes = {"again": again, "busy": busy, "slow": slow, "elsewhere": elsewhere}
+    if sys.argv[1:2] and sys.argv[1] in modes:
+        return modes[sys.argv[1]](*sys.argv[2:])
     programs.need_squall()
     with tempfile.TemporaryDirectory(prefix="squall-outcomes-") as folder:
         os.chmod(folder, 0o755)
@@ -236,6 +262,12 @@ def main():
         command = [*user, squall, "exec", delay, "--", sys.executable, own, "orphan"]
         outcome = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip()
         verdict("thread", outcome == "ECONNREFUSED", f"a refusal when the first thread has ended: {outcome}")
+        done = subprocess.run([*user, squall, "exec", delay, "--", sys.executable, own, "busy"], capture_output=True, text=True, timeout=60)
+        verdict("busy", done.stdout.strip() == '{"ECONNREFUSED": 5}', done.stdout.strip() + done.stderr.strip()[-300:])
+        if user:
+            done = subprocess.run([sys.executable, own, "slow", *none], capture_output=True, text=True, timeout=60)
+            said = done.stdout.strip()
+            verdict("slow", said == json.dumps([{"open connected": 12}] * 2) or said.startswith("left out"), said + done.stderr.strip()[-300:])
         done = subprocess.run([*none, sys.executable, own, "again"], capture_output=True, text=True, timeout=300)
         verdict("again", done.stdout.strip() == '{"B": 2000}', done.stdout.strip() + done.stderr.strip()[-300:])
         library = os.path.join(folder, "library.so")

@@ -15,8 +15,12 @@ mixed     six threads connect for 5 s to ports that are open, closed and silent,
           the time limit
 own       six threads make 1,000 connects each to ports that are open and closed, behind squall 4 ms late, and each has a signal of
           its own every ms
+refused   the same signals as in `blocked`, while four threads connect to a closed port, behind squall 500 ms late: each connect
+          ends with ECONNREFUSED
 stop      SIGSTOP for a process whose thread connects, and for one whose first thread connects as well: its parent is told, and the
           connects go on after SIGCONT
+traced    a debugger stops a thread that connects (PTRACE_INTERRUPT, ptrace(2)), and lets it go on
+frozen    the freezer stops such a process and lets it go on, where this may make a control group (cgroups(7))
 
 Exits 1 if something doesn't hold.
 """
@@ -174,37 +178,126 @@ def own():
         return sorted(set(found))
 
 
-def stopped(also_first):
-    """Whether the parent of a process is told that it has stopped, and how its connects end."""
+def refused():
+    found = []
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    signal.siginterrupt(signal.SIGUSR1, False)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        waiting = threads(THREADS, connect, closed.getsockname(), found)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+        for _ in range(SIGNALS):
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGUSR1)
+        for thread in waiting:
+            thread.join(PATIENCE)
+        return collections.Counter(found)
+
+
+def holds_soon(condition):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def stopped(by, also_first=False):
+    """Whether a process is stopped whose threads connect, and how its connects end after that. `by` yields whether it is stopped."""
     with silence() as listener:
         reader, writer = os.pipe()
         process = os.fork()
         if process == 0:
             found = []
             waiting = threads(1, connect, listener.getsockname(), found)
+            os.write(writer, struct.pack("i", waiting[0].native_id))
             if also_first:
                 connect(listener.getsockname(), found)
             waiting[0].join()
             os.write(writer, " ".join(found).encode())
             os._exit(0)
+        thread = struct.unpack("i", os.read(reader, 4))[0]
         time.sleep(0.5)
-        os.kill(process, signal.SIGSTOP)
-        end, is_told = time.monotonic() + PATIENCE, False
-        while not is_told and time.monotonic() < end:
-            is_told = os.waitpid(process, os.WNOHANG | os.WUNTRACED)[0] == process
-            time.sleep(0.01)
-        os.kill(process, signal.SIGCONT)
-        answer(listener)
-        ends = os.read(reader, 100).decode() if select.select([reader], [], [], PATIENCE)[0] else "nothing"
-        os.kill(process, signal.SIGKILL)
-        return [is_told, ends]
+        try:
+            with by(process, thread) as is_stopped:
+                pass
+            answer(listener)
+            ends = os.read(reader, 100).decode() if select.select([reader], [], [], PATIENCE)[0] else "nothing"
+        finally:
+            os.kill(process, signal.SIGKILL)
+        return [is_stopped, ends]
+
+
+@contextlib.contextmanager
+def stop(process, _):
+    os.kill(process, signal.SIGSTOP)
+    yield holds_soon(lambda: os.waitpid(process, os.WNOHANG | os.WUNTRACED)[0] == process)
+    os.kill(process, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def trace(_, thread):
+    seize, interrupt, detach, any_thread = 0x4206, 0x4207, 17, 0x40000000
+    for request in (seize, interrupt):
+        if LIBRARY.ptrace(request, thread, None, None):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    yield holds_soon(lambda: os.waitpid(thread, os.WNOHANG | any_thread)[0] == thread)
+    LIBRARY.ptrace(detach, thread, None, None)
+
+
+def control_group():
+    """The path of this process's control group of version 2."""
+    with open("/proc/mounts") as mounts, open("/proc/self/cgroup") as groups:
+        mount = next(line.split()[1] for line in mounts if line.split()[2] == "cgroup2")
+        return mount + next(line.rstrip()[len("0::"):] for line in groups if line.startswith("0::"))
+
+
+def write(group, name, text):
+    with open(os.path.join(group, name), "w") as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def inner_group():
+    """A control group below that one, in which no process may be at the end."""
+    group = os.path.join(control_group(), f"squall-signals-{os.getpid()}")
+    os.mkdir(group)
+    try:
+        yield group
+    finally:
+        os.rmdir(group)
+
+
+@contextlib.contextmanager
+def freeze(process, _):
+    def is_frozen():
+        with open(os.path.join(group, "cgroup.events")) as file:
+            return "frozen 1" in file.read()
+
+    with inner_group() as group:
+        write(group, "cgroup.procs", str(process))
+        write(group, "cgroup.freeze", "1")
+        yield holds_soon(is_frozen)
+        write(group, "cgroup.freeze", "0")
+        write(os.path.dirname(group), "cgroup.procs", str(process))
+
+
+def may_freeze():
+    try:
+        with inner_group() as group:
+            return os.access(os.path.join(group, "cgroup.freeze"), os.W_OK)
+    except (OSError, StopIteration) as error:
+        print(f"     frozen     left out: no control group can be made ({error})")
+        return False
 
 
 def inner(way):
-    if way in ("mixed", "own"):
-        result = mixed() if way == "mixed" else own()
-    else:
-        result = stopped(way == "stop-first") if way.startswith("stop") else signalled(way)
+    ways = {
+        "mixed": mixed, "own": own, "refused": refused, "stop": lambda: stopped(stop), "stop-first": lambda: stopped(stop, also_first=True),
+        "traced": lambda: stopped(trace), "frozen": lambda: stopped(freeze),
+    }
+    result = ways[way]() if way in ways else signalled(way)
     print(json.dumps(result), flush=True)
     # Threads whose connects wait still are left.
     os._exit(0)
@@ -216,20 +309,29 @@ EXPECTED = {
     "child": {"handled": SIGNALS, "connected": THREADS},
     "mixed": ["closed ECONNREFUSED", "open 0", "silent EINPROGRESS"],
     "own": ["closed ECONNREFUSED", "open connected"],
+    "refused": {"ECONNREFUSED": THREADS},
     "stop": [True, "connected"],
     "stop-first": [True, "connected connected"],
+    "traced": [True, "connected"],
+    "frozen": [True, "connected"],
 }
+# How late connects are behind squall.
+LATE = {"own": "4 ms", "refused": "500 ms"}
 
 
 def main():
     if sys.argv[1:2] == ["inner"]:
         return inner(sys.argv[2])
     programs.need_squall()
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as late:
-        json.dump({"name": "late", "faults": [{"kind": "connect", "how": "delay", "for": "4 ms"}]}, late)
-        late.flush()
+    with tempfile.TemporaryDirectory() as folder:
         for way, expected in EXPECTED.items():
-            options = [late.name] if way == "own" else ["--latency", "0ms"]
+            if way == "frozen" and not may_freeze():
+                continue
+            options = ["--latency", "0ms"]
+            if way in LATE:
+                options = [os.path.join(folder, "late.json")]
+                with open(options[0], "w") as late:
+                    json.dump({"name": "late", "faults": [{"kind": "connect", "how": "delay", "for": LATE[way]}]}, late)
             for name, front in (("plain", []), ("squall exec", [programs.SQUALL, "exec", *options, "--"])):
                 command = [*front, sys.executable, os.path.abspath(__file__), "inner", way]
                 done = subprocess.run(command, capture_output=True, text=True, timeout=300)

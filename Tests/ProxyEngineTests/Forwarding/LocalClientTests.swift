@@ -1,0 +1,47 @@
+import EventLoop
+import OperatingSystem
+import ProxyEngine
+import Synchronization
+import TestSockets
+import Testing
+import Units
+
+/// Clients of this process, whose sockets are connected once their targets are.
+@Suite(.timeLimit(.minutes(2))) struct LocalClientTests {
+    /// The outcome of a client whose socket is as far as `handOver` has it, by the number of the question from 1.
+    private func outcome(
+        connectTimeout: Duration? = nil,
+        _ handOver: @escaping @Sendable (Int) -> LocalClient.HandOver
+    ) async throws -> LocalClient.Outcome {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let policy = ForwardPolicy(allowsLocalTargets: true)
+        return try await withProxy(to: server.address, connectTimeout: connectTimeout, policy: policy) { fixture in
+            let outcomes = Slot<LocalClient.Outcome>()
+            let count = Atomic(0)
+            let client = LocalClient(
+                at: server.address,
+                to: server.address,
+                connect: { handOver(count.add(1, ordering: .relaxed).newValue) },
+                ended: { outcomes.put($0) }
+            )
+            _ = fixture.proxy.admissionLoop.post { fixture.proxy.admit(client) }
+            return try await blocking { try outcomes.next() }
+        }
+    }
+
+    @Test func `without a descriptor for its socket a client fails with EMFILE`() async throws {
+        let error = SystemError(call: "socket", code: SystemError.outOfDescriptors)
+        #expect(try await outcome { _ in .failed(error) } == .failed(SystemError.outOfDescriptors))
+    }
+
+    @Test func `a client whose socket connects slowly is asked again`() async throws {
+        #expect(try await outcome { $0 < 5 ? .connecting : .connected(.none) } == .connected)
+        #expect(try await outcome { $0 < 5 ? .connecting : .gone } == .ended(reset: true))
+    }
+
+    @Test func `a client whose socket never connects fails with ETIMEDOUT`() async throws {
+        let outcome = try await outcome(connectTimeout: .milliseconds(1)) { _ in .connecting }
+        #expect(outcome == .failed(SystemError.timedOut))
+    }
+}
