@@ -17,13 +17,14 @@ package struct TargetPattern: Hashable, Sendable {
 
     /// Reads "db.example.com", "127.0.0.1:5432", "[::1]:5432", "10.0.0.0/8" or ":443".
     package init(parsing argument: String) throws(UnitError) {
-        let problem = UnitError(
-            problem: "\(argument.quoted) is no target",
-            remedy: "write a host, host:port, :port, or a block such as 10.0.0.0/8"
-        )
+        func problem(_ remedy: String) -> UnitError {
+            UnitError(problem: "\(argument.quoted) is no target", remedy: remedy)
+        }
+        let forms = "write a host, host:port, :port, or a block such as 10.0.0.0/8"
         text = argument
+        if argument.contains(",") { throw problem("give the option again for each target") }
         if argument.contains("/") {
-            guard let range = try? AddressRange(parsing: argument) else { throw problem }
+            guard let range = try? AddressRange(parsing: argument) else { throw problem(forms) }
             (host, self.range, port) = (argument, range, nil)
             return
         }
@@ -33,12 +34,18 @@ package struct TargetPattern: Hashable, Sendable {
         if colons == 1 || argument.hasPrefix("["), let colon = argument.lastIndex(of: ":"),
             argument[colon...].contains("]") == false
         {
-            guard let number = UInt16(argument[argument.index(after: colon)...]), number > 0 else { throw problem }
+            guard let number = UInt16(argument[argument.index(after: colon)...]), number > 0 else {
+                throw problem(forms)
+            }
             (host, port) = (argument[..<colon], number)
         }
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.contains(where: { $0.isWhitespace || "*[]/".contains($0) }), !(host.isEmpty && port == nil) else {
-            throw problem
+            throw problem(forms)
+        }
+        // Else a number is an address to the resolver, 8002 that of 0.0.31.66.
+        if !host.isEmpty, host.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            throw problem(port == nil ? ":\(host) is the port" : forms)
         }
         (self.host, self.port) = (host.isEmpty ? nil : String(host), port)
         range = try? AddressRange(parsing: String(host))

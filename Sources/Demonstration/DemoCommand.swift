@@ -24,7 +24,7 @@ package struct DemoCommand: AsyncParsableCommand {
             network doesn't slow down takes 8 s.
 
             A command behind -- runs in place of the transfers, unchanged, as by squall exec. The page shows its network, \
-            and changes it.
+            and changes it, with --page or without; the demo ends with the command.
 
             Example: squall demo elevator --size 16MiB
             Example: squall demo wifi-roam -- npm start
@@ -82,8 +82,8 @@ package struct DemoCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Show the demo on a page, where the network can be changed as well: it begins when the page is opened, and \
-            starts again after each end, until Ctrl-C.
+            Show the demo on a page, where the network can be changed as well: without a command it begins when the page \
+            is opened, and starts again after each end, until Ctrl-C.
             """
     )
     var page = false

@@ -7,8 +7,8 @@ package enum JournalLine: Sendable {
     case fault(JournalEntry)
     /// Entries of a fault that the quota left out.
     case omission(JournalQuota.Omission, Moment)
-    /// The proxies have another profile.
-    indirect case profile(Profile, digest: String, generation: Int, Moment)
+    /// The proxies have another profile, or are disabled.
+    indirect case profile(Profile, digest: String, generation: Int, isEnabled: Bool, Moment)
     /// Lines that came faster than they could be written.
     case lost(Int, Moment)
     /// The TLS of a client or a server, without a fault.
@@ -28,9 +28,10 @@ package enum JournalLine: Sendable {
                     ("lines", .signed(Int64(omission.count))), ("proxy", .text(omission.proxy)),
                     ("time", .text(time(moment))),
                 ]
-            case .profile(let profile, let digest, let generation, let moment):
+            case .profile(let profile, let digest, let generation, let isEnabled, let moment):
                 [
-                    ("digest", .text(digest)), ("event", .text("profile")), ("generation", .signed(Int64(generation))),
+                    ("digest", .text(digest)), ("enabled", isEnabled ? nil : .flag(false)),
+                    ("event", .text("profile")), ("generation", .signed(Int64(generation))),
                     ("profile", ProfileWriter.json(of: profile)), ("time", .text(time(moment))),
                 ]
             case .lost(let count, let moment):

@@ -36,7 +36,7 @@ struct JournalLineReader {
             throw JournalProblem(
                 what:
                     "the network was changed here while the journal was written, and what was done before and after that "
-                    + "can't be struck again together",
+                    + "can't be re-injected together",
                 remedy: "take the journal of a run in which nothing is changed"
             )
         case "tls":

@@ -65,7 +65,7 @@ package enum JournalFile {
         if journal.omitted > 0 {
             Console.error(
                 "the journal “\(path)” is incomplete: \(journal.omitted) lines were left out when it was written, and "
-                    + "what they told isn't struck again"
+                    + "what they told isn't re-injected"
             )
         }
         return journal
@@ -116,6 +116,17 @@ package enum JournalFile {
             return .wrongInput("the journal “\(path)” \(problem.what): \(problem.remedy)")
         }
         return .problems("\(path.visibleLine):\(line): \(problem.what) (\(problem.remedy))")
+    }
+}
+
+extension JournalHeader.ProxyEntry {
+    /// Where to forward to: as it is given, or else where the proxy did. `remedy` says what helps if its clients named the
+    /// hosts.
+    package func upstream(_ given: Endpoint?, otherwise remedy: String) throws(CommandFailure) -> Endpoint {
+        guard let endpoint = given ?? Endpoint(upstream) else {
+            throw .wrongInput("the clients of the journal's proxy named the hosts: \(remedy)")
+        }
+        return endpoint
     }
 }
 

@@ -149,6 +149,8 @@ import Testing
                 #expect(lines.contains("\"fault\":\"off\"") && lines.contains("\"outcome\":\"ECONNREFUSED\""))
                 let generations = lines.matches(of: /"generation":([0-9]+)/).compactMap { Int($0.1) }
                 #expect(generations == [2, 3, 4, 5])
+                let disabled = lines.split(separator: "\n").filter { $0.contains("\"enabled\":false") }
+                #expect(disabled.count == 1 && disabled[0].contains("\"generation\":4"), "\(disabled)")
                 let replay = try await squall(["replay", journal, "--", "true"])
                 #expect(replay.status == 2 && replay.errors.contains("the network was changed here"), "\(replay)")
             }
@@ -322,6 +324,9 @@ import Testing
     @Test(arguments: [
         (["--latency", "1ms"], "the command is missing"), (["--", "true"], "there is no fault to inject"),
         (["--latency", "1ms", "--only", "a b", "--", "true"], "is no target"),
+        (["--latency", "1ms", "--only", "8002", "--", "true"], "“8002” is no target: :8002 is the port"),
+        (["--latency", "1ms", "--except", ":1,:2", "--", "true"], "is no target: give the option again for each"),
+        (["--latency", "1ms", "--only", "a:1,2", "--", "true"], "is no target: give the option again for each"),
         (["--latency", "1ms", "--only", "no-such-host.invalid", "--", "true"], "can't find the address"),
         (["--latency", "1ms", "--journal", "-", "--", "true"], "standard output is the command's"),
         (["no-such-profile", "--", "true"], "no-such-profile"),

@@ -70,6 +70,14 @@ struct BlockWriterTests {
         #expect(numbers(data) == Array(0..<1_000))
     }
 
+    @Test func `a file that isn't begun stays as it is`() throws {
+        let (files, _, failures) = try written(over: "something old") { writer, _ in
+            #expect(append(0, to: writer))
+            #expect(writer.finish().failure == nil)
+        }
+        #expect(files == ["file": Data("something old".utf8)] && failures == 0)
+    }
+
     @Test func `a file of limited size keeps the newest blocks, each part whole, and touches no other`() throws {
         let count = 400_000
         let (written, _, _) = try written { writer, path in

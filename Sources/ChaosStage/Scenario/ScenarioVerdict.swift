@@ -49,6 +49,9 @@ extension Scenario {
         measurements.proxies.compactMap { proxy in proxy.clientFailure.map { "the proxy “\(proxy.name)”: \($0)" } }
     }
 
+    /// Says that no connection of a supervised command was redirected.
+    package static let noChosenTarget = "the command opened no TCP connection that --only and --except choose"
+
     /// Why a run shows nothing; `nil` if a connection reached its upstream and a fault acted.
     ///
     /// - Parameter time: how long the proxies were there.
@@ -59,7 +62,7 @@ extension Scenario {
             let names = proxies.map { $0.listening == .tls ? "{\($0.name).url}" : "{\($0.name)}" }
             let why =
                 isSupervised
-                ? "the command opened no TCP connection that --only and --except choose"
+                ? Scenario.noChosenTarget
                 : "does the command use \(names.joined(separator: ", "))?"
             let reason = "no connection came, so the run shows nothing: \(why)"
             return RunReport.Emptiness(reason: reason, isFailure: !allowsVacuous)

@@ -54,8 +54,8 @@ final class ManagedProxy: Sendable {
         let configuration: ProxyConfiguration
         /// Called with each proxy that serves them, which takes the place of the one before.
         let begun: @Sendable (Proxy) -> Void
-        /// Called with the profile before each start, and before each change of what runs.
-        let changes: @Sendable (Profile) -> Void
+        /// Called with the profile, and whether the proxy is to run, before each start, and before each change of what runs.
+        let changes: @Sendable (Profile, _ isEnabled: Bool) -> Void
         /// What stands where others have their address.
         static let place = "squall exec"
     }
@@ -160,7 +160,7 @@ final class ManagedProxy: Sendable {
             if new.isEnabled, old.running == nil || isMoved {
                 try await start(&new)
             } else if !new.isEnabled, let running = old.running {
-                supervised?.changes(running.profile)
+                supervised?.changes(running.profile, false)
                 await stop(running, &new)
             }
         }
@@ -199,7 +199,7 @@ final class ManagedProxy: Sendable {
         if var configuration = supervised?.configuration {
             configuration.profile = state.profile(of: name)
             configuration.captureSwitch = context.captures.connections
-            supervised?.changes(configuration.profile)
+            supervised?.changes(configuration.profile, true)
             let proxy = try await start(configuration, inPlaceOf: state.running)
             (state.running, state.isEnabled) = (proxy, true)
             supervised?.begun(proxy)
@@ -298,7 +298,7 @@ final class ManagedProxy: Sendable {
             throw .limit("a proxy has at most \(ProfileLimits.faults) faults")
         }
         if let running = state.running, running.profile != profile {
-            supervised?.changes(profile)
+            supervised?.changes(profile, true)
             try await ControlError.running { () throws(ProxyError) in try await running.apply(profile) }
         }
         scheduleExpiry(of: state.extras)
@@ -310,7 +310,7 @@ final class ManagedProxy: Sendable {
             guard let running = state.running else {
                 throw .conflict("the proxy “\(name)” is disabled, so it has no clock")
             }
-            supervised?.changes(running.profile)
+            supervised?.changes(running.profile, true)
             try await ControlError.running { () throws(ProxyError) in try await running.setClock(action) }
         }
     }

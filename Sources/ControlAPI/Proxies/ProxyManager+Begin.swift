@@ -65,11 +65,12 @@ extension ProxyManager {
     /// - Parameters:
     ///   - configuration: how it is to be, with its profile at the start.
     ///   - begun: called with the proxy, and with each that takes its place.
-    ///   - changes: called with the profile before each start, and before each change of what runs.
+    ///   - changes: called with the profile, and whether the proxy is to run, before each start, and before each change of
+    ///     what runs.
     package func beginSupervised(
         _ configuration: ProxyConfiguration,
         begun: @escaping @Sendable (Proxy) -> Void,
-        changes: @escaping @Sendable (Profile) -> Void
+        changes: @escaping @Sendable (Profile, _ isEnabled: Bool) -> Void
     ) async -> Result<Proxy, BeginError> {
         do throws(ControlError) {
             var state = ManagedProxy.State(upstream: ListenText.anyHost, seed: configuration.seed)

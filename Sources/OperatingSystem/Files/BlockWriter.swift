@@ -160,8 +160,8 @@ public final class BlockWriter: Sendable {
         return isTaken
     }
 
-    /// Writes what waits, joins the parts, closes the file and frees the buffers. Blocks that come later are ignored. Calling it
-    /// twice is fine.
+    /// Writes what waits, joins the parts, closes the file and frees the buffers. Blocks that come later are ignored. Without
+    /// `begin` the file stays as it is. Calling it twice is fine.
     ///
     /// - Returns: the number of dropped blocks, and the error that stopped writing.
     public func finish() -> (dropped: Int, failure: SystemError?) {
@@ -170,7 +170,11 @@ public final class BlockWriter: Sendable {
             writeBlocks()
             part.withLock { part in
                 if part.isClosed { return }
-                do throws(SystemError) { try joinParts(&part) } catch { fail(error) }
+                do throws(SystemError) {
+                    if state.withLock({ $0.hasBegun }) { try joinParts(&part) }
+                } catch {
+                    fail(error)
+                }
                 closeFiles(of: part)
                 part.isClosed = true
                 part.buffer = BlockBuffer(capacity: 0)

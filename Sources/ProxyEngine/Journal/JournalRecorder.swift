@@ -33,7 +33,8 @@ public final class JournalRecorder: Sendable {
     /// Notes that the events from here on are those of another profile, whose digest is as in the header.
     public func noteProfile(_ profile: Profile, digest: String, generation: Int) {
         let now = MonotonicClock.now
-        state.withLock { add(.profile(profile, digest: digest, generation: generation, now), at: now, to: &$0) }
+        let line = JournalLine.profile(profile, digest: digest, generation: generation, isEnabled: true, now)
+        state.withLock { add(line, at: now, to: &$0) }
     }
 
     private func add(_ line: JournalLine, at moment: Moment, to state: inout State) {

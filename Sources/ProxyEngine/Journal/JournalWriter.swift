@@ -35,10 +35,11 @@ public final class JournalWriter: Sendable {
         if queue.add(entry) { writer.sourceHasLines() }
     }
 
-    /// Queues a line about another profile, with a digest as in the header. Later lines are about its faults, except for
-    /// events that were queued on a loop before.
-    public func noteProfile(_ profile: Profile, digest: String, generation: Int) {
-        add(.profile(profile, digest: digest, generation: generation, MonotonicClock.now))
+    /// Queues a line about another profile, with a digest as in the header, or about proxies that are enabled or disabled. Later
+    /// lines are about its faults, except for events that were queued on a loop before.
+    public func noteProfile(_ profile: Profile, digest: String, generation: Int, isEnabled: Bool = true) {
+        let now = MonotonicClock.now
+        add(.profile(profile, digest: digest, generation: generation, isEnabled: isEnabled, now))
     }
 
     /// Queues a line about an event of the proxy called `proxy` that belongs into a journal: one of TLS.

@@ -1,3 +1,4 @@
+import ChaosStage
 import EventLoop
 import FaultPlan
 import FaultProfile
@@ -21,7 +22,8 @@ package protocol ExecPage: Sendable {
     ///   - record: called for every event of a fault, on any loop.
     ///   - report: called for every other problem, on any loop.
     ///   - begun: called with the proxy, and with each that takes its place, on any thread.
-    ///   - changes: called with the profile before each start of the proxy, and before each change, on any thread.
+    ///   - changes: called with the profile, and whether the proxy is to run, before each start of the proxy, and before each
+    ///     change, on any thread.
     /// - Returns: the proxy, and the port of the page.
     func start(
         _ configuration: ProxyConfiguration,
@@ -29,7 +31,7 @@ package protocol ExecPage: Sendable {
         record: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void,
         begun: @escaping @Sendable (Proxy) -> Void,
-        changes: @escaping @Sendable (Profile) -> Void
+        changes: @escaping @Sendable (Profile, _ isEnabled: Bool) -> Void
     ) async throws(CommandFailure) -> (proxy: Proxy, port: UInt16)
 
     /// Stops the server and the proxy.
@@ -43,11 +45,15 @@ package struct ExecRunner {
     package var recorded: Profile?
     private let name: String
     private let seed: UInt64
+    /// Whether nobody has given the seed.
+    private let isSeedDrawn: Bool
     private let targets: TargetSelection
     private let allowsUnproxied: Bool
     private let journal: String?
     private let threads: Int
     private let inputs: InputFiles
+    /// Whether options have chosen the targets.
+    package var choosesTargets = false
     /// Captures what passes, if set.
     package var capture: CaptureFile?
     /// Whether a terminal has a status line below the command's output.
@@ -73,7 +79,8 @@ package struct ExecRunner {
         inputs: InputFiles
     ) {
         (self.profile, self.name) = (profile, name)
-        self.seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
+        let known = seed ?? profile.seed
+        (self.seed, isSeedDrawn) = (known ?? UInt64.random(in: 0...0xFFFF_FFFF), known == nil)
         (self.targets, self.allowsUnproxied) = (targets, allowsUnproxied)
         (self.journal, self.threads, self.inputs) = (journal, threads, inputs)
     }
@@ -116,7 +123,16 @@ package struct ExecRunner {
             JournalWriter($0, header: JournalHeader(of: [configuration], recorded: recorded, at: MonotonicClock.now))
         }
         let warnings = Warnings()
-        let record: @Sendable (JournalEntry) -> Void = { journal?.record($0) }
+        let captured = capture?.capture
+        // Until then the files keep what they have: there may be no such command.
+        let activity = CommandActivity {
+            output?.release()
+            captured?.begin()
+        }
+        let record: @Sendable (JournalEntry) -> Void = { entry in
+            journal?.record(entry)
+            activity.noteFault()
+        }
         let report: @Sendable (ProxyEvent) -> Void = { event in
             if !ExecRunner.isCommandsOwn(event) { warnings.report(event) }
         }
@@ -126,11 +142,11 @@ package struct ExecRunner {
             let generation = Atomic(0)
             (proxy, pagePort) = try await page.start(configuration, on: loops, record: record, report: report) {
                 supervised.redirect(to: $0)
-            } changes: { profile in
+            } changes: { profile, isEnabled in
                 let number = generation.add(1, ordering: .relaxed).newValue
                 guard number > 1 else { return }
                 let digest = ProfileDigest.text(of: profile.inJournal)
-                journal?.noteProfile(profile.inJournal, digest: digest, generation: number)
+                journal?.noteProfile(profile.inJournal, digest: digest, generation: number, isEnabled: isEnabled)
             }
         } else {
             do throws(ProxyError) {
@@ -139,26 +155,34 @@ package struct ExecRunner {
                 throw CommandFailure(error)
             }
         }
-        output?.release()
-        capture?.capture.begin()
         var noteConnect: (@Sendable (ConnectRecord) -> Void)?
         if let journal { noteConnect = { journal.note($0) } }
         let rules = SupervisionRules(
             targets,
             allowsUnproxied: allowsUnproxied,
             pagePort: pagePort,
+            chosen: activity.noteConnection,
             record: noteConnect
         )
         let result = await withStatus(of: proxy) {
-            await supervise(supervised, command, environment, descriptors, proxy, rules)
+            await supervise(supervised, command, environment, descriptors, proxy, rules, activity)
         }
         if let page { await page.stop() } else { await proxy.stop() }
         _ = try? await loops.loops[0].run { for source in signals.value { source.cancel() } }
         await loops.stop()
         warnings.finish()
+        if case .success(let end) = result { tell(of: end, activity) }
         try runner.finish(journal, output)
         try capture?.finish()
         return try result.get()
+    }
+
+    /// Says what isn't seen of a command that has ended.
+    private func tell(of end: ChildProcess.End, _ activity: CommandActivity) {
+        if choosesTargets, !activity.hasConnected { Console.warn(Scenario.noChosenTarget) }
+        // A journal has the seed, and the line about the page as well.
+        guard isSeedDrawn, journal == nil, page == nil, end != .exit(0), activity.hasFaults else { return }
+        Console.warn("the seed of this run was \(seed): --seed \(seed) repeats its draws")
     }
 
     /// Runs `body` with a status line, if there is to be one.
@@ -181,7 +205,8 @@ package struct ExecRunner {
         _ environment: [String: String]?,
         _ descriptors: Set<Int32>,
         _ proxy: Proxy,
-        _ rules: SupervisionRules
+        _ rules: SupervisionRules,
+        _ activity: CommandActivity
     ) async -> Result<ChildProcess.End, CommandFailure> {
         // The guard removes the folder even if this process is killed.
         let words = ["guard"] + (trust.map { [$0.folder] } ?? []) + ["--"] + command
@@ -191,9 +216,11 @@ package struct ExecRunner {
                 in: environment,
                 keeping: descriptors,
                 through: proxy,
-                rules,
-                ended: ExecRunner.noteEnd
-            )
+                rules
+            ) {
+                activity.noteStart()
+                ExecRunner.noteEnd()
+            }
             return end.map { .success($0) } ?? .failure(.failed("the guard of “\(command[0])” was killed"))
         } catch {
             return .failure(CommandFailure(error, command[0]))

@@ -36,17 +36,21 @@ extension ProxyConfiguration {
 
 extension SupervisionRules {
     /// Redirects connections to `targets`, but for those to `pagePort` of this machine, and warns of what isn't redirected.
+    /// `chosen` is called on the proxy's loop for each connection that is to be.
     init(
         _ targets: TargetSelection,
         allowsUnproxied: Bool,
         pagePort: UInt16? = nil,
+        chosen: @escaping @Sendable () -> Void = {},
         record: (@Sendable (ConnectRecord) -> Void)?
     ) {
         self.init(
             allowsUnproxied: allowsUnproxied,
             isWanted: { target in
                 let isPage = target.port == pagePort && SupervisionRules.pageHosts.contains(target.host)
-                return targets.contains(target) && !isPage
+                guard targets.contains(target), !isPage else { return false }
+                chosen()
+                return true
             },
             record: record,
             note: { Console.warn(SupervisionRules.line(about: $0, isAllowed: allowsUnproxied)) }
@@ -97,10 +101,13 @@ extension CommandFailure {
                     + "seccomp; use squall run and point the program at it"
             )
         case .forbidden(let error):
+            let isRefused = [EPERM, EACCES].contains(error.code)
+            let remedy =
+                ": in a container add --cap-add SYS_PTRACE; elsewhere set kernel.yama.ptrace_scope to 0 or 1"
             self.init(
                 code: .cannotSupervise,
-                message: "Squall may not have the sockets of other programs: \(error): in a container add "
-                    + "--cap-add SYS_PTRACE; elsewhere set kernel.yama.ptrace_scope to 0 or 1"
+                message: "Squall \(isRefused ? "may not" : "can't") have the sockets of other programs: \(error)"
+                    + (isRefused ? remedy : "")
             )
         case .alreadySupervised:
             self.init(

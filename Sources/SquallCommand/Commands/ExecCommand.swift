@@ -140,6 +140,7 @@ struct ExecCommand: AsyncParsableCommand {
         inputs.note(tls.paths)
         try captures.check(reading: inputs, beside: journal, keyLog: tls.keyLog)
         runner.capture = try captures.opened(noting: inputs)
+        runner.choosesTargets = !targets.isEmpty
         runner.showsStatus = status
         runner.parent = parent
         if page { runner.page = try CommandPage(port: port ?? 8474) }

@@ -160,6 +160,7 @@ struct ReplayCommand: AsyncParsableCommand {
             threads: threads,
             inputs: inputs
         )
+        runner.choosesTargets = !targets.isEmpty
         runner.recorded = file.header.profile
         runner.configure = { configure(&$0, as: proxy) }
         try tls.apply(to: &runner, intercepting: interception.intercept, reading: inputs)
@@ -171,12 +172,9 @@ struct ReplayCommand: AsyncParsableCommand {
         -> ProxyConfiguration.Destination
     {
         if forward.forwardProxy != nil { return .requested(try forward.policy()) }
-        guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
-            throw .wrongInput(
-                "the clients of the journal's proxy named the hosts: give --forward-proxy PORT, and they do so again, "
-                    + "--upstream HOST:PORT for one server, or the command of squall exec behind --"
-            )
-        }
-        return .upstream(upstream)
+        let remedy =
+            "give --forward-proxy PORT, and they do so again, --upstream HOST:PORT for one server, or the command of "
+            + "squall exec behind --"
+        return .upstream(try proxy.upstream(upstream, otherwise: remedy))
     }
 }

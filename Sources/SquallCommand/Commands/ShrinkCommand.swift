@@ -22,7 +22,7 @@ struct ShrinkCommand: AsyncParsableCommand {
             [--authority <file>] [--key-log <file>] -- <command> ...
             """,
         discussion: """
-            Runs the command again and again, each time through a new proxy that strikes some of the journal's faults, \
+            Runs the command again and again, each time through a new proxy that re-injects some of the journal's faults, \
             and leaves out what isn't needed (delta debugging). The command is told where the proxy listens by the \
             environment variable SQUALL_PROXY, and by {proxy} in its arguments: host:port. An exit code other than 0, \
             or no end within --patience, is a failure. It gets empty standard input, what it writes is dropped, and what it \
@@ -87,9 +87,10 @@ struct ShrinkCommand: AsyncParsableCommand {
         let inputs = InputFiles(recording)
         let file = try JournalFile.read(recording, profile: nil, noting: inputs)
         let proxy = try file.proxy(name)
-        guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
-            throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")
-        }
+        let remedy =
+            "give --upstream HOST:PORT, the server to which the command connects through {proxy}; so does a command of "
+            + "squall exec then"
+        let upstream = try proxy.upstream(upstream, otherwise: remedy)
         let plan = file.plan(for: proxy, forwardingTo: upstream)
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
         inputs.note(tls.paths)

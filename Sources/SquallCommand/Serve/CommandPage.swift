@@ -35,7 +35,7 @@ final class CommandPage: ExecPage {
         record: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void,
         begun: @escaping @Sendable (Proxy) -> Void,
-        changes: @escaping @Sendable (Profile) -> Void
+        changes: @escaping @Sendable (Profile, _ isEnabled: Bool) -> Void
     ) async throws(CommandFailure) -> (proxy: Proxy, port: UInt16) {
         let journal = JournalHub(observer: record)
         let proxies = ProxyManager(loops: loops, seed: configuration.seed, journal: journal) { report($1) }
@@ -64,7 +64,8 @@ final class CommandPage: ExecPage {
         do throws(CommandFailure) {
             let first = await outcomes.first { _ in true } ?? .failure(.failed("the page's server has ended"))
             let (url, port) = try first.get()
-            Console.warn(lines: "page: \(url) shows the command's network, and changes it")
+            let seed = configuration.seed
+            Console.warn(lines: "page: \(url) shows the command's network, and changes it (seed \(seed))")
             return (proxy, UInt16(port))
         } catch {
             await stop()

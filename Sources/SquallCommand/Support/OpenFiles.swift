@@ -18,7 +18,9 @@ enum OpenFiles {
         case is OriginCommand: return withoutConnections + 8
         case is GetCommand, is PutCommand: return 24 + 4 * processors
         case is DemoCommand: return DemoCommand.openFiles
-        case is ServeCommand, is TestCommand, is ReplayCommand, is ShrinkCommand: return 48 + 8 * processors
+        case let command as ExecCommand where !command.page: return withoutConnections + 8
+        case is ServeCommand, is ExecCommand, is TestCommand, is ReplayCommand, is ShrinkCommand:
+            return 48 + 8 * processors
         case is RunCommand: return withoutConnections
         case is CtlCommand: return 16 + 4 * processors
         default: return 16
