@@ -79,6 +79,47 @@ struct CaptureReaderTests {
         #expect(silent?.events.map(\.moment) == [.zero])
     }
 
+    @Test func `a comment on a server's packet is drawn, and the server's connection isn't`() {
+        typealias Tests = CaptureReaderTests
+        let file =
+            Tests.packet(10, 1, Tests.syn) + Tests.packet(11, 1, Tests.answer, fromServer: true)
+            + Tests.packet(20, 1, Tests.syn, interface: 1)
+            + Tests.packet(21, 1, Tests.answer, fromServer: true, interface: 1)
+            + Tests.packet(
+                30,
+                1,
+                Tests.ack,
+                interface: 1,
+                "cut “c” falls silent, downstream, offset 9, connection 1, proxy “p”, 0.03 s"
+            )
+            + Tests.packet(40, 1, Tests.reset, fromServer: true, interface: 1)
+            + Tests.packet(50, 1, Tests.reset)
+        #expect(Tests.lines(file) == ["10 1 client opens", "30 1 c falls silent at 9", "50 1 client resets"])
+    }
+
+    @Test func `a comment that has waited for its packet tells when its fault acted, and when the clock started`() {
+        typealias Tests = CaptureReaderTests
+        func cut(_ moment: Int, _ client: UInt8, at seconds: String) -> [UInt8] {
+            let comment = "cut “c” resets, downstream, offset 9, connection \(client), proxy “p”, \(seconds) s"
+            return Tests.packet(moment, client, Tests.reset, fromServer: true, comment)
+        }
+        let late =
+            Tests.packet(10, 1, Tests.syn) + Tests.packet(11, 1, Tests.answer, fromServer: true)
+            + cut(4_300, 1, at: "0.3")
+        // Without another one the clock starts with the first packet.
+        #expect(Tests.lines(late) == ["0 1 client opens", "300 1 c resets at 9"])
+        let timely =
+            Tests.packet(5_000, 2, Tests.syn) + Tests.packet(5_001, 2, Tests.answer, fromServer: true)
+            + Tests.packet(5_100, 2, Tests.ack, "latency “l” delays, upstream, connection 2, proxy “p”, 5.1 s")
+        let timed = ["10 1 client opens", "300 1 c resets at 9", "5000 2 client opens", "5100 2 l delays"]
+        #expect(Tests.lines(late + timely) == timed)
+        // A clock that was set to zero at 5.9 s.
+        let again =
+            Tests.packet(6_000, 3, Tests.syn) + Tests.packet(6_001, 3, Tests.answer, fromServer: true)
+            + cut(6_200, 3, at: "0.3")
+        #expect(Tests.lines(late + timely + again) == timed + ["6000 3 client opens", "6200 3 c resets at 9"])
+    }
+
     @Test func `what is torn, or no capture, is read as far as it goes`() throws {
         #expect(CaptureReaderTests.lines([]) == nil)
         #expect(CaptureReaderTests.lines(Array("{\"version\":1}\n".utf8) + [UInt8](repeating: 7, count: 99)) == nil)

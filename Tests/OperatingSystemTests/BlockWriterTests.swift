@@ -135,6 +135,49 @@ struct BlockWriterTests {
         }
     }
 
+    @Test func `a file that is no link needs no path without links, and a link's error is that of its path`() throws {
+        let folder = try Folder()
+        // The system tells paths of 4,096 bytes at most.
+        let name = String(repeating: "d", count: 250)
+        var folders = [open(folder.path, O_RDONLY)]
+        defer {
+            for (below, descriptor) in zip(folders.dropLast(), folders.dropFirst()).reversed() {
+                for name in ["file", "link"] { unlinkat(descriptor, name, 0) }
+                unlinkat(below, name, AT_REMOVEDIR)
+            }
+            for descriptor in folders { close(descriptor) }
+        }
+        var deepest = folders[0]
+        for _ in 0..<17 {
+            try #require(mkdirat(deepest, name, 0o700) == 0)
+            deepest = openat(deepest, name, O_RDONLY)
+            try #require(deepest >= 0)
+            folders.append(deepest)
+        }
+        let path = "/proc/self/fd/\(deepest)/"
+        let failures = Atomic<Int>(0)
+        func writer(_ name: String) throws -> BlockWriter {
+            try BlockWriter(
+                path: path + name,
+                limit: 1 << 20,
+                filler: BlockWriterTests.filler,
+                prologue: { _ in },
+                whenFailing: { _ in failures.add(1, ordering: .relaxed) }
+            )
+        }
+        let file = try writer("file")
+        file.begin()
+        // More than one part has.
+        for number in 0..<100_000 {
+            while !append(number, to: file), failures.load(ordering: .relaxed) == 0 { sched_yield() }
+        }
+        #expect(file.finish().failure == nil)
+        let data = try #require(FileManager.default.contents(atPath: path + "file"))
+        #expect(numbers(data) == Array(0..<100_000))
+        try #require(symlinkat("file", deepest, "link") == 0)
+        #expect(throws: SystemError(call: "realpath", code: ENAMETOOLONG)) { try writer("link") }
+    }
+
     @Test func `blocks that nobody writes are dropped and counted, and the writer goes on`() throws {
         let (files, _, _) = try written { writer, _ in
             // A quarter of the limit may wait.

@@ -85,6 +85,7 @@ struct CaptureTests {
         listen: Endpoint = Endpoint(host: "127.0.0.1", port: 0),
         snap: Int = 262_144,
         connections: ClosedRange<UInt64> = 0...UInt64.max,
+        awaitsSecrets: Bool = false,
         _ body: (Fixture) async throws -> Void
     ) async throws -> [Packet] {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("squall-capture-\(UUID())").path
@@ -93,6 +94,7 @@ struct CaptureTests {
         settings.snap = ByteCount(Int64(snap))
         settings.connections = connections
         let capture = try Capture(settings, whenFailing: { Issue.record("\($0)") })
+        if awaitsSecrets { capture.awaitSecrets() }
         capture.begin()
         try await withProxy(to: upstream, profile, listen: listen, capture: capture) { fixture in
             try await body(fixture)
@@ -159,6 +161,27 @@ struct CaptureTests {
                 == true
         )
         #expect(stream(packets, interface: 0, isInbound: false).count == 1_000)
+    }
+
+    @Test func `a cut by silence is a comment on the next packet, as no end follows`() async throws {
+        let sockets = Slot<TestSocket>()
+        let server = TestServer { sockets.put($0) }
+        defer { server.stop() }
+        let cut = Profile([.cut(Cut(position: .at(ByteCount(1_000)), how: .silence))], on: .downstream)
+        let packets = try await captured(to: server.address, cut) { fixture in
+            let client = try fixture.client()
+            try await blocking {
+                let served = try sockets.next()
+                try served.send(randomBytes(5_000))
+                #expect(try client.receive(exactly: 1_000).count == 1_000)
+                _ = try fixture.journal.next()
+                client.close()
+                served.close()
+            }
+        }
+        let commented = packets.filter { !$0.comments.isEmpty }
+        #expect(commented.flatMap(\.comments).map { $0.hasPrefix("cut “cut-0” falls silent, ") } == [true])
+        #expect(commented.allSatisfy { $0.flags & (Packet.fin | Packet.rst) == 0 })
     }
 
     @Test func `an answer to half of an upload is in the capture, in front of the reset`() async throws {
@@ -240,28 +263,35 @@ struct CaptureTests {
         #expect(zip(places, places.dropFirst()).allSatisfy { $1 - $0 > 1 << 28 }, "\(places)")
     }
 
-    @Test func `a flight of a handshake waits for the next packet, as it may lead to secrets`() async throws {
+    @Test(arguments: [true, false])
+    func `a flight of a handshake waits for the next packet, where it may lead to secrets`(awaits: Bool) async throws {
         let hellos: [[UInt8]] = [[22, 3, 1, 0, 5, 1, 0, 0, 1, 0], [22, 3, 1, 0, 5, 1, 0, 0, 1, 1]]
         let (flight, rest): ([UInt8], [UInt8]) = ([22, 3, 3, 0, 5, 2, 0, 0, 1], [0])
         let other: [UInt8] = [23, 3, 3, 0, 1, 7]
+        // More than waits.
+        let (bulk, mark): ([UInt8], UInt8) = ([UInt8](repeating: 0, count: (40 << 10) - 1), 255)
         let passed = Slot<Bool>()
         let server = TestServer { socket in
             _ = try socket.receive(exactly: hellos[0].count)
             try socket.send(flight)
             _ = try passed.next()
             try socket.send(rest)
+            _ = try passed.next()
+            try socket.send(bulk + [mark])
             _ = try socket.receive(exactly: flight.count)
             try socket.send(other)
             _ = socket.receiveAll()
         }
         defer { server.stop() }
-        let packets = try await captured(to: server.address) { fixture in
+        let packets = try await captured(to: server.address, awaitsSecrets: awaits) { fixture in
             let client = try fixture.client()
             try await blocking {
                 try client.send(hellos[0])
                 #expect(try client.receive(exactly: flight.count) == flight)
                 passed.put(true)
                 #expect(try client.receive(exactly: rest.count) == rest)
+                passed.put(true)
+                #expect(try client.receive(exactly: bulk.count + 1).last == mark)
                 try client.send(flight)
                 #expect(try client.receive(exactly: other.count) == other)
                 try client.send(hellos[1])
@@ -278,8 +308,10 @@ struct CaptureTests {
         ] {
             let received = try #require(place(of: content, on: isFromClient ? 0 : 1, isInbound: true))
             let sent = try #require(place(of: content, on: isFromClient ? 1 : 0, isInbound: false))
-            #expect((received > sent) == waits, "\(content)")
+            #expect((received > sent) == (waits && awaits), "\(content)")
         }
+        let ends = packets.filter { $0.content.last == mark }
+        #expect(ends.map { $0.interface } == [1, 0] && ends.map { $0.isInbound } == [true, false])
         for (interface, isInbound) in [(0, true), (1, false)] {
             #expect(stream(packets, interface: interface, isInbound: isInbound) == hellos[0] + flight + hellos[1])
         }

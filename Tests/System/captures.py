@@ -5,8 +5,8 @@
     SQUALL=.build/debug/squall python3 Tests/System/captures.py scenarios kill      some of the parts
 
 scenarios   every shipped profile, for some seconds
-addresses   IPv4, IPv6, Unix-domain sockets, a forward proxy, `squall exec`, and TLS with its secrets, also of TLS 1.2 and
-            of a server that asks for another ClientHello; a cut behind TLS is on the packet of the reset
+addresses   IPv4, IPv6, Unix-domain sockets, a forward proxy, `squall exec`, and TLS with its secrets, also of TLS 1.2 on
+            either side and of a server that asks for another ClientHello; a cut behind TLS is on the packet of the reset
 limits      1,000 connections with limits of 1 and 16 MiB, and on a disk of 8 MiB: bounded, readable, and no
             client loses a byte
 kill        SIGKILL in mid-capture
@@ -15,7 +15,7 @@ speed       downloads with a capture beside those without one whose bytes aren't
 No packet is malformed or suspect to `tcp.analysis`, each line of the journal about a connection is a comment on a packet,
 and the objects that tshark exports are what was sent. Exits 1 if something doesn't hold.
 """
-import argparse, collections, concurrent.futures, contextlib, json, os, re, signal, statistics, subprocess, sys, tempfile, threading, time
+import argparse, collections, concurrent.futures, contextlib, json, os, re, signal, ssl, statistics, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from kit import programs, web
@@ -178,6 +178,8 @@ def addresses(origin):
             for part, faults, options in (("TLS, HelloRetryRequest", [], []), ("TLS 1.2", [], ["--tls-max", "1.2"]),
                                           ("TLS, cut", ["--cut-at", "300KB"], [])):
                 secured(part, [*late, "--down", "20Mbit/s", *faults], port, os.path.join(own, "ca.pem"), options)
+        with web.served(origin.folder, os.path.join(own, "server.pem"), version=ssl.TLSVersion.TLSv1_2) as port:
+            secured("TLS 1.2 upstream", late, port, os.path.join(own, "ca.pem"), [])
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([programs.SQUALL, "exec", *late, "--cut-at", "100KB", "--pcap", f"{folder}/a.pcapng", "--journal", f"{folder}/j.jsonl",
                         "--", "curl", "-s", "-o", "/dev/null", f"http://{upstream}/file.bin"], check=False)

@@ -179,9 +179,12 @@ import Units
     @Test(
         arguments: [
             (["h2"], "h2"), (["h2", "http/1.1"], "http/1.1"), (["http/1.1", "h2"], "http/1.1"), ([], nil),
+            (["h2", "http/1.0"], "http/1.0"), (["http/1.0", "http/1.1"], "http/1.1"),
+            // Reserved, so that servers ignore it (RFC 8701).
+            (["\u{A}\u{A}", "h2"], "h2"), (["spdy/3", "a"], "spdy/3"),
         ]
     )
-    func `in front of a server without TLS a client gets HTTP/1.1, or else what it offers first`(
+    func `in front of a server without TLS a client gets HTTP/1, else h2, else what it offers first`(
         offered: [String],
         choice: String?
     ) async throws {

@@ -36,7 +36,7 @@ public final class BlockWriter: Sendable {
         var isClosed = false
     }
 
-    /// That of a file has no symbolic links.
+    /// That of a file is no symbolic link.
     private let path: String
     private let isFile: Bool
     private let limit: Int64
@@ -56,7 +56,7 @@ public final class BlockWriter: Sendable {
     ///   - prologue: appends what each part begins with, at most 64 KiB; called on the writer's thread.
     ///   - whenFailing: called once, on the writer's thread, when writing has failed for good.
     ///   - whenWaiting: called before waiting for a reader of a FIFO.
-    /// - Throws: `SystemError` of open(2), one that `isLocked`, or ENOENT for an open file without a name.
+    /// - Throws: `SystemError` of open(2) or realpath(3), one that `isLocked`, or ENOENT for an open file without a name.
     public init(
         path: String,
         limit: Int64,
@@ -97,20 +97,24 @@ public final class BlockWriter: Sendable {
         return descriptor
     }
 
-    /// The path of an open file without symbolic links, which renaming would replace. Closes a file that has none.
+    /// The path of an open file that is no symbolic link, which renaming would replace. Closes a file that has none.
     private static func resolved(_ path: String, of descriptor: Int32) throws(SystemError) -> String {
         var (mine, named) = (stat(), stat())
+        func isOwn() -> Bool {
+            fstat(descriptor, &mine) == 0 && named.st_ino == mine.st_ino && named.st_dev == mine.st_dev
+        }
+        // realpath(3) would fail for a relative name below a folder that can't be searched.
+        if lstat(path, &named) == 0, isOwn() { return path }
+        var error = SystemError(call: "realpath", code: ENOENT)
         if let found = realpath(path, nil) {
             defer { free(found) }
             // What /dev/stdout resolves to may be another file, if its own is deleted or of another mount namespace.
-            if fstat(descriptor, &mine) == 0, stat(found, &named) == 0, named.st_ino == mine.st_ino,
-                named.st_dev == mine.st_dev
-            {
-                return String(cString: found)
-            }
+            if stat(found, &named) == 0, isOwn() { return String(cString: found) }
+        } else {
+            error = .last("realpath")
         }
         close(descriptor)
-        throw SystemError(call: "realpath", code: ENOENT)
+        throw error
     }
 
     private static func isRegular(_ descriptor: Int32) -> Bool {

@@ -8,7 +8,7 @@ import Units
 ///
 /// A packet is what one call received or sent. Its addresses, times and bytes are true; what TCP adds to bytes is made: the
 /// handshake, sequence numbers that begin at one for each socket, and acknowledgements of everything that has passed. A fault
-/// that acts is a comment on the next packet of its connection.
+/// that acts is a comment on the next packet of its connection; one that ends it, on the FIN or RST.
 public final class Capture: Sendable {
     /// The settings of a capture.
     public struct Settings: Sendable {
@@ -63,6 +63,7 @@ public final class Capture: Sendable {
     private let settings: Settings
     private let writer: BlockWriter
     private let facts: SharedFacts
+    private let expectsSecrets = Atomic<Bool>(false)
     /// The sockets so far.
     private let sockets = Atomic<UInt32>(0)
     /// The nanoseconds from 1970 to moment 0.
@@ -78,7 +79,7 @@ public final class Capture: Sendable {
     /// - Parameters:
     ///   - whenFailing: called once, on another thread, when the file can't be written any more.
     ///   - whenWaiting: called before waiting for a reader of a FIFO.
-    /// - Throws: `SystemError` of open(2), or one that `isLocked`.
+    /// - Throws: `SystemError` of open(2) or realpath(3), or one that `isLocked`.
     public init(
         _ settings: Settings,
         whenFailing: @escaping @Sendable (SystemError) -> Void,
@@ -111,6 +112,13 @@ public final class Capture: Sendable {
     ///
     /// - Returns: the number of packets that came faster than they could be written, and the error that stopped writing.
     public func finish() -> (dropped: Int, failure: SystemError?) { writer.finish() }
+
+    /// Has flights of a handshake wait for their secrets, on connections from now on. To be called where `add(secrets:)` will
+    /// be. Callable from any thread, also again.
+    public func awaitSecrets() { expectsSecrets.store(true, ordering: .relaxed) }
+
+    /// Whether the file gets the secrets of sessions.
+    var awaitsSecrets: Bool { expectsSecrets.load(ordering: .relaxed) }
 
     /// Adds lines of a key log, in the format that Wireshark reads. Callable from any thread.
     public func add(secrets lines: [UInt8]) {

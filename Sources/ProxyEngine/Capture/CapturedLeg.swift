@@ -20,6 +20,8 @@ final class CapturedLeg: SocketTap {
 
     private let interface: UInt32
     private let connection: ConnectionCapture
+    /// Whether the capture gets the secrets of sessions.
+    private let awaitsSecrets: Bool
     private var near: Side
     private var far: Side
     private var state = State.connecting
@@ -45,9 +47,10 @@ final class CapturedLeg: SocketTap {
         number: UInt32,
         interface: UInt32,
         near: CapturedPacket.End,
-        far: CapturedPacket.End
+        far: CapturedPacket.End,
+        awaitsSecrets: Bool
     ) {
-        (self.connection, self.interface) = (connection, interface)
+        (self.connection, self.interface, self.awaitsSecrets) = (connection, interface, awaitsSecrets)
         // Readers tell connections with the same ports by it. Multiples of the golden ratio of 2³² are far from each other.
         let start = number &* 0x9E37_79B9
         (self.near, self.far) = (Side(end: near, next: start), Side(end: far, next: start))
@@ -72,7 +75,7 @@ final class CapturedLeg: SocketTap {
     }
 
     override func received(_ bytes: Span<UInt8>) {
-        guard !held.isEmpty || wasNearLast && CapturedLeg.leadsToSecrets(bytes) else {
+        guard !held.isEmpty || awaitsSecrets && wasNearLast && CapturedLeg.leadsToSecrets(bytes) else {
             return write(bytes, fromNear: false)
         }
         held.append((bytes.indices.map { bytes[$0] }, connection.now))

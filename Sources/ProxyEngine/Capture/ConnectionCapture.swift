@@ -2,8 +2,8 @@ import EventLoop
 import FaultPlan
 import Units
 
-/// The capture of one connection: its two legs, and what is to be said on the next packet of either, but one that has
-/// waited.
+/// The capture of one connection: its two legs, and the comments that wait for the next packet of either. A packet that has
+/// waited itself takes none.
 final class ConnectionCapture {
     /// The most comments that wait for a packet: 32.
     private static let commentLimit = 32
@@ -61,7 +61,8 @@ final class ConnectionCapture {
             number: number,
             interface: interface,
             near: near.matching(far),
-            far: far.matching(near)
+            far: far.matching(near),
+            awaitsSecrets: capture.awaitsSecrets
         )
     }
 
@@ -91,7 +92,7 @@ final class ConnectionCapture {
         let text = parts.joined(separator: ", ").shortened(to: ConnectionCapture.commentLength)
         let (source, sink) = entry.direction == .upstream ? (client, server) : (server, client)
         switch entry.effect {
-        case .cuts, .resets, .refuses, .answers, .alerts:
+        case .cuts(.reset), .cuts(.close), .cuts(.notify), .resets, .refuses, .answers, .alerts:
             // An end follows on the side that loses the bytes, with TLS behind the records that wait.
             if let sink, sink.isOpen { sink.comments.append(text) } else { comments.append(text) }
         default:

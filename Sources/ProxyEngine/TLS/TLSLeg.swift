@@ -148,7 +148,7 @@ extension Connection {
             choice = offered.first { $0 == dialing.chosenProtocol }
         } else {
             // A client of gRPC offers h2 alone, and ends TLS without it.
-            choice = offered.contains(Connection.http1) ? Connection.http1 : offered.first
+            choice = [Connection.http1, "http/1.0", "h2"].first(where: offered.contains) ?? offered.first
         }
         let terms = terms(choosing: choice)
         do throws(TLSSessionFailure) {

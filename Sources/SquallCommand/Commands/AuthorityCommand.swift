@@ -37,7 +37,7 @@ extension AuthorityCommand {
         )
         var names: [String]
 
-        @Option(help: ArgumentHelp("How long it is valid, from 1 to 825.", valueName: "days"))
+        @Option(help: ArgumentHelp("How long it is valid, from 1 to 825; the first hour is past.", valueName: "days"))
         var days = 365
 
         func validate() throws {

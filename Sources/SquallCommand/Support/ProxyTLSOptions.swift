@@ -130,6 +130,7 @@ struct ProxyTLSOptions: ParsableArguments {
         if let keyLog {
             try inputs.check(writing: "the key log", to: keyLog)
             let write = try KeyLogFile.writer(keyLog)
+            capture?.awaitSecrets()
             settings.keyLog = { line in
                 write(line)
                 capture?.add(secrets: line)

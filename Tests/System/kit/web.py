@@ -28,8 +28,8 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def served(handler, certificate=None, host="127.0.0.1", group=None):
-    """The port of a server whose requests a handler answers, or that serves a folder, over TLS with a certificate, with one group of keys alone."""
+def served(handler, certificate=None, host="127.0.0.1", group=None, version=None):
+    """The port of a server whose requests a handler answers, or that serves a folder, over TLS with a certificate, with one group of keys alone, and a newest version."""
     if isinstance(handler, str):
         handler = functools.partial(FolderHandler, directory=handler)
     server = _Server((host, 0), handler)
@@ -38,6 +38,8 @@ def served(handler, certificate=None, host="127.0.0.1", group=None):
         context.load_cert_chain(certificate)
         if group:
             context.set_ecdh_curve(group)
+        if version:
+            context.maximum_version = version
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
