@@ -216,7 +216,7 @@ public struct Link: Sendable {
     public var lostBytes: Int64 { faults.isEmpty ? 0 : faults[0].lostBytes }
 
     /// Omits effects that only show in the bytes, for a forecast: the ends of writes, and corruptions beyond the
-    /// journal's limit. Must be called before the first byte.
+    /// journal's limit. Slices without another stage then catch up on pauses. Must be called before the first byte.
     public mutating func simplify() {
         if !faults.isEmpty { faults[0].simplify() }
     }

@@ -4,7 +4,10 @@ import Units
 extension StageChain {
     mutating func simplify() {
         steadyAllowance = .max
-        for index in slots.indices { steadyAllowance = min(steadyAllowance, slots[index].stage.simplify()) }
+        let isAlone = slots.count == 1
+        for index in slots.indices {
+            steadyAllowance = min(steadyAllowance, slots[index].stage.simplify(isAlone: isAlone))
+        }
         for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
         // Steady rates are even for ever.
         let isEven = slots.indices.allSatisfy { slots[$0].stage.rateConstantFor(after: opened, LinkTime()) == .max }

@@ -57,29 +57,30 @@ private struct Doubt {
     }
 
     /// Global rates with the values of another proxy's that no other proxy shares, because its fault has another name. The
-    /// first of them is fine.
+    /// first of them is fine, unless the others share theirs.
     static func unshared(in proxies: [ProxyDefinition]) -> [Doubt] {
-        let rates = proxies.enumerated().flatMap { proxy, definition in
-            definition.faults.enumerated().compactMap { index, fault -> GlobalRate? in
-                guard case .bandwidth(let rate) = fault.kind, rate.scope == .global else { return nil }
-                return (proxy, index, fault.name, rate)
-            }
+        let rates = proxies.enumerated().flatMap { index, proxy in
+            let path = ["proxies", "\(index)"]
+            let rates = GlobalRate.all(in: proxy.phases ?? [], with: proxy.faults, of: index, at: path)
+            guard let own = proxy.profile else { return rates }
+            return rates + GlobalRate.all(in: own.phases, with: own.faults, of: index, at: path + ["profile"])
         }
-        return rates.compactMap { rate in
-            let others = rates.filter { $0.proxy != rate.proxy && $0.bandwidth == rate.bandwidth }
-            guard let first = others.first, first.proxy < rate.proxy, !others.contains(where: { $0.name == rate.name })
+        let isShared = rates.map { rate in rates.contains { $0.isAlike(rate) && $0.fault.name == rate.fault.name } }
+        return rates.indices.compactMap { index in
+            let rate = rates[index]
+            guard !isShared[index],
+                let other = rates.indices.first(where: {
+                    rates[$0].isAlike(rate) && (rates[$0].proxy < rate.proxy || isShared[$0])
+                })
             else { return nil }
+            let (name, otherName) = (rate.fault.name.quoted, rates[other].fault.name.quoted)
             return Doubt(
-                path: ["proxies", "\(rate.proxy)", "faults", "\(rate.index)"],
-                what:
-                    "the global rate \(rate.name.quoted) isn't shared with \(first.name.quoted), which has another name",
+                path: rate.path,
+                what: "the global rate \(name) isn't shared with \(otherName), which has another name",
                 remedy: "give both faults one “name”"
             )
         }
     }
-
-    /// A fault of one proxy with a rate for all proxies.
-    private typealias GlobalRate = (proxy: Int, index: Int, name: String, bandwidth: Bandwidth)
 
     /// A phase without a rate, and without an outage, before and after which phases have a rate.
     private static func unlimited(_ index: Int, of phases: [Phase], _ always: [Fault], at path: [String]) -> Doubt? {
@@ -114,6 +115,30 @@ private struct Doubt {
             what: "the cut \(fault.name.quoted) at 0 B spares connections that are open when it begins",
             remedy: remedy
         )
+    }
+}
+
+/// A fault of one proxy with a rate for all proxies.
+private struct GlobalRate {
+    let proxy: Int
+    let path: [String]
+    let fault: Fault
+
+    /// Those of a proxy's own definition, or of the profile that it names.
+    static func all(in phases: [Phase], with faults: [Fault], of proxy: Int, at path: [String]) -> [GlobalRate] {
+        let places = [(path, faults)] + phases.enumerated().map { (path + ["phases", "\($0)"], $1.faults) }
+        return places.flatMap { path, faults in
+            faults.enumerated().compactMap { index, fault in
+                guard case .bandwidth(let rate) = fault.kind, rate.scope == .global else { return nil }
+                return GlobalRate(proxy: proxy, path: path + ["faults", "\(index)"], fault: fault)
+            }
+        }
+    }
+
+    /// Whether another proxy has the same rate in one of the directions.
+    func isAlike(_ other: GlobalRate) -> Bool {
+        guard proxy != other.proxy, fault.kind == other.fault.kind else { return false }
+        return fault.stream == other.fault.stream || fault.stream == .both || other.fault.stream == .both
     }
 }
 

@@ -38,6 +38,8 @@ struct ConnectionRun {
     /// The bytes of that response, 0 if there is none, and whether the server has sent it.
     private let interim: Int64
     private var hasSentInterim = false
+    /// Its bytes again if a fault drops it.
+    private var dropped: Int64 = 0
     private var hasAnswered = false
     /// The answer that replaces the server's response, if one does, and the bytes of its head.
     private var substitute: (answer: HTTPAnswer, headBytes: Int64)?
@@ -195,10 +197,12 @@ struct ConnectionRun {
                 &questions,
                 wake: &downstreamWake
             )
+            // Only responses such as the interim one can be dropped.
+            if interim > 0, plan.downstream.events.contains(where: { $0.effect == .drops }) { dropped = interim }
         }
         if substitute != nil {
             if received != nil { return .lost(.cut) }
-        } else if hasAnswered, plan.downstream.delivered >= answerTotal {
+        } else if hasAnswered, plan.downstream.delivered >= answerTotal - dropped {
             return .complete
         }
         if let end = downstreamEnd { return ended(end, at: now) }
@@ -214,7 +218,7 @@ struct ConnectionRun {
 
     /// Sends the content of an upload that has waited for its URL.
     private mutating func releaseContent(at now: Moment) {
-        guard content > 0, now >= contentDue || plan.downstream.delivered >= interim else { return }
+        guard content > 0, now >= contentDue || dropped == 0 && plan.downstream.delivered >= interim else { return }
         request += content
         content = 0
         upstreamWake = now
@@ -335,7 +339,7 @@ struct ConnectionRun {
 
     /// Whether the client gives the connection up.
     private mutating func impatience(at now: Moment, hasProgressed: Bool) -> TransferForecast.Loss? {
-        if plan.downstream.delivered >= interim + client.headBytes {
+        if plan.downstream.delivered >= interim - dropped + client.headBytes {
             firstByteDeadline = .distantFuture
             stall.start(at: now)
         } else if hasProgressed {

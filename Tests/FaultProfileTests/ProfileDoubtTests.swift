@@ -95,6 +95,36 @@ import Testing
         #expect(try doubts(text(named, named)) == [])
         #expect(try doubts(text(named, "")).count == 1)
         #expect(try doubts(text("", "").replacing("global", with: "proxy")) == [])
+        let (up, down) = (#""stream": "upstream", "#, #""stream": "downstream", "#)
+        #expect(try doubts(text(up, down)) == [])
+        #expect(try doubts(text(up, "")).count == 1)
+    }
+
+    @Test func `a global rate is told wherever its proxy has it, and the first one if the others share theirs`() throws
+    {
+        func rate(_ name: String) -> String {
+            #"{ "kind": "bandwidth", "name": "\#(name)", "rate": "1 Mbit/s", "per": "global" }"#
+        }
+        func proxy(_ name: String, _ parts: String) -> String {
+            #"{ "name": "\#(name)", "listen": "127.0.0.1:0", "upstream": "h:1", \#(parts) }"#
+        }
+        func told(_ parts: String...) throws -> [String] {
+            let proxies = zip(["a", "b", "c"], parts).map { proxy($0, $1) }
+            return try doubts("{ \"name\": \"p\", \"proxies\": [\n\(proxies.joined(separator: ",\n")) ] }")
+        }
+        func faults(_ name: String) -> String { #""faults": [ \#(rate(name)) ]"# }
+        func phases(_ name: String) -> String { #""phases": [ { "name": "q", \#(faults(name)) } ]"# }
+        func profile(_ parts: String) -> String { #""profile": { "name": "o", \#(parts) }"# }
+        for second in [faults("y"), phases("y"), profile(faults("y")), profile(phases("y"))] {
+            let doubts = try told(phases("x"), second)
+            #expect(doubts.count == 1 && doubts[0].hasPrefix("p.json:3:"), "\(doubts)")
+            #expect(doubts.first?.contains("“y” isn't shared with “x”") == true, "\(doubts)")
+            let shared = second.replacing("\"y\"", with: "\"x\"")
+            #expect(try told(phases("x"), shared) == [])
+        }
+        let first = try told(faults("x"), faults("y"), faults("y"))
+        #expect(first.count == 1 && first[0].hasPrefix("p.json:2:"), "\(first)")
+        #expect(first.first?.contains("“x” isn't shared with “y”") == true)
     }
 
     @Test func `a part that another file may have has no place`() throws {

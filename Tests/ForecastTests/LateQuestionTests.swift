@@ -53,6 +53,30 @@ struct LateQuestionTests {
     }
 
     @Test
+    func `has enough steps for large files in crumbs`() throws {
+        let plan = Plan(profile: try Shipped.profile("small-writes"), seed: 7, proxy: "proxy", start: .zero)
+        let transfer = Transfer(direction: .downstream, bytes: ByteCount(4 << 30))
+        let forecast = TransferForecast(of: transfer, through: plan, retries: SteadyRetries())
+        #expect(forecast.outcome == .complete)
+        let expected = Double(4 << 30) / 400 * 1e-3
+        #expect(abs(Double(forecast.duration.nanoseconds) / 1e9 - expected) < 0.01 * expected)
+    }
+
+    /// Content of 60 slices comes a second after the request, which the fault for the other direction holds.
+    @Test
+    func `catches up on no pause from before the bytes came`() throws {
+        let text = """
+            { "name": "x", "faults": [
+              { "kind": "slice", "size": "10 KB", "pause": "20 ms", "stream": "upstream" },
+              { "kind": "latency", "delay": "1 s", "stream": "downstream" } ] }
+            """
+        let forecast = try forecast(text, bytes: 599_900, direction: .upstream, contentWait: .seconds(10))
+        // The way of the interim response, 59 pauses, and the way of the answer.
+        #expect(forecast.outcome == .complete)
+        #expect(abs(Double(forecast.duration.nanoseconds) / 1e9 - 3.18) < 0.01, "\(forecast.duration)")
+    }
+
+    @Test
     func `makes nothing of slices without a pause`() throws {
         #expect(try seconds(#"{ "kind": "slice", "size": "1 B" }"#, bytes: 1 << 40) < 1e-3)
     }

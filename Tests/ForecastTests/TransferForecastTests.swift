@@ -42,6 +42,14 @@ struct TransferForecastTests {
     }
 
     @Test
+    func `of an upload whose interim response is dropped sends the content without a URL`() throws {
+        let text = #"{ "name": "x", "faults": [ { "kind": "http", "drop": 104 } ] }"#
+        let forecast = try forecast(text, bytes: 600_000, direction: .upstream, contentWait: .milliseconds(500))
+        #expect(forecast.outcome == .complete && forecast.connections == 1 && forecast.cuts == 0)
+        #expect(forecast.duration == .milliseconds(500))
+    }
+
+    @Test
     func `of an upload waits for no URL once it has sent content`() throws {
         let text = """
             { "name": "x", "faults": [ { "kind": "latency", "delay": "200 ms" },

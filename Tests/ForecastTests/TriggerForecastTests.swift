@@ -148,6 +148,25 @@ struct TriggerForecastTests {
     }
 
     @Test
+    func `of an upload that waits for its URL names the server that sends it, with its accuracy`() throws {
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: #"{ "name": "x" }"#))
+        for (direction, wait, isNamed) in [
+            (Direction.upstream, Duration.milliseconds(500), true), (.upstream, .zero, false),
+            (.downstream, .milliseconds(500), false),
+        ] {
+            var client = ClientModel()
+            client.contentWait = wait
+            let transfer = Transfer(direction: direction, bytes: ByteCount(100))
+            let plan = Plan(profile: profile, seed: 1, proxy: "p", start: .zero)
+            let forecast = TransferForecast(of: transfer, through: plan, client: client, retries: SteadyRetries())
+            let report = PlanReport(profile: profile, seed: 1, transfer: transfer, client: client, forecast: forecast)
+            let text = "a server that names the upload's URL at once, "
+            #expect(report.assumptions.contains(text) == isNamed, "\(report.assumptions)")
+            #expect(report.tolerance == 3)
+        }
+    }
+
+    @Test
     func `goes by the address of its client, if it is told one`() throws {
         let text = """
             { "name": "x", "faults": [

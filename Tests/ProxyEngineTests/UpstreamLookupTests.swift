@@ -164,6 +164,18 @@ import Units
         #expect(context.upstreamAddresses == [server])
     }
 
+    @Test func `a family that is switched off leaves the error of the address before it`() throws {
+        let four = try Self.address("127.0.0.1")
+        let six = try Self.address("::1")
+        let refused = SystemError(call: "connect", code: ECONNREFUSED)
+        let missing = SystemError(call: "connect", code: EADDRNOTAVAIL)
+        #expect(missing.reported(for: six, after: refused) == refused)
+        #expect(missing.reported(for: six, after: .connectTimeOut) == .connectTimeOut)
+        #expect(missing.reported(for: six, after: nil) == missing)
+        #expect(refused.reported(for: four, after: missing) == refused)
+        #expect(refused.reported(for: six, after: .connectTimeOut) == refused)
+    }
+
     @Test(arguments: [("192.0.2.1", false), ("::1", false), ("up.test", true)])
     func `a name is looked up again, and an address never`(host: String, isName: Bool) throws {
         let endpoint = Endpoint(host: host, port: 80)

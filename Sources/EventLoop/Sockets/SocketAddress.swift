@@ -202,7 +202,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SystemError {
-    /// Whether a bind to `address` failed because the machine has switched its family off: no socket of the family, or no
+    /// Whether a bind or a connect to `address` failed because the machine has switched its family off: no socket of the family, or no
     /// loopback address.
     public func isFamilyMissing(for address: SocketAddress) -> Bool {
         code == EAFNOSUPPORT || code == EADDRNOTAVAIL && address.isLoopback

@@ -26,8 +26,8 @@ protocol FaultStage: Sendable {
     mutating func note(_ mark: Mark)
     /// Tells a rate how far all stages together let the stream come.
     mutating func settle(at availableEnd: Int64, now: Moment)
-    /// Omits effects that only show in the bytes, see `Link.simplify`.
-    mutating func simplify()
+    /// Omits effects that only show in the bytes, see `Link.simplify`. `isAlone` says that the link has no other stage.
+    mutating func simplify(isAlone: Bool)
     /// Begins in the middle of a stream, with everything before `position` passed. Called before `advance`.
     mutating func begin(at position: Int64)
     /// Withdraws an end of the stream after `position`, made by another stage that is gone.
@@ -46,7 +46,7 @@ extension FaultStage {
     func standstill(at now: Moment, _ time: LinkTime, isActive: Bool) -> Moment? { nil }
     mutating func note(_ mark: Mark) {}
     mutating func settle(at availableEnd: Int64, now: Moment) {}
-    mutating func simplify() {}
+    mutating func simplify(isAlone: Bool) {}
     mutating func begin(at position: Int64) {}
     mutating func withdrawEnd(after position: Int64) {}
     mutating func leave() {}
@@ -128,8 +128,8 @@ extension Stage {
     }
 
     private enum Simplify: StageCall {
-        static func call(_ stage: inout some FaultStage, _: Void, _: inout Void) -> Int64 {
-            stage.simplify()
+        static func call(_ stage: inout some FaultStage, _ isAlone: Bool, _: inout Void) -> Int64 {
+            stage.simplify(isAlone: isAlone)
             return stage.latenessAllowance
         }
     }
@@ -194,7 +194,7 @@ extension Stage {
     mutating func note(_ mark: Mark) -> Int { ask(Note.self, mark) }
 
     /// See `FaultStage`; returns how late the stage may be called from now on.
-    mutating func simplify() -> Int64 { ask(Simplify.self, ()) }
+    mutating func simplify(isAlone: Bool) -> Int64 { ask(Simplify.self, isAlone) }
 
     mutating func rateConstantFor(after now: Moment, _ time: LinkTime) -> Int64 {
         ask(RateConstantFor.self, (now, time))

@@ -106,6 +106,9 @@ package struct PlanReport: Sendable {
         let parts = ["no time for the machines and the real network"] + missing
         var text =
             "a client that resumes as squall get does, \(client.headBytes) bytes in front of the body of each answer, "
+        if transfer.direction == .upstream, client.contentWait > .zero {
+            text += "a server that names the upload's URL at once, "
+        }
         text += parts.joined(separator: ", ")
         if let tolerance { text += "; within \(tolerance) %" + (hasLoss ? " where loss acts" : "") }
         return text

@@ -5,7 +5,8 @@ import Units
 
 /// Dialing the addresses of the upstream.
 extension Connection {
-    func dial(_ address: Int) {
+    /// Dials the address at an index, after one that failed with `earlier`, if there was one.
+    func dial(_ address: Int, after earlier: SystemError? = nil) {
         // The policy of a connection that had no server begins anew.
         drain = nil
         if tls?.layer == .wire, let content = tls?.contentPlan {
@@ -26,7 +27,8 @@ extension Connection {
             server.watch(by: self, tag: Tag.server)
             shard.connectWatch.add(self)
         } catch {
-            dialFailed(error)
+            let dialed = addresses.isEmpty ? nil : addresses[min(address, addresses.count - 1)]
+            dialFailed(dialed.map { error.reported(for: $0, after: earlier) } ?? error)
         }
     }
 
@@ -118,5 +120,13 @@ extension Connection {
         }
         let count = dialAddresses.count
         perform(state.dialFailed(failure, of: count, at: loop.now), error: error)
+    }
+}
+
+extension SystemError {
+    /// The error to report when dialing `address` has failed: `earlier`, that of the address before, if the machine has
+    /// switched off the family of this one, which says nothing about the server.
+    func reported(for address: SocketAddress, after earlier: SystemError?) -> SystemError {
+        isFamilyMissing(for: address) ? earlier ?? self : self
     }
 }

@@ -222,7 +222,7 @@ final class Connection: LoopHandler {
             case .resolve: resolve()
             case .sendReply: sendReply()
             case .refuse: refuse(error ?? .connectTimeOut)
-            case .dial(let address): dial(address)
+            case .dial(let address): dial(address, after: error)
             case .finishDialing: finishDialing()
             case .run: run()
             case .runSoon: queueTurn()

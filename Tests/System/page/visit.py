@@ -133,7 +133,8 @@ class Visit:
                               " isLost = true; return Promise.reject(new TypeError('lost')); }")
 
     def sketched(self):
-        """The gallery draws a profile again when its content has changed, or when its request has failed."""
+        """The gallery draws a profile again when its content has changed, or when its request has failed; one with
+        problems waits for a change."""
         browser = self.browser
         kinds = f"(document.querySelector('.profile[data-profile=\"{CREATED}\"] .kinds')?.textContent ?? '')"
         browser.evaluate(f"document.querySelector('#search').value = '{CREATED}'; gallery.search()")
@@ -147,6 +148,16 @@ class Visit:
         self.until("isLost", "a request for the profile is lost")
         browser.evaluate("refreshSoon()")
         self.until(f"{kinds} === 'slice'", "the profile is asked for again")
+        browser.evaluate("window.asked = 0; window.fetch = (path, options) => {"
+                         f" if (options.method !== 'GET' || path !== 'v1/profiles/{CREATED}')"
+                         " return kept(path, options);"
+                         " asked++; return Promise.resolve(new Response('{}', { status: 422 })); }")
+        browser.evaluate(store % ("latency", "delay: '2 ms'"))
+        self.until("asked > 0", "a profile that has got problems is asked for")
+        # Cards that come into view are drawn in the frame after.
+        browser.evaluate("refresh().then(() => new Promise(done =>"
+                         " requestAnimationFrame(() => requestAnimationFrame(done))))")
+        self.check(browser.evaluate("asked") == 1, "it isn't asked for again while it is the same")
         browser.evaluate(f"api('DELETE', 'profiles/{CREATED}')")
         browser.evaluate("window.fetch = kept; document.querySelector('#search').value = ''; gallery.search()")
 

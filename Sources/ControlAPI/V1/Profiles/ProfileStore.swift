@@ -41,8 +41,19 @@ package final class ProfileStore: Sendable {
     /// Gives the source that a reference means.
     package typealias Resolve = @Sendable (ProfileReference) -> Result<ProfileSource, ResolutionError>
 
+    /// A stored profile and its entry in the list.
+    private struct Stored {
+        let profile: Profile
+        let listed: Listed
+
+        init(_ profile: Profile, as name: String) {
+            self.profile = profile
+            listed = Listed(name: name, profile)
+        }
+    }
+
     private struct State {
-        var stored: [String: Profile] = [:]
+        var stored: [String: Stored] = [:]
         /// The profiles of the folder; `source` is that of the last good text.
         var folder: [String: (listed: Listed, source: ProfileSource?)] = [:]
         /// The files that the profiles of the folder name, readable or not.
@@ -79,9 +90,7 @@ package final class ProfileStore: Sendable {
         for listed in await shipped() { known[listed.name] = (listed, .shipped) }
         state.withLock { state in
             for (name, entry) in state.folder { known[name] = (entry.listed, .folder) }
-            for (name, profile) in state.stored {
-                known[name] = (Listed(name: name, profile), .stored)
-            }
+            for (name, entry) in state.stored { known[name] = (entry.listed, .stored) }
         }
         return known.values.sorted { $0.0.name < $1.0.name }.map { (listed: $0.0, origin: $0.1) }
     }
@@ -98,7 +107,7 @@ package final class ProfileStore: Sendable {
     }
 
     func profile(_ name: String) throws(ControlError) -> Profile {
-        let (stored, source) = state.withLock { ($0.stored[name], $0.folder[name]?.source) }
+        let (stored, source) = state.withLock { ($0.stored[name]?.profile, $0.folder[name]?.source) }
         if let stored { return stored }
         let found: ProfileSource
         if let source {
@@ -123,7 +132,7 @@ package final class ProfileStore: Sendable {
         -> Result<ProfileSource, ResolutionError>
     {
         if case .shipped(let name) = reference, name != excluded {
-            let (stored, source) = state.withLock { ($0.stored[name], $0.folder[name]?.source) }
+            let (stored, source) = state.withLock { ($0.stored[name]?.profile, $0.folder[name]?.source) }
             if let stored {
                 return .success(ProfileSource(file: "stored:\(name)", text: ProfileWriter.text(of: stored)))
             }
@@ -176,11 +185,12 @@ package final class ProfileStore: Sendable {
 
     /// Stores a profile under a name, in the place of the one that was stored before.
     func store(_ profile: Profile, as name: String) throws(ControlError) {
+        let entry = Stored(profile, as: name)
         try state.withLock { state throws(ControlError) in
             guard state.stored[name] != nil || state.stored.count < ProfileStore.storedLimit else {
                 throw .limit("the server stores at most \(ProfileStore.storedLimit) profiles")
             }
-            state.stored[name] = profile
+            state.stored[name] = entry
         }
         notices()
     }
@@ -195,9 +205,10 @@ package final class ProfileStore: Sendable {
     }
 
     var stored: [String: Profile] {
-        get { state.withLock { $0.stored } }
+        get { state.withLock { $0.stored }.mapValues(\.profile) }
         set {
-            state.withLock { $0.stored = newValue }
+            let entries = Dictionary(uniqueKeysWithValues: newValue.map { ($0, Stored($1, as: $0)) })
+            state.withLock { $0.stored = entries }
             notices()
         }
     }
