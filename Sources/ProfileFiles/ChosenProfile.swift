@@ -1,4 +1,5 @@
 import FaultProfile
+import OperatingSystem
 import TerminalDisplay
 
 /// The profile of a command: a named one, the faults of options, or both.
@@ -44,8 +45,15 @@ package struct ChosenProfile: Sendable {
         switch reference {
         case nil: ("the faults of options have no file to read again", "write them to a file with --print-profile")
         case StandardInput.reference?: ("standard input can't be read again", "name a file")
+        case let path? where DetachedProgram.startedDetached && Self.isDescriptor(path):
+            ("a descriptor can't be read again in the background", "name a file")
         case _?: nil
         }
+    }
+
+    /// Whether a path names a descriptor of this process, which `DetachedProgram` closes.
+    private static func isDescriptor(_ path: String) -> Bool {
+        ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"].contains { path.hasPrefix($0) }
     }
 
     private func check(_ profile: Profile) throws(CommandFailure) {

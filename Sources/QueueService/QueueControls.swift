@@ -64,16 +64,19 @@ struct QueueJobs: ParsableArguments {
 
     @OptionGroup var options: QueueOptions
 
-    /// Makes a call for each job, also after one that has failed for its job.
+    /// Makes a call for each job, also after one that has failed for its job. Throws all failures together.
     func call(_ call: (QueueJobID) -> QueueCall) async throws {
         let client = try options.client()
         var problems: [String] = []
         for job in jobs {
             do {
                 try await client.call(call(job))
-            } catch let failure as CommandFailure where failure.code == .wrongInput {
+            } catch let failure as CommandFailure {
                 // Without a queue it is the same for all.
                 if !problems.contains(failure.message) { problems.append(failure.message) }
+                guard failure.code == .wrongInput else {
+                    throw CommandFailure.failed(problems.joined(separator: "; "))
+                }
             }
         }
         guard problems.isEmpty else { throw CommandFailure.wrongInput(problems.joined(separator: "; ")) }

@@ -53,7 +53,8 @@ public final class TestProcess: Sendable, CustomStringConvertible {
 
     /// Starts a command behind the network of the current test: with the profile and the seed of its trait.
     ///
-    /// Its input is empty. What it writes is kept in files until the process is no longer used.
+    /// Its input is empty. What it writes is kept in files until the process is no longer used. The command has no
+    /// descriptors of this process but its standard ones.
     ///
     /// - Parameters:
     ///   - command: The command, a path or a name in PATH, and its arguments.

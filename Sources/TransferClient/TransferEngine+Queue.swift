@@ -16,6 +16,11 @@ extension TransferEngine {
         }
     }
 
+    /// The name of the journal of an upload. Uploads with the same name resume each other.
+    package func journalName(of content: UploadContent, _ request: UploadRequest) throws(TransferError) -> String {
+        UploadJournalFile.name(request, content, try TransferURL(checked: request.url))
+    }
+
     /// Whether a download has been renamed to its destination: no partial file is left, and the file has this length and
     /// digest. Its name is durable then.
     package func isFinished(_ destination: FilePath, bytes: Int64, sha256: [UInt8]) async throws(TransferError) -> Bool

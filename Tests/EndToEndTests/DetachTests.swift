@@ -108,6 +108,35 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/dev/fd/9", "/proc/self/fd/9", "/dev/stdin"])
+    func `a profile from a descriptor isn't read again`(path: String) async throws {
+        let reason = "a descriptor can't be read again in the background"
+        try await withFolder { folder in
+            let profile = folder.appendingPathComponent("p.json")
+            try Data(#"{ "name": "given" }"#.utf8).write(to: profile)
+            func start(_ options: String) async throws -> Outcome {
+                let script = #"exec "$0" run "$2" --listen :0 --upstream :9 --detach \#(options) <"$1" 9<"$1""#
+                return try await withChild(
+                    Programs.find("sh"),
+                    ["-c", script, Programs.squall.path, profile.path, path],
+                    environment: ["TMPDIR": folder.path]
+                ) { await $0.finish() }
+            }
+            let refused = try await start("--watch")
+            #expect(refused.status == 2 && refused.errors.contains("--watch: \(reason): name a file"), "\(refused)")
+            #expect(try logs(in: folder).isEmpty)
+            let outcome = try await start("")
+            let told = try #require(outcome.output.firstMatch(of: #/process ([0-9]+), /#), "\(outcome)")
+            let process = try #require(pid_t(told.output.1))
+            defer { kill(process, SIGTERM) }
+            let log = folder.appendingPathComponent(try #require(try logs(in: folder).first))
+            kill(process, SIGHUP)
+            var text = ""
+            while !text.contains("again") { text = try String(contentsOf: log, encoding: .utf8) }
+            #expect(text.contains("squall: \(reason): nothing has changed (name a file)\n"), "\(text)")
+        }
+    }
+
     @Test func `a profile may come from a descriptor, which it closes before it is told to be ready`() async throws {
         try await withFolder { folder in
             let profile = folder.appendingPathComponent("p.json")

@@ -1,8 +1,11 @@
 import Foundation
 import Glibc
+import TestSockets
 import TestStreams
 import Testing
-import TransferQueue
+import Units
+
+@testable import TransferQueue
 
 /// `squall queue`.
 @Suite(.timeLimit(.minutes(5))) struct QueueCommandTests {
@@ -55,6 +58,24 @@ import TransferQueue
                 _ = try await child.line(with: "ready: ")
                 try await body(home, child)
             }
+        }
+    }
+
+    /// Runs `body` with a listener in place of a daemon, which sends the next of `answers` to each client.
+    private func withAnswers(_ answers: [QueueAnswer]..., body: (Home) async throws -> Void) async throws {
+        try await withFolder { folder in
+            let home = Home(folder: folder)
+            try FileManager.default.createDirectory(at: home.queue, withIntermediateDirectories: true)
+            let texts = try answers.map { answers in
+                try Array("\(QueueProtocol.greeting)\n".utf8) + answers.flatMap { try JSONEncoder().encode($0) + [10] }
+            }
+            let socket = try UnixSocketName(parsing: "unix:\(home.queue.path)/queue.sock")
+            let server = TestServer(at: socket) { number, client in
+                if number < texts.count { try client.send(texts[number]) }
+                _ = client.receiveAll()
+            }
+            defer { server.stop() }
+            try await body(home)
         }
     }
 
@@ -179,8 +200,29 @@ import TransferQueue
         }
     }
 
-    @Test func `attach ends with jobs that are forgotten, and cancel goes on after one that isn't there`() async throws
-    {
+    @Test func `attach ends with a job that is forgotten before its end, or that isn't there`() async throws {
+        let transfer = QueuedTransfer.download("http://host/a", to: "/a")
+        let job = try QueueState().submitted(transfer, host: "host", at: QueueTime(milliseconds: 0))
+        let waiting = QueueJobStatus(job, QueuePosition(phase: .waiting, reason: .network), nil)
+        try await withAnswers([.job(waiting), .upToDate, .removed(job.id)], [.upToDate]) { home in
+            let lost = try await home.run("attach")
+            #expect(lost.status == 1 && lost.errors.contains("pruned before the end was shown: job 1"), "\(lost)")
+            let gone = try await home.run("attach", "1")
+            #expect(gone.status == 2 && gone.errors.contains("there is no job 1"), "\(gone)")
+        }
+    }
+
+    @Test func `a failure of the daemon is told with the jobs that weren't there before it`() async throws {
+        let none = QueueAnswer.failed(code: "no-job", message: "there is no job 7")
+        let full = QueueAnswer.failed(code: "file-system", message: "the queue's log can't be written: full")
+        try await withAnswers([none], [full]) { home in
+            let cancelled = try await home.run("cancel", "7", "1", "2")
+            #expect(cancelled.status == 1, "\(cancelled)")
+            #expect(cancelled.errors.contains("there is no job 7; the queue's log can't be written: full"))
+        }
+    }
+
+    @Test func `cancel goes on after a job that isn't there`() async throws {
         try await withDaemon { home, _ in
             for name in ["a", "b"] {
                 #expect(try await home.run("submit", "http://host/\(name)", "--after", "+1h").status == 0)

@@ -166,18 +166,29 @@ import Units
         }
     }
 
-    @Test func `an unfinished job goes on with what another one has left, if it has the same file and URL`() throws {
+    @Test func `an unfinished job may go on with what another has left, by method and URL, or by the file`() throws {
         let left = QueuedTransfer.upload("/d/1", to: "http://host/1")
-        let others: [(QueuedTransfer, Bool)] = [
-            (left, true), (.upload("/d/1", to: "http://host/2"), false), (.upload("/d/2", to: "http://host/1"), false),
-            (.download("http://host/1", to: "/d/1"), false),
+        let download = QueuedTransfer.download("http://host/1", to: "/d/1")
+        func changed(_ method: String) -> QueuedTransfer {
+            var transfer = left
+            transfer.method = method
+            return transfer
+        }
+        let others: [(QueuedTransfer, QueuedTransfer, Bool)] = [
+            (left, left, true), (left, .upload("/d/1", to: "HTTP://Host:80/a/../1#part"), true),
+            (left, changed("PUT"), true), (left, changed("POST"), false),
+            (left, .upload("/d/1", to: "http://host/2"), false), (left, download, false), (download, left, false),
+            (download, .download("http://host/2", to: "/d/1"), true),
+            (download, .download("http://host/1", to: "/d/2"), false),
         ]
-        for (other, isSame) in others {
-            var state = try state([left, other])
+        for (left, other, isSame) in others {
+            var state = try state([left])
             state.put(try state.cancelled(QueueJobID(1)))
-            #expect(state.goesOn(with: left) == isSame)
+            state.put(try state.submitted(other, host: "host", at: Self.now))
+            #expect(state.heirs(of: left).map(\.id) == (isSame ? [QueueJobID(2)] : []), "\(other)")
+            #expect(state.takingOver(QueueJobID(2))?.hasStarted == true)
             state.put(try state.cancelled(QueueJobID(2)))
-            #expect(!state.goesOn(with: left))
+            #expect(state.heirs(of: left).isEmpty && state.takingOver(QueueJobID(2)) == nil)
         }
     }
 

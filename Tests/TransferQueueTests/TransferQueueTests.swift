@@ -489,12 +489,11 @@ import TransferProtocol
         to url: String,
         _ folder: Folder,
         _ queue: TransferQueue,
-        file: String = "up.bin",
-        timeLimit: Duration = .seconds(3_600)
+        file: String = "up.bin"
     ) async throws -> QueueJobID {
         try folder.write(bytes(900_000), to: file)
         var transfer = QueuedTransfer.upload(folder.file(file), to: url)
-        transfer.timeLimit = timeLimit
+        transfer.timeLimit = .seconds(3_600)
         transfer.headers = [QueueHeader("Authorization", .memory)]
         transfer.maximumRate = 100_000
         let id = try await queue.submit(transfer, secrets: ["Authorization": "Bearer sesame"])
@@ -542,16 +541,69 @@ import TransferProtocol
         }
     }
 
+    /// How a later upload differs from one whose file and URL it has.
+    enum Likeness: CaseIterable {
+        case same
+        case scheme
+        case link
+        case method
+    }
+
+    @Test(arguments: Likeness.allCases)
+    func `a part is that of the next upload of its file, also if that never runs`(likeness: Likeness) async throws {
+        let folder = try Folder()
+        try await withUploadServer(.dialect(.v10), Self.guarded) { server in
+            let queue = try await open(folder)
+            let first = try await beginUpload(to: server.url, folder, queue)
+            var transfer = QueuedTransfer.upload(folder.file("up.bin"), to: server.url)
+            switch likeness {
+            case .same: break
+            case .scheme: transfer.url = "HTTP" + server.url.dropFirst(4)
+            case .link:
+                transfer.file = folder.file("link")
+                try FileManager.default.createSymbolicLink(
+                    atPath: transfer.file,
+                    withDestinationPath: folder.file("up.bin")
+                )
+            case .method: transfer.method = "POST"
+            }
+            transfer.headers = [QueueHeader("Authorization", .memory)]
+            transfer.earliestBegin = QueueTime(milliseconds: 4_000_000_000_000)
+            let second = try await queue.submit(transfer, secrets: ["Authorization": "Bearer sesame"])
+            try await queue.cancel(first)
+            #expect(try await queue.prune(undelivered: true) == 1)
+            let isLeft = likeness != .method
+            func removals() -> [String] { server.requests.filter { $0.method == "DELETE" }.map(\.path) }
+            #expect(journals(folder).count == (isLeft ? 1 : 0))
+            #expect(removals() == (isLeft ? [] : ["/uploads/1"]))
+            try await queue.cancel(second)
+            #expect(try await queue.prune(undelivered: true) == 1)
+            #expect(journals(folder).isEmpty)
+            #expect(removals() == ["/uploads/1"])
+            await queue.close()
+        }
+    }
+
     @Test(arguments: [Duration.seconds(2), .zero])
     func `failed uploads are removed from a server together, under one limit`(limit: Duration) async throws {
         let folder = try Folder()
         var habits = UploadServerHabits()
         habits.silentMethods = ["DELETE"]
         try await withUploadServer(.dialect(.v10), habits) { server in
-            let queue = try await open(folder)
+            let ahead = Mutex(Duration.zero)
+            var surroundings = QueueSurroundings.system(expensive: [], constrained: [])
+            let now = surroundings.now
+            surroundings.now = { now() + ahead.withLock { $0 } }
+            let queue = try await open(folder, surroundings: surroundings)
             let runner = try #require(process(of: queue))
+            var ids: [QueueJobID] = []
             for name in ["a", "b", "c"] {
-                let id = try await beginUpload(to: server.url, folder, queue, file: name, timeLimit: .seconds(1))
+                ids.append(try await beginUpload(to: server.url, folder, queue, file: name))
+            }
+            ahead.withLock { $0 = .seconds(7_200) }
+            // Plans anew.
+            try await queue.setPriority(1, of: ids[0])
+            for id in ids {
                 #expect(try await wait(queue, id) { $0.phase.isFinal }.reason == .timeLimit)
                 await runner.ended(id)
             }

@@ -17,9 +17,13 @@ public enum DetachedProgram {
     /// The descriptor on which it tells that it is ready.
     static let channel: Int32 = 3
 
-    /// The descriptors of a process that `start` has started, but for its standard ones and the channel, noted at the first use.
+    /// The descriptors of a process that `start` has started, but for its standard ones and the channel; `nil` in
+    /// another process. Noted at the first use.
     private static let inherited =
-        isSelf ? ProcessLimits.openDescriptors.filter { $0 > channel && fcntl($0, F_GETFD) == 0 } : []
+        isSelf ? ProcessLimits.openDescriptors.filter { $0 > channel && fcntl($0, F_GETFD) == 0 } : nil
+
+    /// Whether this process was started by `start`, also when it is ready.
+    package static var startedDetached: Bool { inherited != nil }
 
     /// Notes the descriptors that this process has of the one that started it. To be called before anything is opened.
     package static func noteDescriptors() { _ = inherited }
@@ -97,7 +101,7 @@ public enum DetachedProgram {
             close(empty)
         }
         // One may have a lock, or be a socket of the other process.
-        for descriptor in inherited { close(descriptor) }
+        for descriptor in inherited ?? [] { close(descriptor) }
         do throws(SystemError) {
             try GuardProtocol.write([1], to: channel)
         } catch {

@@ -31,8 +31,8 @@ package enum ProgramStart {
             }
         }
 
-        /// The first descriptor that the program doesn't get. Libraries, such as NIO, open some that aren't closed on exec. `nil` where
-        /// a command of the user may have descriptors of the user.
+        /// The first descriptor that the program doesn't get. Libraries, such as NIO, open some that aren't closed on
+        /// exec. `nil` where the program's user may have given descriptors, but for `TestProcess`.
         var firstClosed: Int32? {
             switch self {
             case .none(withOthers: false), .files: STDERR_FILENO + 1

@@ -29,6 +29,12 @@ final class UploadJournalFile: Sendable {
         self.worker = worker
     }
 
+    /// The name of the journal of an upload.
+    static func name(_ request: UploadRequest, _ source: UploadContent, _ url: TransferURL) -> String {
+        let key = "\(request.method.rawValue) \(url.text)\n\(source.key)"
+        return "\(SHA256.hash(key.utf8).prefix(16).hexadecimal).squall-upload"
+    }
+
     /// Opens and locks the journal of an upload; creates its folder if missing.
     static func open(
         _ request: UploadRequest,
@@ -38,9 +44,7 @@ final class UploadJournalFile: Sendable {
     ) async throws(TransferError) -> UploadJournalFile {
         let worker = environment.worker
         guard let folder = request.journalFolder else { return UploadJournalFile(nil, worker) }
-        let key = "\(request.method.rawValue) \(url.text)\n\(source.key)"
-        let name = SHA256.hash(key.utf8).prefix(16).hexadecimal
-        let path = folder.appending("\(name).squall-upload")
+        let path = folder.appending(name(request, source, url))
         return try await worker.run { [files = environment.files] in
             try files.makeFolders(folder)
             return UploadJournalFile(try DurableLog.openLocked(path, format, isPrivate: true, in: files), worker)

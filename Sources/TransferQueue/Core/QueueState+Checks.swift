@@ -1,3 +1,5 @@
+internal import TransferProtocol
+
 extension QueuedTransfer {
     /// Throws when a value is outside its range. URL, headers and files are checked elsewhere.
     package func checkRanges() throws(QueueProblem) {
@@ -32,14 +34,27 @@ extension QueueState {
         jobs.values.filter { $0.isDone || undelivered && $0.phase.isFinal && $0.commandOwed == nil }
     }
 
-    /// Whether an unfinished job goes on with what a run of a transfer has left: the partial file of a download, or the part of
-    /// an upload at its server.
-    package func goesOn(with transfer: QueuedTransfer) -> Bool {
-        jobs.values.contains { job in
+    /// The unfinished jobs, in their order, that may go on with what a run of a transfer has left: the partial file of
+    /// a download, or the part of an upload at its server, if the file is the same.
+    package func heirs(of transfer: QueuedTransfer) -> [QueueJob] {
+        let url = try? TransferURL(transfer.url)
+        return jobs.values.filter { job in
             let other = job.transfer
-            return !job.phase.isFinal && other.direction == transfer.direction && other.file == transfer.file
-                && (other.direction == .download || other.url == transfer.url)
-        }
+            guard !job.phase.isFinal, other.direction == transfer.direction else { return false }
+            switch other.direction {
+            case .download: return other.file == transfer.file
+            case .upload:
+                return job.host == url?.host && other.uploadMethod == transfer.uploadMethod
+                    && (other.url == transfer.url || (try? TransferURL(other.url)) == url)
+            }
+        }.sorted { $0.id < $1.id }
+    }
+
+    /// The job, which when it is cancelled removes what the runs of another have left; `nil` if it has ended.
+    package func takingOver(_ id: QueueJobID) -> QueueJob? {
+        guard var job = jobs[id], !job.phase.isFinal else { return nil }
+        job.hasStarted = true
+        return job
     }
 
     /// The cancelled downloads whose partial files may still be there, unless another job has the file by now.

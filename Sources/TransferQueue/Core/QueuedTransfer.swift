@@ -93,6 +93,9 @@ public struct QueuedTransfer: Hashable, Sendable, Codable {
         QueuedTransfer(.upload, url: url, file: file)
     }
 
+    /// The method of an upload: PUT where none is given.
+    var uploadMethod: String { method ?? "PUT" }
+
     /// The bytes expected in both directions; `nil` without an expectation.
     var expectedBytes: Int64? {
         guard expectedBytesToSend != nil || expectedBytesToReceive != nil else { return nil }

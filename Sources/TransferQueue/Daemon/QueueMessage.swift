@@ -44,7 +44,7 @@ extension QueueAnswer {
 /// The protocol's version, and the sizes of its lines.
 package enum QueueProtocol {
     /// The version, in the first line of each side.
-    private static let version = 1
+    private static let version = 2
     /// The first line of the daemon and of a client.
     package static let greeting = "squall-queue \(version)"
     /// The largest line: 1 MiB, more than a job in JSON.

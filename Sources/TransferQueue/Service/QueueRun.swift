@@ -113,6 +113,13 @@ struct QueueTransfers: Sendable {
         }
     }
 
+    /// The name of an upload's journal; `nil` if the file can't be opened. Uploads with one name resume each other.
+    func journalName(of transfer: QueuedTransfer) async -> String? {
+        let engine = engine(for: transfer)
+        guard let content = try? await engine.content(of: FilePath(transfer.file)) else { return nil }
+        return try? engine.journalName(of: content, uploadRequest(transfer, .none))
+    }
+
     private func engine(for transfer: QueuedTransfer, within limit: Duration? = nil) -> TransferEngine {
         var configuration = TransferClientConfiguration()
         configuration.retry.deadline = limit

@@ -47,13 +47,29 @@ extension QueueRunner {
         secrets: [String: String] = [:],
         within limit: Duration = QueueTransfers.discardLimit
     ) async {
-        guard job.hasStarted else { return }
-        let isNeeded = try? await perform { (work) throws(TransferQueueError) in work.state.goesOn(with: job.transfer) }
-        guard isNeeded == false else { return }
+        guard job.hasStarted, (try? await hasHeir(job.transfer)) == false else { return }
         await transfers.discard(job.transfer, secrets: secrets, within: limit)
         try? await perform { [self] (work) throws(TransferQueueError) in
             if let job = work.state.discarded(job.id) { try write(job, &work) }
         }
+    }
+
+    /// Whether an unfinished job goes on with what the runs of a transfer have left. An upload that hasn't started
+    /// takes that over, as if it had.
+    private func hasHeir(_ transfer: QueuedTransfer) async throws(TransferQueueError) -> Bool {
+        let heirs = try await perform { (work) throws(TransferQueueError) in work.state.heirs(of: transfer) }
+        guard transfer.direction == .upload else { return !heirs.isEmpty }
+        guard !heirs.isEmpty, let name = await transfers.journalName(of: transfer) else { return false }
+        for heir in heirs {
+            guard await transfers.journalName(of: heir.transfer) == name else { continue }
+            let isUnfinished = try await perform { [self] (work) throws(TransferQueueError) in
+                guard let job = work.state.takingOver(heir.id) else { return false }
+                if job != work.state.jobs[job.id] { try write(job, &work) }
+                return true
+            }
+            if isUnfinished { return true }
+        }
+        return false
     }
 
     /// Forgets what is done; returns how many jobs that were.
