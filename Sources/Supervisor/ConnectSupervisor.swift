@@ -401,9 +401,11 @@ package final class ConnectSupervisor {
         if let call = entry.call, let socket = entry.socket, system.isWaiting(call) {
             switch outcome {
             case .connected: break
-            case .closed:
-                system.connectAndEnd(entry.local, of: dial, resets: false)
+            case .closed where system.connectAndEnd(entry.local, of: dial, resets: false):
                 system.answer(call, .success)
+            case .closed:
+                system.stopConnecting(socket)
+                system.answer(call, .failure(ECONNREFUSED))
             case .failed(let code):
                 system.stopConnecting(socket)
                 system.answer(call, .failure(code))
@@ -412,7 +414,10 @@ package final class ConnectSupervisor {
         }
         switch outcome {
         case .connected: break
-        case .closed: if isConnecting(entry) { system.connectAndEnd(entry.local, of: dial, resets: false) }
+        case .closed:
+            if isConnecting(entry), !system.connectAndEnd(entry.local, of: dial, resets: false) {
+                refuse(entry, of: dial, ECONNREFUSED)
+            }
         case .failed(let code): refuse(entry, of: dial, code)
         }
     }

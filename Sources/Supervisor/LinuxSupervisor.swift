@@ -391,17 +391,18 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
         if isBlocking { squall_set_blocking(socket, 1) }
     }
 
-    func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool) {
+    func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool) -> Bool {
         var socket = rendezvous.connect(to: local, by: dial)
         for _ in 0..<LinuxSupervisor.endPatience where socket == -EINPROGRESS {
             poll(nil, 0, 1)
             socket = rendezvous.connect(to: local, by: dial)
         }
         if socket == -EINPROGRESS { rendezvous.end(dial, at: local, isForgotten: true) }
-        guard socket >= 0 else { return }
+        guard socket >= 0 else { return false }
         var linger = linger(l_onoff: resets ? 1 : 0, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
         Glibc.close(socket)
+        return true
     }
 
     func dial(
@@ -423,12 +424,14 @@ final class LinuxSupervisor: LoopHandler, SupervisorSystem {
             to: target.canonical,
             for: isAsked ? Program(process: process) : nil,
             connect: { [rendezvous] in rendezvous.handOver(to: local, by: number) },
+            withdraw: { [rendezvous] in rendezvous.end(number, at: local, isForgotten: true) },
             ended: { outcome in
                 if me.loop.isCurrent { return me.value.dialEnded(number, outcome) }
                 me.loop.postBeyondLimit { me.value.dialEnded(number, outcome) }
             }
         )
         rendezvous.note(target, of: local, by: number)
+        rules.chosen()
         dials[number] = Dial(
             client: client,
             local: local,

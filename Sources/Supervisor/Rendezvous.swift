@@ -37,6 +37,7 @@ final class Rendezvous: Sendable {
 
     deinit {
         for (descriptor, _) in listeners + closed { close(descriptor) }
+        for meeting in meetings.withLock({ $0.values.compactMap(\.socket) }) { Rendezvous.reset(meeting) }
     }
 
     /// The address of the listener for sockets that connect to `target`; `nil` if the machine has no loopback address of its

@@ -24,6 +24,8 @@ package struct SupervisionRules: Sendable {
     let allowsUnproxied: Bool
     /// Whether connections to an address are redirected; called on the proxy's loop, and must not block.
     let isWanted: @Sendable (SocketAddress) -> Bool
+    /// Called for each connection that is redirected, on the proxy's loop; it must not block.
+    let chosen: @Sendable () -> Void
     /// Called for each connect that has ended, on the proxy's loop; it must not block.
     let record: (@Sendable (ConnectRecord) -> Void)?
     /// Called for each thing that isn't redirected, once; on the proxy's loop.
@@ -32,10 +34,11 @@ package struct SupervisionRules: Sendable {
     package init(
         allowsUnproxied: Bool,
         isWanted: @escaping @Sendable (SocketAddress) -> Bool,
+        chosen: @escaping @Sendable () -> Void = {},
         record: (@Sendable (ConnectRecord) -> Void)?,
         note: @escaping @Sendable (SupervisorNotice) -> Void
     ) {
-        (self.allowsUnproxied, self.isWanted) = (allowsUnproxied, isWanted)
+        (self.allowsUnproxied, self.isWanted, self.chosen) = (allowsUnproxied, isWanted, chosen)
         (self.record, self.note) = (record, note)
     }
 }

@@ -157,7 +157,8 @@ package protocol SupervisorSystem: AnyObject {
     /// Has a socket that is connecting be refused.
     func refuse(_ socket: Int32)
     /// Has the socket that is connecting for a dial be connected, and its connection ended: with `resets` by RST, else by FIN.
-    func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool)
+    /// Returns whether it was connected.
+    @discardableResult func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool) -> Bool
     /// Makes a dial to a target for the socket with the address `local`, of the thread of a call in `process` that `blocks` or
     /// is polled; returns its number.
     func dial(

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `a limit of open files that is too low is told before anything is opened`() async throws {
-        for (limit, options) in [(40, ""), (44, ""), (60, "--page --port 0")] {
+        for (limit, options) in [(40, ""), (43, ""), (55, "--page --port 0")] {
             let script = "ulimit -n \(limit); exec \"$0\" exec --latency 1ms \(options) -- true"
             let outcome = try await run("sh", ["-c", script, Programs.squall.path])
             #expect(outcome.status == 1, "\(outcome)")
@@ -86,7 +86,7 @@ import Testing
             let words = ["exec", "--latency", "1ms", "--journal", "journal", "--", "true"]
             #expect(try await squall(words, folder: folder).status == 0)
             for (command, remedy) in [
-                (["shrink", "journal", "--", "true"], "the server to which the command connects through {proxy}"),
+                (["shrink", "journal", "--", "true"], "have the command connect to {proxy} in its place"),
                 (["replay", "journal"], "or the command of squall exec behind --"),
             ] {
                 let outcome = try await squall(command, folder: folder)

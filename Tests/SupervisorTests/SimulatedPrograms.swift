@@ -245,13 +245,14 @@ final class SimulatedPrograms: SupervisorSystem {
         tell(index, "refused")
     }
 
-    func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool) {
-        guard let index = connecting(at: local) else { return }
+    func connectAndEnd(_ local: SocketAddress, of dial: UInt64, resets: Bool) -> Bool {
+        guard let index = connecting(at: local) else { return false }
         sockets[index].state = resets ? .closed : .other
         if resets {
             sockets[index].error = 104
             tell(index, "refused")
         }
+        return true
     }
 
     /// The proxy's socket meets a program's; returns whether there is one.

@@ -127,6 +127,7 @@ public final class BlockWriter: Sendable {
         queue.sync {
             state.withLock { $0.hasBegun = true }
             part.withLock { part in
+                if part.isClosed { return }
                 do throws(SystemError) {
                     if isFile {
                         try part.file.trim()

@@ -29,6 +29,7 @@ extension Connection {
         if update.isEmpty, state.hasNoFaults, up.link.isTransparent, down.link.isTransparent { return }
         apply(update, at: now)
         perform(state.updated(at: now))
+        handOverAgain()
     }
 
     /// Closes the connection if a fault that loses bytes ends, see `EndingRules`; returns whether it did.

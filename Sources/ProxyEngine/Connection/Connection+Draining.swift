@@ -112,6 +112,7 @@ extension Connection {
 
     /// Keeps both sockets open and passes nothing any more.
     func blackhole() {
+        if let preamble, preamble.handOverBegan != nil { preamble.client?.withdraw() }
         closeLinks()
         shard.connectWatch.remove(self)
         drain = nil

@@ -36,6 +36,8 @@ package final class LocalClient: Sendable {
     package let program: Program?
     private let makeSocket: @Sendable () -> HandOver
     private let tell: @Sendable (Outcome) -> Void
+    /// Has a socket that is connecting meet none of the proxy.
+    let withdraw: @Sendable () -> Void
     private let isOver = Atomic<Bool>(false)
     /// The numbers of its connection: among all, and among those to its target; `nil` while none was accepted.
     private let accepted = Mutex<(connection: UInt64, atTarget: UInt64)?>(nil)
@@ -47,16 +49,18 @@ package final class LocalClient: Sendable {
     /// - Parameters:
     ///   - connect: connects the client's socket when the target is connected. Called on any loop, again while the outcome is
     ///     `.connecting`.
+    ///   - withdraw: called if the client's socket is never to be connected, when the outcome was `.connecting`.
     ///   - ended: called with the outcome, once at most, on any loop.
     package init(
         at address: SocketAddress,
         to target: SocketAddress,
         for program: Program? = nil,
         connect: @escaping @Sendable () -> HandOver,
+        withdraw: @escaping @Sendable () -> Void,
         ended: @escaping @Sendable (Outcome) -> Void
     ) {
         (self.address, self.target, self.program) = (address, target, program)
-        (makeSocket, tell) = (connect, ended)
+        (makeSocket, self.withdraw, tell) = (connect, withdraw, ended)
     }
 
     /// Cancels the connection; `ended` isn't called.

@@ -110,12 +110,18 @@ package struct ExecRunner {
         let recorded = recorded ?? profile
         let runner = ProxyRunner([configuration], of: recorded, journal: journal, threads: threads, inputs: inputs)
         let output = try runner.openJournal()
+        let captured = capture?.capture
+        // Until then the files keep what they have: there may be no such command.
+        let activity = CommandActivity {
+            output?.release()
+            captured?.begin()
+        }
         let loops: EventLoopGroup
         let signals: LoopBound<[EventSource]>
         do throws(SystemError) {
             loops = try EventLoopGroup(count: threads)
             InheritedSignals.ignoreOthers()
-            signals = try await passSignals(to: supervised, on: loops.loops[0])
+            signals = try await passSignals(to: supervised, on: loops.loops[0], activity)
         } catch {
             throw CommandFailure.failed("can't start: \(error)")
         }
@@ -123,12 +129,6 @@ package struct ExecRunner {
             JournalWriter($0, header: JournalHeader(of: [configuration], recorded: recorded, at: MonotonicClock.now))
         }
         let warnings = Warnings()
-        let captured = capture?.capture
-        // Until then the files keep what they have: there may be no such command.
-        let activity = CommandActivity {
-            output?.release()
-            captured?.begin()
-        }
         let record: @Sendable (JournalEntry) -> Void = { entry in
             journal?.record(entry)
             activity.noteFault()
@@ -221,6 +221,7 @@ package struct ExecRunner {
                 activity.noteStart()
                 ExecRunner.noteEnd()
             }
+            activity.noteStart()
             return end.map { .success($0) } ?? .failure(.failed("the guard of “\(command[0])” was killed"))
         } catch {
             return .failure(CommandFailure(error, command[0]))
@@ -244,7 +245,8 @@ package struct ExecRunner {
     /// the command has as well.
     private func passSignals(
         to supervised: SupervisedCommand,
-        on loop: EventLoop
+        on loop: EventLoop,
+        _ activity: CommandActivity
     ) async throws(SystemError) -> LoopBound<[EventSource]> {
         let trust = trust
         var descriptor: Int32?
@@ -263,7 +265,9 @@ package struct ExecRunner {
                     switch signals.next(number, at: MonotonicClock.now) {
                     case .first: if !supervised.send(number) { end(number) }
                     case .repetition: break
-                    case .second: end(number)
+                    case .second:
+                        activity.noteStart()
+                        end(number)
                     }
                 }
             }

@@ -36,7 +36,7 @@ extension ProxyConfiguration {
 
 extension SupervisionRules {
     /// Redirects connections to `targets`, but for those to `pagePort` of this machine, and warns of what isn't redirected.
-    /// `chosen` is called on the proxy's loop for each connection that is to be.
+    /// `chosen` is called on the proxy's loop for each that is redirected.
     init(
         _ targets: TargetSelection,
         allowsUnproxied: Bool,
@@ -48,10 +48,9 @@ extension SupervisionRules {
             allowsUnproxied: allowsUnproxied,
             isWanted: { target in
                 let isPage = target.port == pagePort && SupervisionRules.pageHosts.contains(target.host)
-                guard targets.contains(target), !isPage else { return false }
-                chosen()
-                return true
+                return targets.contains(target) && !isPage
             },
+            chosen: chosen,
             record: record,
             note: { Console.warn(SupervisionRules.line(about: $0, isAllowed: allowsUnproxied)) }
         )
@@ -106,7 +105,7 @@ extension CommandFailure {
                 ": in a container add --cap-add SYS_PTRACE; elsewhere set kernel.yama.ptrace_scope to 0 or 1"
             self.init(
                 code: .cannotSupervise,
-                message: "Squall \(isRefused ? "may not" : "can't") have the sockets of other programs: \(error)"
+                message: "Squall \(isRefused ? "may not have" : "can't get") the sockets of other programs: \(error)"
                     + (isRefused ? remedy : "")
             )
         case .alreadySupervised:

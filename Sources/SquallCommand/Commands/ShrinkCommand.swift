@@ -88,8 +88,8 @@ struct ShrinkCommand: AsyncParsableCommand {
         let file = try JournalFile.read(recording, profile: nil, noting: inputs)
         let proxy = try file.proxy(name)
         let remedy =
-            "give --upstream HOST:PORT, the server to which the command connects through {proxy}; so does a command of "
-            + "squall exec then"
+            "give --upstream HOST:PORT, the server, and have the command connect to {proxy} in its place, also if "
+            + "squall exec ran it unchanged"
         let upstream = try proxy.upstream(upstream, otherwise: remedy)
         let plan = file.plan(for: proxy, forwardingTo: upstream)
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }

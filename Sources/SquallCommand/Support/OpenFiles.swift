@@ -18,7 +18,8 @@ enum OpenFiles {
         case is OriginCommand: return withoutConnections + 8
         case is GetCommand, is PutCommand: return 24 + 4 * processors
         case is DemoCommand: return DemoCommand.openFiles
-        case let command as ExecCommand where !command.page: return withoutConnections + 8
+        case let command as ExecCommand where !command.page:
+            return withoutConnections + 8 + 4 * max(0, command.threads - processors)
         case is ServeCommand, is ExecCommand, is TestCommand, is ReplayCommand, is ShrinkCommand:
             return 48 + 8 * processors
         case is RunCommand: return withoutConnections

@@ -1,4 +1,5 @@
 import EventLoop
+import FaultProfile
 import OperatingSystem
 import ProxyEngine
 import Synchronization
@@ -23,6 +24,7 @@ import Units
                 at: server.address,
                 to: server.address,
                 connect: { handOver(count.add(1, ordering: .relaxed).newValue) },
+                withdraw: {},
                 ended: { outcomes.put($0) }
             )
             _ = fixture.proxy.admissionLoop.post { fixture.proxy.admit(client) }
@@ -43,5 +45,49 @@ import Units
     @Test func `a client whose socket never connects fails with ETIMEDOUT`() async throws {
         let outcome = try await outcome(connectTimeout: .milliseconds(1)) { _ in .connecting }
         #expect(outcome == .failed(SystemError.timedOut))
+    }
+
+    @Test func `a client that is asked again is asked after a change of the profile as well`() async throws {
+        let asked = Slot<Void>()
+        let isConnected = Atomic(false)
+        let server = TestServer.echo()
+        defer { server.stop() }
+        try await withProxy(to: server.address, policy: ForwardPolicy(allowsLocalTargets: true)) { fixture in
+            let outcomes = Slot<LocalClient.Outcome>()
+            let client = LocalClient(
+                at: server.address,
+                to: server.address,
+                connect: {
+                    asked.put(())
+                    return isConnected.load(ordering: .relaxed) ? .connected(.none) : .connecting
+                },
+                withdraw: {},
+                ended: { outcomes.put($0) }
+            )
+            _ = fixture.proxy.admissionLoop.post { fixture.proxy.admit(client) }
+            try await blocking { try asked.next() }
+            let cut = Cut(position: .after(.seconds(3_600)), how: .reset)
+            try await fixture.proxy.apply(Profile([.cut(cut)], on: .upstream))
+            isConnected.store(true, ordering: .relaxed)
+            #expect(try await blocking { try outcomes.next() } == .connected)
+        }
+    }
+
+    @Test func `a client whose connection falls silent while it is asked has no socket of the proxy`() async throws {
+        let withdrawn = Slot<Void>()
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let cut = Profile([.cut(Cut(position: .after(.milliseconds(5)), how: .silence))], on: .upstream)
+        try await withProxy(to: server.address, cut, policy: ForwardPolicy(allowsLocalTargets: true)) { fixture in
+            let client = LocalClient(
+                at: server.address,
+                to: server.address,
+                connect: { .connecting },
+                withdraw: { withdrawn.put(()) },
+                ended: { _ in }
+            )
+            _ = fixture.proxy.admissionLoop.post { fixture.proxy.admit(client) }
+            try await blocking { try withdrawn.next() }
+        }
     }
 }
