@@ -89,16 +89,21 @@ import Testing
         }
     }
 
+    /// Runs a script of the shell, whose `$0` is the command, with the logs in `folder`.
+    private func runScript(_ script: String, _ arguments: String..., in folder: URL) async throws -> Outcome {
+        try await withChild(
+            Programs.find("sh"),
+            ["-c", script, Programs.squall.path] + arguments,
+            environment: ["TMPDIR": folder.path]
+        ) { await $0.finish() }
+    }
+
     @Test func `a profile may come from standard input`() async throws {
         try await withFolder { folder in
             let profile = folder.appendingPathComponent("p.json")
             try Data(#"{ "name": "piped" }"#.utf8).write(to: profile)
             let script = #""$0" run - --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --detach <"$1""#
-            let outcome = try await withChild(
-                Programs.find("sh"),
-                ["-c", script, Programs.squall.path, profile.path],
-                environment: ["TMPDIR": folder.path]
-            ) { await $0.finish() }
+            let outcome = try await runScript(script, profile.path, in: folder)
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(outcome.output.contains("profile “piped”"))
             let told = try #require(outcome.output.firstMatch(of: #/process ([0-9]+), /#))
@@ -116,11 +121,7 @@ import Testing
             try Data(#"{ "name": "given" }"#.utf8).write(to: profile)
             func start(_ options: String) async throws -> Outcome {
                 let script = #"exec "$0" run "$2" --listen :0 --upstream :9 --detach \#(options) <"$1" 9<"$1""#
-                return try await withChild(
-                    Programs.find("sh"),
-                    ["-c", script, Programs.squall.path, profile.path, path],
-                    environment: ["TMPDIR": folder.path]
-                ) { await $0.finish() }
+                return try await runScript(script, profile.path, path, in: folder)
             }
             let refused = try await start("--watch")
             #expect(refused.status == 2 && refused.errors.contains("--watch: \(reason): name a file"), "\(refused)")
@@ -137,16 +138,12 @@ import Testing
         }
     }
 
-    @Test func `a profile may come from a descriptor, which it closes before it is told to be ready`() async throws {
+    @Test func `a profile may come from a descriptor, which is closed when the ready line comes`() async throws {
         try await withFolder { folder in
             let profile = folder.appendingPathComponent("p.json")
             try Data(#"{ "name": "given" }"#.utf8).write(to: profile)
             let script = #""$0" run /dev/fd/9 --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --detach 9<"$1""#
-            let outcome = try await withChild(
-                Programs.find("sh"),
-                ["-c", script, Programs.squall.path, profile.path],
-                environment: ["TMPDIR": folder.path]
-            ) { await $0.finish() }
+            let outcome = try await runScript(script, profile.path, in: folder)
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(outcome.output.contains("profile “given”"))
             let told = try #require(outcome.output.firstMatch(of: #/process ([0-9]+), /#))
@@ -171,11 +168,7 @@ import Testing
     @Test func `nothing goes on that nobody was told of`() async throws {
         try await withFolder { folder in
             let script = #"exec "$0" run slow-3g --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --detach >/dev/full"#
-            let outcome = try await withChild(
-                Programs.find("sh"),
-                ["-c", script, Programs.squall.path],
-                environment: ["TMPDIR": folder.path]
-            ) { await $0.finish() }
+            let outcome = try await runScript(script, in: folder)
             #expect(outcome.status == 1 && outcome.errors.contains("No space left on device"), "\(outcome)")
             #expect(try processes(of: folder).isEmpty && logs(in: folder).isEmpty)
         }

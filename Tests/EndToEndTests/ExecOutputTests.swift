@@ -3,7 +3,7 @@ import Testing
 
 /// The lines and the files of `squall exec` about a run.
 @Suite(.timeLimit(.minutes(5))) struct ExecOutputTests {
-    @Test func `targets that the command never reaches are told`() async throws {
+    @Test func `a line says that no connection was to the chosen targets`() async throws {
         let words = "the command opened no TCP connection that --only and --except choose"
         try await withOrigin(size: 10) { origin in
             let curl = ["--", "curl", "-sS", "-o", "/dev/null", "http://\(origin)/file.bin"]
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a limit of open files that is too low is told before anything is opened`() async throws {
+    @Test func `a limit of open files that is too low is an error before anything is opened`() async throws {
         for (limit, options) in [(40, ""), (43, ""), (55, "--page --port 0")] {
             let script = "ulimit -n \(limit); exec \"$0\" exec --latency 1ms \(options) -- true"
             let outcome = try await run("sh", ["-c", script, Programs.squall.path])

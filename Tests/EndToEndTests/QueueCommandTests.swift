@@ -212,7 +212,7 @@ import Units
         }
     }
 
-    @Test func `a failure of the daemon is told with the jobs that weren't there before it`() async throws {
+    @Test func `an error of the daemon names the jobs before it that don't exist`() async throws {
         let none = QueueAnswer.failed(code: "no-job", message: "there is no job 7")
         let full = QueueAnswer.failed(code: "file-system", message: "the queue's log can't be written: full")
         try await withAnswers([none], [full]) { home in

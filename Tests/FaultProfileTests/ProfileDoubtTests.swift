@@ -76,7 +76,7 @@ import Testing
         #expect(try doubts(#"{ "name": "p", "faults": [ \#(cut) ] }"#) == [])
     }
 
-    @Test func `a global rate of one proxy that another has under another name is told`() throws {
+    @Test func `a global rate that another proxy has under another name is a warning`() throws {
         func text(_ first: String, _ second: String) -> String {
             let rate = #""kind": "bandwidth", "rate": "1 Mbit/s", "per": "global""#
             return """
@@ -100,8 +100,7 @@ import Testing
         #expect(try doubts(text(up, "")).count == 1)
     }
 
-    @Test func `a global rate is told wherever its proxy has it, and the first one if the others share theirs`() throws
-    {
+    @Test func `a global rate is a warning wherever its proxy has it, and for the first if the others share`() throws {
         func rate(_ name: String) -> String {
             #"{ "kind": "bandwidth", "name": "\#(name)", "rate": "1 Mbit/s", "per": "global" }"#
         }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the connections and the end of a command show: that it has started, connected, and met faults.
+/// Whether a command has started, has opened a connection, and has met a fault.
 final class CommandActivity: Sendable {
     private let hasStarted = Mutex(false)
     private let connected = Atomic(false)

@@ -37,7 +37,7 @@ extension QueueRunner {
     /// The servers that are asked at a time to remove parts of uploads: 8.
     private static let maximumDiscards = 8
 
-    /// Removes what a job has left, if it has run and no unfinished job goes on with that.
+    /// Removes what the runs of a job have left, unless an unfinished job goes on with it.
     ///
     /// - Parameters:
     ///   - secrets: The values of headers that were in memory, by their names in lower case.
