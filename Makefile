@@ -9,7 +9,10 @@ SHELL := /bin/bash
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true. The plugin of `make docs` enables all traits, and each has a flag for every module.
 TRAITS := --enable-all-traits
-CHECKED := --explicit-target-dependency-import-check error $(TRAITS)
+# The compiler takes each module as a whole, and emits it in the same run: a fifth less processor time than in batches. With
+# WHOLE= it takes the changed files alone.
+WHOLE := $(addprefix -Xswiftc ,-whole-module-optimization -no-emit-module-separately-wmo -disable-batch-mode -num-threads 2)
+CHECKED := --explicit-target-dependency-import-check error $(TRAITS) $(WHOLE)
 RELEASE := .build/release/squall
 DEMO := .build/release/squall-demo
 # The build for other machines, and where make install puts it.
@@ -28,7 +31,9 @@ example photos: export SQUALL_OPTIMIZED :=
 TESTS := --skip-build $(CHECKED) --experimental-maximum-parallelization-width $(shell nproc)
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.
 timed = scripts/timed.sh '$(1)' env $(2)
-BUILD_TESTS = $(call timed,test build,$(BUILD) --build-tests $(CHECKED))
+# The driver remarks of each module that it isn't compiled in parts.
+QUIET := 2>&1 | grep -v 'remark: Incremental compilation'
+BUILD_TESTS = $(call timed,test build,$(BUILD) --build-tests $(CHECKED)) $(QUIET)
 
 help: ## list the targets that people type
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -99,7 +104,7 @@ example: #: build and test the package of docs/examples that uses the libraries,
 	@SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
 		swift package --package-path docs/examples/clients --scratch-path .build-example update squall
 	@$(call timed,example,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
-		swift test --package-path docs/examples/clients --scratch-path .build-example)
+		swift test --package-path docs/examples/clients --scratch-path .build-example $(WHOLE)) $(QUIET)
 
 photos: #: build and test the package of docs/examples that takes uploads with Hummingbird (about 5 minutes at first)
 	@scripts/install.sh build
@@ -108,9 +113,9 @@ photos: #: build and test the package of docs/examples that takes uploads with H
 
 docs: ## write the tables of pages and the reference of the libraries
 	@scripts/install.sh build
-	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(TRAITS) profile-documents
+	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(TRAITS) $(WHOLE) profile-documents
 	@rm -rf .build-docs
-	@SWIFT_DETERMINISTIC_HASHING=1 SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs generate-documentation \
+	@SWIFT_DETERMINISTIC_HASHING=1 SQUALL_DOCS=1 swift package $(WHOLE) --allow-writing-to-directory .build-docs generate-documentation \
 		$(foreach target,SquallTransfer TransferQueue SquallProxy SquallTesting ResumableUploads HummingbirdResumableUploads,--target $(target)) \
 		--enable-experimental-combined-documentation --output-path .build-docs \
 		--warnings-as-errors --transform-for-static-hosting
