@@ -79,6 +79,10 @@ struct ExecCommand: AsyncParsableCommand {
 
     @OptionGroup var captures: CaptureOptions
 
+    @OptionGroup var captureLimits: CaptureLimitOptions
+
+    @OptionGroup var client: TLSOptions
+
     @OptionGroup var tls: ProxyTLSOptions
 
     @OptionGroup var interception: InterceptOptions
@@ -106,6 +110,7 @@ struct ExecCommand: AsyncParsableCommand {
     var parent: Int32?
 
     func validate() throws {
+        try captureLimits.check(captures.pcap)
         guard page || port == nil else { throw ValidationError("--port is the port of the page: give --page as well") }
         if page, status { throw ValidationError("--status goes without --page, which shows the same") }
         guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port is from 0 to 65535") }
@@ -137,15 +142,21 @@ struct ExecCommand: AsyncParsableCommand {
             threads: threads,
             inputs: inputs
         )
-        inputs.note(tls.paths)
+        inputs.note(client.paths + tls.paths)
         try captures.check(reading: inputs, beside: journal, keyLog: tls.keyLog)
-        runner.capture = try captures.opened(noting: inputs)
+        runner.capture = try captures.opened(captureLimits, noting: inputs)
         runner.choosesTargets = !targets.isEmpty
         runner.showsStatus = status
         runner.parent = parent
         if page { runner.page = try CommandPage(port: port ?? 8474) }
         let capture = runner.capture?.capture
-        try tls.apply(to: &runner, intercepting: interception.intercept, capturing: capture, reading: inputs)
+        try tls.apply(
+            to: &runner,
+            client: client,
+            intercepting: interception.intercept,
+            capturing: capture,
+            reading: inputs
+        )
         try await ExecCommand.finish(runner, command)
     }
 

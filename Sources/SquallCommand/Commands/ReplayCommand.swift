@@ -78,6 +78,8 @@ struct ReplayCommand: AsyncParsableCommand {
 
     @OptionGroup var targets: TargetOptions
 
+    @OptionGroup var client: TLSOptions
+
     @OptionGroup var tls: ProxyTLSOptions
 
     @OptionGroup var interception: InterceptOptions
@@ -133,7 +135,12 @@ struct ReplayCommand: AsyncParsableCommand {
         let recorded = file.header.profile
         var configurations = [configuration]
         inputs.note(forward.proxyPasswordFile.map { [$0] } ?? [])
-        let trust = try tls.apply(to: &configurations, intercepting: interception.intercept, reading: inputs)
+        let trust = try tls.apply(
+            to: &configurations,
+            client: client,
+            intercepting: interception.intercept,
+            reading: inputs
+        )
         defer { trust?.remove() }
         var runner = ProxyRunner(configurations, of: recorded, journal: journal, threads: threads, inputs: inputs)
         runner.trust = trust
@@ -163,7 +170,7 @@ struct ReplayCommand: AsyncParsableCommand {
         runner.choosesTargets = !targets.isEmpty
         runner.recorded = file.header.profile
         runner.configure = { configure(&$0, as: proxy) }
-        try tls.apply(to: &runner, intercepting: interception.intercept, reading: inputs)
+        try tls.apply(to: &runner, client: client, intercepting: interception.intercept, reading: inputs)
         try await ExecCommand.finish(runner, command)
     }
 

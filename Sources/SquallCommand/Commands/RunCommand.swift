@@ -63,6 +63,12 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
+    @OptionGroup var forward: ForwardOptions
+
+    @OptionGroup var limits: LimitOptions
+
+    @OptionGroup var client: TLSOptions
+
     @OptionGroup var tls: ProxyTLSOptions
 
     @OptionGroup var interception: InterceptOptions
@@ -79,6 +85,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var captures: CaptureOptions
 
+    @OptionGroup var captureLimits: CaptureLimitOptions
+
     @Option(
         help: ArgumentHelp("Capture this proxy of the profile alone. Can be given again.", valueName: "name"),
         transform: ArgumentReading.proxyName
@@ -92,11 +100,13 @@ struct RunCommand: AsyncParsableCommand {
     var watch = false
 
     func validate() throws {
+        try proxy.check(forward)
+        try captureLimits.check(captures.pcap)
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try faults.check(profile)
         try background.check(journal: journal)
         try captures.check(journal: journal, detaches: background.detach)
-        try captures.limits.check(isForward: proxy.forward.forwardProxy != nil)
+        try captureLimits.check(isForward: forward.forwardProxy != nil)
         if captures.pcap == nil, !pcapProxy.isEmpty {
             throw ValidationError("--pcap-proxy is for a capture: write --pcap FILE")
         }
@@ -115,18 +125,19 @@ struct RunCommand: AsyncParsableCommand {
         chosen.hosts = host
         let read = try chosen.read(noting: inputs)
         if faults.printProfile { return faults.write(read, seed: proxy.seed) }
-        var configurations = try proxy.configurations(for: read, clockStart: start.moment)
+        var configurations = try proxy.configurations(for: read, forward, limits, clockStart: start.moment)
         let names = configurations.map(\.name)
         if let unknown = pcapProxy.first(where: { !names.contains($0) }) {
             throw CommandFailure.wrongInput(
                 "--pcap-proxy: there is no proxy \(unknown.quoted): write \(names.map(\.quoted).joined(separator: " or "))"
             )
         }
-        inputs.note(tls.paths + [proxy.forward.proxyPasswordFile])
+        inputs.note(client.paths + tls.paths + [forward.proxyPasswordFile])
         try captures.check(reading: inputs, beside: journal, keyLog: tls.keyLog)
-        let capture = try captures.opened(noting: inputs, of: pcapProxy)
+        let capture = try captures.opened(captureLimits, noting: inputs, of: pcapProxy)
         let trust = try tls.apply(
             to: &configurations,
+            client: client,
             intercepting: interception.intercept,
             capturing: capture?.capture,
             reading: inputs
@@ -141,7 +152,7 @@ struct RunCommand: AsyncParsableCommand {
             chosen,
             profile: read,
             files: inputs.wanted,
-            addresses: proxy.addresses,
+            addresses: proxy.addresses(forward),
             hasSeed: proxy.seed != nil,
             globalBuckets: configurations.first?.globalBuckets
         )

@@ -76,6 +76,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var captures: CaptureOptions
 
+    @OptionGroup var captureLimits: CaptureLimitOptions
+
+    @OptionGroup var client: TLSOptions
+
     @OptionGroup var tls: ProxyTLSOptions
 
     @OptionGroup var interception: InterceptOptions
@@ -119,10 +123,11 @@ struct ServeCommand: AsyncParsableCommand {
     var threads = 0
 
     func validate() throws {
+        try captureLimits.check(captures.pcap)
         guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535") }
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
         try PEMFiles.check("--api", apiCert, apiKey)
-        try captures.limits.check(isForward: forward.forwardProxy != nil)
+        try captureLimits.check(isForward: forward.forwardProxy != nil)
         if !interception.intercept.isEmpty, forward.forwardProxy == nil {
             throw ValidationError("--intercept is for clients that name their hosts: write --forward-proxy PORT")
         }

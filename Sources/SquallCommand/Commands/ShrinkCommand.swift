@@ -55,6 +55,8 @@ struct ShrinkCommand: AsyncParsableCommand {
 
     @OptionGroup var limits: LimitOptions
 
+    @OptionGroup var client: TLSOptions
+
     @OptionGroup var tls: ProxyTLSOptions
 
     @Option(
@@ -93,7 +95,7 @@ struct ShrinkCommand: AsyncParsableCommand {
         let upstream = try proxy.upstream(upstream, otherwise: remedy)
         let plan = file.plan(for: proxy, forwardingTo: upstream)
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
-        inputs.note(tls.paths)
+        inputs.note(client.paths + tls.paths)
         let files = ResultFiles(output)
         try files.check(reading: inputs)
         var sides = [
@@ -105,7 +107,7 @@ struct ShrinkCommand: AsyncParsableCommand {
                 seed: proxy.seed
             )
         ]
-        let trust = try tls.apply(to: &sides, reading: inputs)
+        let trust = try tls.apply(to: &sides, client: client, reading: inputs)
         defer { trust?.remove() }
         let (limits, secure) = (limits, sides[0].tls)
         let trial = CommandRun(

@@ -116,13 +116,18 @@ struct TestCommand: AsyncParsableCommand {
 
     @OptionGroup var reports: TestReportOptions
 
+    @OptionGroup var captureLimits: CaptureLimitOptions
+
     @OptionGroup var limits: LimitOptions
+
+    @OptionGroup var client: TLSOptions
 
     @OptionGroup var tls: ProxyTLSOptions
 
     @OptionGroup var interception: InterceptOptions
 
     func validate() throws {
+        try captureLimits.check(reports.pcap, "--pcap FOLDER")
         guard ProgramStart.argumentsAreText else {
             throw ValidationError("an argument isn't UTF-8, and the command would get another one: write it in a file")
         }
@@ -179,10 +184,15 @@ struct TestCommand: AsyncParsableCommand {
             throw CommandFailure.wrongInput("\(targets.arguments[0]) is for --exec, or a scenario with “exec”")
         }
         try setup.check(stage)
-        inputs.note(tls.paths)
+        inputs.note(client.paths + tls.paths)
         try reports.check(reading: inputs)
         var sides = try StageSetup.sides(of: stage)
-        let trust = try tls.apply(to: &sides, intercepting: interception.intercept, reading: inputs)
+        let trust = try tls.apply(
+            to: &sides,
+            client: client,
+            intercepting: interception.intercept,
+            reading: inputs
+        )
         defer { trust?.remove() }
         try await trust?.guardFolder()
         let (limits, secure) = (limits, sides.first?.tls ?? ProxyTLS())
@@ -190,7 +200,7 @@ struct TestCommand: AsyncParsableCommand {
         let runner = Stage(
             stage,
             artifacts: reports.artifacts,
-            captures: reports.captures,
+            captures: reports.captures(captureLimits),
             shrinks: shrink,
             showsOutput: showOutput,
             limit: { configuration in

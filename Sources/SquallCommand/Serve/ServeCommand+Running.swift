@@ -37,9 +37,10 @@ extension ServeCommand {
         let warnings = Warnings()
         let journal = JournalHub()
         let inputs = InputFiles()
-        inputs.note(tls.paths + [config, tokenFile, apiCert, apiKey, forward.proxyPasswordFile])
-        let capture = try captures.opened(noting: inputs)
+        inputs.note(client.paths + tls.paths + [config, tokenFile, apiCert, apiKey, forward.proxyPasswordFile])
+        let capture = try captures.opened(captureLimits, noting: inputs)
         let served = try ServedTLS(
+            client,
             tls,
             intercepting: interception.intercept,
             capturing: capture?.capture,

@@ -15,16 +15,18 @@ final class ServedTLS: Sendable {
 
     /// Makes what the options ask for. The secrets of a key log are in the capture as well.
     init(
+        _ client: TLSOptions,
         _ options: ProxyTLSOptions,
         intercepting hosts: [HostPattern],
         capturing capture: Capture?,
         reading inputs: InputFiles
     ) throws(CommandFailure) {
-        let isAsked = !options.arguments.isEmpty || !hosts.isEmpty
-        made = Mutex(isAsked ? try ServedTLS.make(options, hosts, capture, inputs) : nil)
+        let isAsked = !(client.arguments + options.arguments).isEmpty || !hosts.isEmpty
+        made = Mutex(isAsked ? try ServedTLS.make(client, options, hosts, capture, inputs) : nil)
     }
 
     private static func make(
+        _ client: TLSOptions,
         _ options: ProxyTLSOptions,
         _ hosts: [HostPattern],
         _ capture: Capture? = nil,
@@ -35,7 +37,13 @@ final class ServedTLS: Sendable {
         let profile = Profile(name: "")
         var sides = [ProxyConfiguration(name: "", listen: own, upstream: own, profile: profile, seed: 0)]
         if !hosts.isEmpty { sides.append(ProxyConfiguration(supervising: "", profile: profile, seed: 0)) }
-        let trust = try options.apply(to: &sides, intercepting: hosts, capturing: capture, reading: inputs)
+        let trust = try options.apply(
+            to: &sides,
+            client: client,
+            intercepting: hosts,
+            capturing: capture,
+            reading: inputs
+        )
         for line in trust?.lines ?? [] { Console.print(line) }
         return (sides[0].tls, trust)
     }
@@ -46,7 +54,7 @@ final class ServedTLS: Sendable {
             do {
                 if made == nil, isNeeded {
                     made = try CommandServices.$current.withValue(services) {
-                        try ServedTLS.make(try ProxyTLSOptions.parse([]), [])
+                        try ServedTLS.make(try TLSOptions.parse([]), try ProxyTLSOptions.parse([]), [])
                     }
                 }
                 return .success(made?.tls)

@@ -36,8 +36,8 @@ struct CaptureLimitOptions: ParsableArguments {
     }
 
     /// Throws a usage error if there is no capture for an option; `remedy` is how to write one.
-    func check(hasCapture: Bool, _ remedy: String) throws {
-        guard !hasCapture else { return }
+    func check(_ pcap: String?, _ remedy: String = "--pcap FILE") throws {
+        guard pcap == nil else { return }
         for (name, isGiven) in [
             ("--pcap-limit", pcapLimit != nil), ("--pcap-snap", pcapSnap != nil),
             ("--pcap-connections", pcapConnections != nil),

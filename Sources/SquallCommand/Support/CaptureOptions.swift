@@ -19,10 +19,6 @@ struct CaptureOptions: ParsableArguments {
     )
     var pcap: String?
 
-    @OptionGroup var limits: CaptureLimitOptions
-
-    func validate() throws { try limits.check(hasCapture: pcap != nil, "--pcap FILE") }
-
     /// Throws a usage error if the capture and something else would go to standard output, or to one that nobody sees.
     func check(journal: String?, detaches: Bool) throws {
         guard pcap == "-" else { return }
@@ -40,7 +36,11 @@ struct CaptureOptions: ParsableArguments {
     }
 
     /// Opens the file, if one is asked for, for the proxies of these names; for all if there are none.
-    func opened(noting inputs: InputFiles, of proxies: [String] = []) throws(CommandFailure) -> CaptureFile? {
+    func opened(
+        _ limits: CaptureLimitOptions,
+        noting inputs: InputFiles,
+        of proxies: [String] = []
+    ) throws(CommandFailure) -> CaptureFile? {
         guard let pcap else { return nil }
         var settings = limits.settings(of: pcap)
         if !proxies.isEmpty { settings.proxies = Set(proxies) }

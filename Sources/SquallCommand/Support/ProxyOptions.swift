@@ -44,11 +44,8 @@ struct ProxyOptions: ParsableArguments {
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
     var seed: UInt64?
 
-    @OptionGroup var forward: ForwardOptions
-
-    @OptionGroup var limits: LimitOptions
-
-    func validate() throws {
+    /// Throws a usage error if the options don't go together.
+    func check(_ forward: ForwardOptions) throws {
         try forward.check(listen: listen, upstream: upstream)
         guard (listen == nil) == (upstream == nil) else {
             let missing = listen == nil ? "--listen" : "--upstream"
@@ -64,7 +61,7 @@ struct ProxyOptions: ParsableArguments {
     }
 
     /// The source of the proxies to run.
-    var addresses: ProxyAddresses {
+    func addresses(_ forward: ForwardOptions) -> ProxyAddresses {
         let name = name ?? "proxy"
         if let listen = forward.forwardProxy { return ProxyAddresses(given: .init(name: name, listen: listen)) }
         guard let listen, let upstream else { return ProxyAddresses(given: nil) }
@@ -76,10 +73,12 @@ struct ProxyOptions: ParsableArguments {
     /// default when they start.
     func configurations(
         for profile: Profile,
+        _ forward: ForwardOptions,
+        _ limits: LimitOptions,
         clockStart: Moment?
     ) throws(CommandFailure) -> [ProxyConfiguration] {
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
-        let proxies = addresses.proxies(of: profile)
+        let proxies = addresses(forward).proxies(of: profile)
         guard !proxies.isEmpty else {
             throw .wrongInput(
                 "the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT, or --forward-proxy PORT"

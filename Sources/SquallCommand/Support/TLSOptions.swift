@@ -37,6 +37,13 @@ struct TLSOptions: ParsableArguments {
     /// The paths that are given.
     var paths: [String?] { [caFile, clientCert, clientKey] }
 
+    /// The options that were given, as they were.
+    var arguments: [String] {
+        [("--ca-file", caFile), ("--client-cert", clientCert), ("--client-key", clientKey)].flatMap { name, value in
+            value.map { [name, $0] } ?? []
+        }
+    }
+
     private var files: PEMFiles? { PEMFiles("--client", clientCert, clientKey) }
 
     /// What the files have.

@@ -13,8 +13,8 @@ struct StageRepetition {
         if command.exec { front.append("--exec") }
         front += command.targets.arguments
         var back =
-            command.faults.arguments + command.limits.arguments + command.tls.arguments
-            + command.interception.arguments
+            command.faults.arguments + command.limits.arguments + command.client.arguments
+            + command.tls.arguments + command.interception.arguments
         for expectation in command.expect { back += ["--expect", expectation] }
         if let limit = command.timeLimit { back += ["--time-limit", limit.text.filter { $0 != " " }] }
         if command.allowVacuous { back.append("--allow-vacuous") }

@@ -46,16 +46,13 @@ struct TestReportOptions: ParsableArguments {
     )
     var pcap: String?
 
-    @OptionGroup var captureLimits: CaptureLimitOptions
-
     func validate() throws {
         if pcap == "-" { throw ValidationError("--pcap is a folder here: write --pcap FOLDER") }
-        try captureLimits.check(hasCapture: pcap != nil, "--pcap FOLDER")
     }
 
     /// The captures of the runs, if they are asked for.
-    var captures: RunCaptures? {
-        pcap.map { RunCaptures(folder: $0, captureLimits.settings(of: "")) }
+    func captures(_ limits: CaptureLimitOptions) -> RunCaptures? {
+        pcap.map { RunCaptures(folder: $0, limits.settings(of: "")) }
     }
 
     /// The files and their options.
