@@ -186,7 +186,7 @@ import Testing
             async let moving = api.send(.patch, "/v1/proxies/a", #"{"listen":"\#(other.place)"}"#)
             await other.isWanted.value
             name.isReleased.resolve(())
-            while TestSocket.errnoOfConnecting(to: name.address) != 0, !Task.isCancelled { await Task.yield() }
+            #expect(await eventually { TestSocket.errnoOfConnecting(to: name.address) == 0 })
             await yield()
             #expect(await api.v1.snapshotText.contains(kept))
             other.isReleased.resolve(())

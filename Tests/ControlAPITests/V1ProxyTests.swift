@@ -2,6 +2,7 @@ import ControlAPI
 import EventLoop
 import HTTPTypes
 import TestSockets
+import TestStreams
 import Testing
 
 /// Proxies of the `/v1` API: their life, their profiles and their faults.
@@ -154,12 +155,12 @@ import Testing
             let path = "/v1/proxies/a/faults/short"
             let added = try await api.send(.put, "\(path)?for=1ms", #"{"kind":"latency","delay":"1 ms"}"#)
             #expect(added.status == 200)
-            while try await api.send(.get, "/v1/proxies/a").value("faults.0") != nil { await Task.yield() }
+            #expect(try await eventually { try await api.send(.get, "/v1/proxies/a").value("faults.0") == nil })
             _ = try await api.send(.put, "\(path)?for=1ms", #"{"kind":"latency","delay":"1 ms"}"#)
             let longer = try await api.send(.put, "\(path)?for=1h", #"{"kind":"latency","delay":"1 ms"}"#)
             #expect(longer.string("faults.0.until").hasSuffix("Z"))
             _ = try await api.send(.put, "/v1/proxies/a/faults/other?for=1ms", #"{"kind":"latency","delay":"1 ms"}"#)
-            while try await api.send(.get, "/v1/proxies/a").value("faults.1") != nil { await Task.yield() }
+            #expect(try await eventually { try await api.send(.get, "/v1/proxies/a").value("faults.1") == nil })
             let left = try await api.send(.get, "/v1/proxies/a")
             #expect(left.list("faults", "name") == ["short"])
             for time in ["0s", "25h", "3", "x"] {

@@ -1,5 +1,6 @@
 import ControlAPI
 import HTTPTypes
+import TestStreams
 import Testing
 
 /// Requests that take faults away, and those that count from a baseline.
@@ -43,7 +44,7 @@ import Testing
             try await api.create("a")
             try await api.create("b")
             _ = try await api.send(.put, "/v1/proxies/a/faults/f?for=1ms", V1ResetTests.fault)
-            while try await api.send(.get, "/v1/proxies/a").value("faults.0") != nil { await Task.yield() }
+            #expect(try await eventually { try await api.send(.get, "/v1/proxies/a").value("faults.0") == nil })
             for path in ["/v1/proxies/a/faults/f", "/v1/faults/f"] {
                 let answer = try await api.send(.delete, path)
                 #expect(answer.status == 200, "\(answer.text)")

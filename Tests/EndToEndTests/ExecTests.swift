@@ -431,7 +431,7 @@ import Testing
         let outcome = try await withChild(Programs.find("bash"), words) { await $0.finish() }
         #expect(outcome.status == 137)
         let process = try #require(outcome.lines.first.flatMap { pid_t($0) })
-        while kill(process, 0) == 0 { await Task.yield() }
+        #expect(await eventually { kill(process, 0) != 0 })
         let none = try await exec("--latency", "1ms", "--parent", "0", "--", "true")
         #expect(none.status == 1 && none.errors.contains("pidfd_open, errno 22"), "\(none.errors)")
     }

@@ -87,7 +87,7 @@ import Testing
         func output() throws -> [Substring] {
             try String(contentsOfFile: paths[1], encoding: .utf8).split(separator: "\n")
         }
-        while try output().last != "ready" { await Task.yield() }
+        #expect(try await eventually { try output().last == "ready" })
         child.signal(SIGTERM)
         #expect(await child.end() == .exit(5))
         let lines = try output()

@@ -1,5 +1,6 @@
 import Foundation
 import OriginServer
+import TestStreams
 import Testing
 
 /// HTTP/1.0 clients.
@@ -30,7 +31,7 @@ import Testing
                 // The content is sent once the server waits for it: it has created the file and answered another
                 // request.
                 let inside = folder.appendingPathComponent(".squall-uploads").path
-                while try FileManager.default.contentsOfDirectory(atPath: inside).count < 2 { await Task.yield() }
+                #expect(try await eventually { try FileManager.default.contentsOfDirectory(atPath: inside).count >= 2 })
                 try await RawConnection.with(port: server.address.port) { other in
                     try await other.request("GET", "/none.bin", [])
                     #expect(try await other.response().status == 404)

@@ -3,6 +3,7 @@ import Glibc
 import OperatingSystem
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -50,15 +51,13 @@ struct ConnectTests {
 
     /// A client that the server has answered, however often it has to try.
     private func answered(_ fixture: Fixture) async throws -> TestSocket {
-        try await blocking {
-            let deadline = MonotonicClock.now + .seconds(60)
-            while MonotonicClock.now < deadline {
-                guard case .success(let client) = TestSocket.connected(to: fixture.proxy.address) else { continue }
-                guard (try? client.send([1])) != nil, (try? client.receive(1)) == [1] else { continue }
-                return client
+        let client = try await eventualValue {
+            try await blocking { () -> TestSocket? in
+                guard case .success(let client) = TestSocket.connected(to: fixture.proxy.address) else { return nil }
+                return (try? client.send([1])) != nil && (try? client.receive(1)) == [1] ? client : nil
             }
-            throw Slot<TestSocket>.TimeOut()
         }
+        return try #require(client)
     }
 
     @Test func `nobody accepts as long as a hang is on`() async throws {

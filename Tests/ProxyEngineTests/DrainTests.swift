@@ -279,16 +279,12 @@ struct DrainTests {
 extension Fixture {
     /// What a client gets back, however often it has to try.
     fileprivate func answer() async throws -> [UInt8] {
-        try await blocking {
-            let deadline = MonotonicClock.now + .seconds(TestSocket.patience)
-            while MonotonicClock.now < deadline {
-                guard case .success(let client) = TestSocket.connected(to: proxy.address) else { continue }
-                guard (try? client.send([7])) != nil, let bytes = try? client.receive(1), !bytes.isEmpty else {
-                    continue
-                }
-                return bytes
+        try await eventualValue {
+            try await blocking {
+                guard case .success(let client) = TestSocket.connected(to: proxy.address) else { return nil }
+                guard (try? client.send([7])) != nil, let bytes = try? client.receive(1) else { return nil }
+                return bytes.isEmpty ? nil : bytes
             }
-            return []
-        }
+        } ?? []
     }
 }

@@ -5,6 +5,7 @@ import Glibc
 import OperatingSystem
 import Synchronization
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -94,16 +95,6 @@ import Units
         return try ProxyContext(configuration, listen: listen, upstream: first, journal: { _ in }, report: report)
     }
 
-    /// Waits until `isTrue`; `false` when that takes more than `TestSocket.patience`.
-    private func becomes(_ isTrue: () -> Bool) async -> Bool {
-        let deadline = MonotonicClock.now + .seconds(TestSocket.patience)
-        while !isTrue() {
-            if MonotonicClock.now > deadline { return false }
-            await Task.yield()
-        }
-        return true
-    }
-
     @Test func `connections go to the new addresses once they are found, and to the old ones until then`() async throws
     {
         let (old, new) = (try Self.address("192.0.2.1"), try Self.address("192.0.2.2"))
@@ -112,12 +103,12 @@ import Units
         let context = try context([old], then: answers)
         let due = MonotonicClock.now + .seconds(31)
         context.renewUpstream(because: .connection, at: due)
-        #expect(await becomes { answers.calls.load(ordering: .sequentiallyConsistent) == 1 })
+        #expect(await eventually { answers.calls.load(ordering: .sequentiallyConsistent) == 1 })
         // One at a time: these begin none.
         for _ in 0..<100 { context.renewUpstream(because: .connection, at: due + .seconds(60)) }
         #expect(context.upstreamAddresses == [old])
         gate.put(())
-        #expect(await becomes { context.upstreamAddresses == [new, old] })
+        #expect(await eventually { context.upstreamAddresses == [new, old] })
         #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 1)
     }
 
@@ -126,7 +117,7 @@ import Units
         let answers = Answers([.failure(SystemError(call: "getaddrinfo", code: EIO)), .success([new])])
         let context = try context([old], then: answers)
         var moment = MonotonicClock.now
-        let isNew = await becomes {
+        let isNew = await eventually {
             // As soon as the lookup before has ended.
             moment = moment + .seconds(31)
             context.renewUpstream(because: .connection, at: moment)
@@ -142,7 +133,7 @@ import Units
         let new = try (4...5).map { try Self.address("192.0.2.\($0)") }
         let context = try context(old, then: Answers([.success(new)]))
         context.renewUpstream(because: .unreachable, at: MonotonicClock.now)
-        #expect(await becomes { context.upstreamAddresses == [new[0], new[1], new[0]] })
+        #expect(await eventually { context.upstreamAddresses == [new[0], new[1], new[0]] })
     }
 
     @Test func `addresses that lead back to the proxy are left out, and told where there are no others`() async throws {
@@ -152,10 +143,10 @@ import Units
         let answers = Answers([.success([own, server]), .success([own])])
         let context = try context([old], then: answers) { events.put($0) }
         context.renewUpstream(because: .unreachable, at: MonotonicClock.now)
-        #expect(await becomes { context.upstreamAddresses == [server] })
+        #expect(await eventually { context.upstreamAddresses == [server] })
         #expect(events.rest.isEmpty)
         var moment = MonotonicClock.now
-        let isTold = await becomes {
+        let isTold = await eventually {
             moment = moment + .seconds(31)
             context.renewUpstream(because: .connection, at: moment)
             return !events.rest.isEmpty
@@ -245,7 +236,7 @@ import Units
         let configuration = Self.configuration(resolvedBy: answers, startsUnresolved: true)
         let proxy = try await Proxy.start(configuration, on: loops)
         // Nobody connects meanwhile.
-        while proxy.upstreamAddresses.isEmpty { await Task.yield() }
+        #expect(await eventually { !proxy.upstreamAddresses.isEmpty })
         try await blocking {
             let client = try TestSocket.connected(to: proxy.address).get()
             try client.send([1])

@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOEmbedded
+import TestStreams
 import Testing
 import TransferProtocol
 
@@ -87,8 +88,7 @@ import TransferProtocol
         #expect(upload.server.count == 1, "its client is there")
         upload.server.service.handle(.disconnected(upload.id))
         upload.server.service.handle(.tick)
-        while upload.server.count > 0, !Task.isCancelled { await Task.yield() }
-        #expect(upload.server.count == 0)
+        #expect(await eventually { upload.server.count == 0 })
         upload.opened.finish()
         await upload.server.shutDown()
     }

@@ -1,5 +1,6 @@
 import Foundation
 import TestSockets
+import TestStreams
 import Testing
 
 @testable import SquallProxy
@@ -197,7 +198,7 @@ import Testing
         let (host, port) = (try #require(proxy?.host), try #require(proxy?.port))
         #expect(TestSockets.received(from: host, port)?.bytes.count == 100_000)
         proxy = nil
-        while TestSockets.received(from: host, port) != nil { await Task.yield() }
+        #expect(await eventually { TestSockets.received(from: host, port) == nil })
     }
 
     @Test func `a seed repeats the faults, and another has others`() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SquallTesting
+import TestStreams
 import Testing
 
 /// Commands behind the network of a test. `FailureTests` has those of the trait.
@@ -61,7 +62,7 @@ import Testing
     func `what a command has started ends with it, also in a session of its own`() async throws {
         let script = "setsid sh -c 'echo $$; exec sleep 1000' & trap '' TERM; echo $$; while :; do sleep 1000; done"
         let process = try TestProcess.start(["bash", "-c", script], environment: Self.squall)
-        while process.output.split(separator: "\n").count < 2 { await Task.yield() }
+        #expect(await eventually { process.output.split(separator: "\n").count >= 2 })
         let numbers = process.output.split(separator: "\n").compactMap { pid_t($0) }
         #expect(numbers.count == 2)
         let waiting = Task { try await process.end() }

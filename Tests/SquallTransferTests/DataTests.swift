@@ -207,7 +207,7 @@ import Testing
         }
         try await read()
         // The body is dropped, so the connection closes.
-        while !hasEnded.withLock({ $0 }) { await Task.yield() }
+        #expect(await eventually { hasEnded.withLock { $0 } })
         #expect(sent.withLock { $0 } < 100_000_000)
     }
 

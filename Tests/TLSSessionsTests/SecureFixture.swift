@@ -47,14 +47,9 @@ func answer(
     }
 }
 
-/// Waits until no connection of two proxies is open; `false` when that takes more than `TestSocket.patience`.
+/// Waits until no connection of two proxies is open; `false` when that takes too long.
 func becomeIdle(_ near: Proxy, _ far: Proxy) async -> Bool {
-    let clock = ContinuousClock()
-    let deadline = clock.now + .seconds(Double(TestSocket.patience))
-    while clock.now < deadline {
-        if await near.statistics().open == 0, await far.statistics().open == 0 { return true }
-    }
-    return false
+    await eventually { await near.statistics().open + far.statistics().open == 0 }
 }
 
 /// The authority of all tests, for the names that the upstreams have.

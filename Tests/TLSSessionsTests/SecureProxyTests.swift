@@ -4,6 +4,7 @@ import FaultPlan
 import Foundation
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -105,7 +106,7 @@ import Units
         ])
         try await withSecureProxies(to: server.address, held) { fixture in
             async let received = fixture.received(sending: [1])
-            while fixture.journal.value.isEmpty { await Task.yield() }
+            #expect(await eventually { !fixture.journal.value.isEmpty })
             try await fixture.far.apply(SecureProxyTests.profile([cut(at: 9)]))
             #expect(try await received.bytes.elementsEqual(bytes.prefix(9)))
         }
@@ -330,7 +331,7 @@ import Units
         try await withSecureProxies(to: server.address, held) { fixture in
             let client = try fixture.client()
             try await blocking { try client.send([1]) }
-            while await fixture.far.statistics().accepted == 0 { await Task.yield() }
+            #expect(await eventually { await fixture.far.statistics().accepted > 0 })
             try await fixture.far.apply(Profile(name: "none"))
             let echo = try await blocking { try client.receive(1) }
             #expect(echo == [1])

@@ -131,9 +131,9 @@ final class Child: Sendable {
 
     /// Sends a signal again and again until the process has ended: one soon after the first counts as the first.
     func insist(_ number: Int32) async {
-        while !isGone.withLock({ $0 }) {
+        _ = await eventually {
             signal(number)
-            await Task.yield()
+            return isGone.withLock { $0 }
         }
     }
 

@@ -58,13 +58,9 @@ struct Fixture: Sendable {
     /// Waits until no connection is open; `false` when that takes more than `TestSocket.patience`.
     func becomesIdle() async -> Bool { await becomes { $0.open == 0 } }
 
-    /// Waits until the statistics are as wanted; `false` when that takes more than `TestSocket.patience`.
+    /// Waits until the statistics are as wanted; `false` when that takes too long.
     func becomes(_ isWanted: (Statistics) -> Bool) async -> Bool {
-        let deadline = MonotonicClock.now + .seconds(TestSocket.patience)
-        while MonotonicClock.now < deadline {
-            if isWanted(await proxy.statistics()) { return true }
-        }
-        return false
+        await eventually { isWanted(await proxy.statistics()) }
     }
 }
 

@@ -32,11 +32,7 @@ struct UploadFolder {
     }
 
     /// Whether no file stays open: the last reference to one may be that of a connection, which ends after the upload.
-    func closesFiles() async -> Bool {
-        let end = ContinuousClock.now + .seconds(30)
-        while openFiles > 0, ContinuousClock.now < end { await Task.yield() }
-        return openFiles == 0
-    }
+    func closesFiles() async -> Bool { await eventually { openFiles == 0 } }
 
     func request(_ url: String, _ method: HTTPRequest.Method = .put) -> UploadRequest {
         var request = UploadRequest(url: url, journalFolder: journals)
