@@ -225,7 +225,7 @@ let package = Package(
         + Target.fixtures([
             "SimulatedWorld": ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
             "TestProtocols": [],
-            "TestStreams": ["OperatingSystem"],
+            "TestStreams": ["OperatingSystem", "Units"],
             "TestSockets": ["CLibevent", "EventLoop", "OperatingSystem", "TestStreams", "Units"],
             "TestUploadServers": web + [
                 "HTTPSemantics", "NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOResumableUpload", "NIOSSL", "ResumableUploads",

@@ -69,10 +69,6 @@ private struct AppleShape: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct UploadTests {
-    private static func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8 ^ $0 >> 16) }
-    }
-
     private func contents(_ folder: URL, _ name: String = "new.bin") -> [UInt8]? {
         (try? Data(contentsOf: folder.appendingPathComponent(name))).map { Array($0) }
     }
@@ -82,7 +78,7 @@ private struct AppleShape: Sendable {
         dialect: UploadWireFormat
     ) async throws {
         let shape = AppleShape(dialect: dialect)
-        let bytes = Self.bytes(300_000)
+        let bytes = testBytes(300_000)
         try await withUploads { server, folder in
             let port = server.address.port
             let location = try await RawConnection.with(port: port) { connection in
@@ -215,7 +211,7 @@ private struct AppleShape: Sendable {
     @Test func `megabytes arrive complete with little in memory`() async throws {
         var limits = OriginLimits.patient
         limits.uploadBufferBytes = 4_096
-        let bytes = Self.bytes(6_000_000)
+        let bytes = testBytes(6_000_000)
         try await withUploads(limits: limits) { server, folder in
             try await RawConnection.with(port: server.address.port) { connection in
                 try await connection.request("PUT", "/new.bin", ["Content-Length: \(bytes.count)"])
@@ -233,7 +229,7 @@ private struct AppleShape: Sendable {
             try await RawConnection.with(port: server.address.port) { connection in
                 try await connection.request("PUT", "/new.bin", ["Content-Length: 3000000"])
                 // The server reads and discards it, so that a reset doesn't destroy the response.
-                try await connection.send(bytes: Self.bytes(3_000_000))
+                try await connection.send(bytes: testBytes(3_000_000))
                 let response = try await connection.finalResponse()
                 #expect(response.status == 413)
                 #expect(response["connection"] == "close")

@@ -3,6 +3,7 @@ import FaultPlan
 import Glibc
 import Synchronization
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -110,7 +111,7 @@ struct BreakingTests {
         try await withProxy(to: address) { fixture in
             let (client, server) = try await peers(fixture, listener)
             let (dead, live) = gone == .client ? (client, server) : (server, client)
-            let answer = randomBytes(10_000)
+            let answer = testBytes(10_000)
             let outcome = try await blocking {
                 try dead.send(answer)
                 #expect(live.waitUntilReadable())
@@ -139,7 +140,7 @@ struct BreakingTests {
         limits.resetGrace = .seconds(300)
         try await withProxy(to: address, profile, drainLimits: limits) { fixture in
             let (client, server) = try await peers(fixture, listener)
-            let sent = randomBytes(600_000 - 1)
+            let sent = testBytes(600_000 - 1)
             async let outcome = blocking {
                 server.sendUntilBroken([UInt8](repeating: 0, count: 40 << 20), writeSize: 1 << 20)
                 return server.receiveAll()
@@ -164,7 +165,7 @@ struct BreakingTests {
         let (listener, address) = TestSocket.listening()
         try await withProxy(to: address) { fixture in
             let (client, server) = try await peers(fixture, listener)
-            let (bulk, rest) = (randomBytes(12_000_000), randomBytes(500_000, seed: 2))
+            let (bulk, rest) = (testBytes(12_000_000), testBytes(500_000, seed: 2))
             async let received = blocking { server.receiveAll() }
             try await blocking {
                 try client.send(bulk)

@@ -125,7 +125,7 @@ struct CaptureTests {
     @Test func `both legs have every byte, a handshake and an end`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let sent = randomBytes(300_000, seed: 3)
+        let sent = testBytes(300_000, seed: 3)
         let packets = try await captured(to: server.address) { fixture in
             let client = try fixture.client()
             try await blocking {
@@ -150,7 +150,7 @@ struct CaptureTests {
         let packets = try await captured(to: server.address, cut) { fixture in
             let client = try fixture.client()
             try await blocking {
-                try client.send(randomBytes(5_000))
+                try client.send(testBytes(5_000))
                 #expect(client.receiveAll().ending == .reset)
             }
         }
@@ -172,7 +172,7 @@ struct CaptureTests {
             let client = try fixture.client()
             try await blocking {
                 let served = try sockets.next()
-                try served.send(randomBytes(5_000))
+                try served.send(testBytes(5_000))
                 #expect(try client.receive(exactly: 1_000).count == 1_000)
                 _ = try fixture.journal.next()
                 client.close()
@@ -185,7 +185,7 @@ struct CaptureTests {
     }
 
     @Test func `an answer to half of an upload is in the capture, in front of the reset`() async throws {
-        let answer = randomBytes(60_000)
+        let answer = testBytes(60_000)
         let server = TestServer { socket in
             _ = try socket.receive(1)
             try socket.send(answer)
@@ -197,7 +197,7 @@ struct CaptureTests {
         let packets = try await captured(to: server.address, slow) { fixture in
             let client = try fixture.client()
             try await blocking {
-                Thread.detachNewThread { client.sendUntilBroken(randomBytes(8 << 20)) }
+                Thread.detachNewThread { client.sendUntilBroken(testBytes(8 << 20)) }
                 #expect(isSame(client.receiveAll().bytes, as: answer))
             }
         }
@@ -241,7 +241,7 @@ struct CaptureTests {
         let packets = try await captured(to: server.address, snap: 10) { fixture in
             let client = try fixture.client()
             try await blocking {
-                try client.send(randomBytes(1_000))
+                try client.send(testBytes(1_000))
                 client.endWriting()
                 #expect(client.receiveAll().bytes.count == 1_000)
             }

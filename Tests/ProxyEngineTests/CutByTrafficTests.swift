@@ -3,6 +3,7 @@ import FaultProfile
 import OperatingSystem
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -19,7 +20,7 @@ import Units
     @Test func `a limit counts from where it was added, and an update doesn't begin anew`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let sent = randomBytes(10_000)
+        let sent = testBytes(10_000)
         try await withProxy(to: server.address) { fixture in
             let client = try await fixture.answeredClients(1)[0]
             try await fixture.proxy.apply(limit(9_000))

@@ -2,6 +2,7 @@ import EventLoop
 import FaultPlan
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -30,7 +31,7 @@ struct CutTests {
         }
     }()
 
-    private static let sent = randomBytes(3 << 20, seed: 5)
+    private static let sent = testBytes(3 << 20, seed: 5)
 
     /// What the receiver of a cut stream gets, and the journal's entries.
     private func cut(

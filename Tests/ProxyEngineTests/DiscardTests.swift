@@ -4,6 +4,7 @@ import Foundation
 import OperatingSystem
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -33,7 +34,7 @@ import Units
             try await fixture.proxy.apply(discard())
             try await blocking {
                 // More than all buffers hold.
-                try served.send(randomBytes(32 << 20))
+                try served.send(testBytes(32 << 20))
                 try client.send([3])
                 #expect(try served.receive(exactly: 1) == [3], "the other direction is another matter")
             }

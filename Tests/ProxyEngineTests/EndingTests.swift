@@ -3,6 +3,7 @@ import FaultPlan
 import FaultProfile
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -46,7 +47,7 @@ import Units
         let ends = Slot<StreamEnding>()
         let server = TestServer { socket in
             // A reset may be told by the send, or by the receive after it.
-            let isSent = (try? socket.send(randomBytes(1 << 20))) != nil
+            let isSent = (try? socket.send(testBytes(1 << 20))) != nil
             ends.put(isSent ? socket.receiveAll().ending : .reset)
         }
         defer { server.stop() }
@@ -71,7 +72,7 @@ import Units
     }
 
     @Test func `a reset that waits for its receiver stays one when the proxy stops, and is reported`() async throws {
-        let sent = randomBytes(4 << 20)
+        let sent = testBytes(4 << 20)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         let cut = Cut(position: .at(ByteCount(400_000)), how: .reset)

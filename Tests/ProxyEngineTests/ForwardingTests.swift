@@ -4,6 +4,7 @@ import Glibc
 import OperatingSystem
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -13,7 +14,7 @@ struct ForwardingTests {
     @Test func `ten mebibytes come back byte for byte`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let sent = randomBytes(10 << 20)
+        let sent = testBytes(10 << 20)
         try await withProxy(to: server.address) { fixture in
             let client = try fixture.client()
             async let sending: Void = blocking {
@@ -36,7 +37,7 @@ struct ForwardingTests {
 
     @Test func `more stuck downloads than there are pipes arrive whole, also beside those given up`() async throws {
         let size = 8 << 20
-        let sent = randomBytes(size)
+        let sent = testBytes(size)
         let server = TestServer { socket in
             try socket.send(sent)
             socket.endWriting()
@@ -71,7 +72,7 @@ struct ForwardingTests {
     @Test func `bytes in bulk stay in order where some of them wait in memory`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let sent = randomBytes(24 << 20)
+        let sent = testBytes(24 << 20)
         let faults: [FaultKind] = [
             .latency(Latency(delay: .milliseconds(3))),
             .bandwidth(Bandwidth(rate: .bytesPerSecond(400_000_000))),
@@ -198,7 +199,7 @@ struct ForwardingTests {
 
     @Test(arguments: [1, 1_000, 1 << 20])
     func `bytes are flipped and dropped at their offsets, and the others are left alone`(readSize: Int) async throws {
-        let sent = randomBytes(300_000, seed: 3)
+        let sent = testBytes(300_000, seed: 3)
         let server = TestServer { $0.sendUntilBroken(sent, writeSize: max(100, readSize)) }
         defer { server.stop() }
         let kinds: [FaultKind] = [

@@ -2,6 +2,7 @@ import EventLoop
 import FaultPlan
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -204,7 +205,7 @@ struct HTTPTests {
 
     @Test(arguments: [0, 1, 999, 65_536, 1_000_000, 2_999_999])
     func `a cut in the body acts at that byte of a later response as well`(offset: Int) async throws {
-        let body = randomBytes(3_000_000, seed: 3)
+        let body = testBytes(3_000_000, seed: 3)
         let server = server { HTTPTests.ok($0 < 3 ? [] : body) }
         defer { server.stop() }
         let cut = Fault(
@@ -237,7 +238,7 @@ struct HTTPTests {
         defer { server.stop() }
         try await withProxy(to: server.address, profile(http(Self.unavailable))) { fixture in
             let client = try fixture.client()
-            let sent = randomBytes(500_000, seed: 9)
+            let sent = testBytes(500_000, seed: 9)
             let received = try await blocking {
                 try client.send(Array("EHLO ".utf8))
                 // Held until it can't become a request any more.

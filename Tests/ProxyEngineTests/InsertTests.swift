@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -15,10 +16,10 @@ struct InsertTests {
 
     @Test(arguments: [1, 1_000, 1 << 20])
     func `are there at their offsets, and no other byte is changed`(readSize: Int) async throws {
-        let sent = randomBytes(300_000, seed: 3)
+        let sent = testBytes(300_000, seed: 3)
         let server = TestServer { $0.sendUntilBroken(sent, writeSize: max(100, readSize)) }
         defer { server.stop() }
-        let (first, second) = (Array("first".utf8), randomBytes(Insert.largest, seed: 4))
+        let (first, second) = (Array("first".utf8), testBytes(Insert.largest, seed: 4))
         let kinds: [FaultKind] = [
             insert(at: 0, first), insert(at: 100_000, second),
             .truncate(Truncate(at: ByteCount(100_000), bytes: ByteCount(50_000))),
@@ -36,8 +37,8 @@ struct InsertTests {
 
     @Test func `have room in one read, as many as a profile may have`() async throws {
         #expect(ProfileLimits.faults * Insert.largest <= EventLoop.insertionCapacity)
-        let added = randomBytes(Insert.largest, seed: 5)
-        let sent = randomBytes(1 << 20, seed: 6)
+        let added = testBytes(Insert.largest, seed: 5)
+        let sent = testBytes(1 << 20, seed: 6)
         let server = TestServer { $0.sendUntilBroken(sent, writeSize: 1 << 20) }
         defer { server.stop() }
         let kinds = (0..<Int64(ProfileLimits.faults)).map { insert(at: $0 * Int64(added.count + 1), added) }

@@ -3,6 +3,7 @@ import OperatingSystem
 import ProxyEngine
 import Synchronization
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -17,7 +18,7 @@ import Units
             let isOver = Flag()
             async let answers = withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<20 {
-                    let piece = randomBytes(20_000, seed: UInt64(number))
+                    let piece = testBytes(20_000, seed: UInt64(number))
                     group.addTask { try await echoes(of: piece, through: fixture, until: isOver) }
                 }
                 return try await group.reduce(true) { $0 && $1 }
@@ -80,7 +81,7 @@ import Units
     private static let silence = FaultKind.outage(Outage(how: .silence))
 
     @Test func `a connection without a fault gets a rate, another one, and none`() async throws {
-        let sent = randomBytes(1_000_000)
+        let sent = testBytes(1_000_000)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         try await withProxy(to: server.address) { fixture in
@@ -153,7 +154,7 @@ import Units
     @Test func `a cut that is added ends a live connection at its byte`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let sent = randomBytes(50_000)
+        let sent = testBytes(50_000)
         try await withProxy(to: server.address) { fixture in
             let client = try await fixture.answeredClients(1)[0]
             try await fixture.proxy.apply(

@@ -4,13 +4,14 @@ import FaultProfile
 import Foundation
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
 /// Packet loss on loopback: every byte arrives, and connections come late.
 struct LossTests {
     @Test func `a loss holds bytes back and loses none, in either direction`() async throws {
-        let sent = randomBytes(600_000)
+        let sent = testBytes(600_000)
         let server = TestServer.echo()
         defer { server.stop() }
         let rate = try #require(Probability(0.02))

@@ -3,6 +3,7 @@ import FaultPlan
 import FaultProfile
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -13,7 +14,7 @@ import Units
         let sockets = Slot<TestSocket>()
         let server = TestServer { sockets.put($0) }
         defer { server.stop() }
-        let sent = randomBytes(100_000)
+        let sent = testBytes(100_000)
         try await withProxy(to: server.address) { fixture in
             let client = try fixture.client()
             let served = try await blocking { try sockets.next() }
@@ -41,7 +42,7 @@ import Units
     func `a delay or a rate that is removed lets go what it held, and the end`(kind: FaultKind) async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let sent = randomBytes(50_000)
+        let sent = testBytes(50_000)
         try await withProxy(to: server.address) { fixture in
             let client = try await fixture.answeredClients(1)[0]
             try await fixture.proxy.apply(Profile([kind], on: .downstream))

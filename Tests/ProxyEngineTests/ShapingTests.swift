@@ -3,6 +3,7 @@ import FaultPlan
 import OperatingSystem
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -11,7 +12,7 @@ import Units
 /// Shaping at real sockets: what passes is the same bytes, and never early.
 struct ShapingTests {
     @Test func `a rate per client is one for each address`() async throws {
-        let sent = randomBytes(5_000)
+        let sent = testBytes(5_000)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         // Nobody lives to see more than the burst.
@@ -30,7 +31,7 @@ struct ShapingTests {
     }
 
     @Test func `a global rate holds for two proxies together`() async throws {
-        let sent = randomBytes(20_000)
+        let sent = testBytes(20_000)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         let bandwidth = Bandwidth(rate: .bytesPerSecond(400_000), scope: .global)
@@ -49,7 +50,7 @@ struct ShapingTests {
     }
 
     @Test func `a trace passes no more than its opportunities, and every byte`() async throws {
-        let sent = randomBytes(150_000)
+        let sent = testBytes(150_000)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         let trace = Trace(file: "12mbit", opportunities: Array(1...12), queue: ByteCount(20_000))
@@ -67,7 +68,7 @@ struct ShapingTests {
     }
 
     @Test func `slices arrive whole and in order, with the pauses between them`() async throws {
-        let sent = randomBytes(10_000)
+        let sent = testBytes(10_000)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         let slice = Slice(size: ByteCount(500), spread: ByteCount(100), pause: .milliseconds(4))
@@ -86,7 +87,7 @@ struct ShapingTests {
     }
 
     @Test func `a slice without a pause goes on when its receiver does`() async throws {
-        let sent = randomBytes(3_000_000)
+        let sent = testBytes(3_000_000)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         let slice = Slice(size: ByteCount(2_000), spread: ByteCount(1_999))
@@ -100,7 +101,7 @@ struct ShapingTests {
 
 extension ShapingTests {
     @Test func `a slow reader takes every byte through its small window, no faster than it says`() async throws {
-        let sent = randomBytes(60_000)
+        let sent = testBytes(60_000)
         let server = TestServer { socket in
             socket.sendUntilBroken(sent)
             _ = socket.receiveAll()

@@ -4,6 +4,7 @@ import Glibc
 import OperatingSystem
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -11,7 +12,7 @@ import Units
 
 /// Ends of which nobody is told, or late.
 struct SilenceTests {
-    private static let sent = randomBytes(300_000, seed: 3)
+    private static let sent = testBytes(300_000, seed: 3)
 
     @Test(arguments: [0, 1, 65_536, 250_000], [true, false])
     func `a cut by silence lets exactly its bytes pass, and neither end is told`(offset: Int, isUpstream: Bool)

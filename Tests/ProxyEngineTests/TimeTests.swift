@@ -4,6 +4,7 @@ import Glibc
 import OperatingSystem
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -69,7 +70,7 @@ struct TimeTests {
     }
 
     @Test func `a rate lets as much pass as it says`() async throws {
-        let sent = randomBytes(30_000)
+        let sent = testBytes(30_000)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         let bandwidth = FaultKind.bandwidth(Bandwidth(rate: .bytesPerSecond(300_000)))
@@ -89,7 +90,7 @@ struct TimeTests {
     }
 
     @Test func `a shared rate holds for all connections together`() async throws {
-        let sent = randomBytes(10_000)
+        let sent = testBytes(10_000)
         let server = TestServer { $0.sendUntilBroken(sent) }
         defer { server.stop() }
         let bandwidth = FaultKind.bandwidth(Bandwidth(rate: .bytesPerSecond(400_000), scope: .proxy))

@@ -53,8 +53,8 @@ struct UnixSocketTests {
 
     @Test(arguments: Ends.all)
     func `passes every byte, both ways at once, and each end of a stream for itself`(ends: Ends) async throws {
-        let up = randomBytes(3 << 20, seed: 1)
-        let down = randomBytes(5 << 20, seed: 2)
+        let up = testBytes(3 << 20, seed: 1)
+        let down = testBytes(5 << 20, seed: 2)
         let received = Slot<[UInt8]>()
         let serve: @Sendable (TestSocket) throws -> Void = { socket in
             try socket.send(down)
@@ -103,7 +103,7 @@ struct UnixSocketTests {
 
     @Test(arguments: Ends.unix, [Cut.Ending.close, .reset])
     func `cuts at the exact byte, for both ends`(ends: Ends, how: Cut.Ending) async throws {
-        let content = randomBytes(1 << 20)
+        let content = testBytes(1 << 20)
         let seen = Slot<StreamEnding>()
         let serve: @Sendable (TestSocket) throws -> Void = { socket in
             _ = try socket.receive(1)

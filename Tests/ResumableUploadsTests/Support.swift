@@ -4,6 +4,7 @@ import HTTPSemantics
 import HTTPTypes
 import SimulatedDisk
 import SystemPackage
+import TestStreams
 import TransferProtocol
 import Units
 
@@ -142,8 +143,7 @@ extension UploadWireFormat {
 extension [UInt8] {
     /// `count` bytes that depend on their position.
     static func numbered(_ count: Int, seed: UInt64 = 0) -> [UInt8] {
-        var random = SeededGenerator(seed: seed &+ 77)
-        return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        testBytes(count, seed: seed &+ 77)
     }
 
     var digest: ReprDigest {

@@ -6,7 +6,7 @@ import Testing
 
 /// The callbacks of a session: credentials, replacement URLs, and response checks.
 @Suite(.timeLimit(.minutes(5))) struct ChallengeTests {
-    private static let content = bytes(300_000)
+    private static let content = testBytes(300_000)
     private static let refusal =
         "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"files\"\r\nContent-Length: 0\r\n\r\n"
 

@@ -12,7 +12,7 @@ import Units
 
 /// How a caller ends, discards and follows transfers.
 @Suite(.timeLimit(.minutes(5))) struct ControlTests {
-    private static let content = bytes(1_000_000)
+    private static let content = testBytes(1_000_000)
     private static let stall = FaultKind.stall(Stall(at: ByteCount(400_000), duration: .seconds(600)))
 
     @Test func `a download that is discarded leaves no partial file, by itself or by its token`() async throws {

@@ -9,7 +9,7 @@ import Units
 
 /// Sessions that keep no state after a transfer.
 @Suite(.timeLimit(.minutes(5))) struct EphemeralTests {
-    private static let content = bytes(1_000_000)
+    private static let content = testBytes(1_000_000)
     private static let cut = FaultKind.cut(Cut(position: .every(ByteCount(150_000)), how: .reset))
 
     private func session(_ folder: Folder) -> TransferSession {

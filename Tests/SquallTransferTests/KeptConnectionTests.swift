@@ -44,11 +44,11 @@ import Units
 
     @Test func `a thousand requests over HTTP/2 take one handshake`() async throws {
         let folder = try Folder()
-        try folder.write(bytes(100), to: "a")
+        try folder.write(testBytes(100), to: "a")
         let count = try await connections(to: folder) { session, url in
             for _ in 0..<1_000 {
                 let (data, response) = try await session.data(for: TransferRequest(url + "/a"))
-                guard response.status == 200, data == bytes(100) else {
+                guard response.status == 200, data == testBytes(100) else {
                     Issue.record("\(response)")
                     return
                 }
@@ -59,7 +59,7 @@ import Units
 
     @Test func `requests at the same time have a connection each, and the next use them`() async throws {
         let folder = try Folder()
-        try folder.write(bytes(100_000), to: "a")
+        try folder.write(testBytes(100_000), to: "a")
         let count = try await connections(to: folder) { session, url in
             for _ in 0..<3 {
                 try await withThrowingTaskGroup(of: Int.self) { group in

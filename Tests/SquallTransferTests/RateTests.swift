@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RateTests {
     @Test func `downloads, uploads and bodies are limited to the rate of the configuration`() async throws {
         let folder = try Folder()
-        let content = bytes(60_000)
+        let content = testBytes(60_000)
         try folder.write(content, to: "file.bin")
         var configuration = TransferConfiguration()
         configuration.maximumRate = 300_000

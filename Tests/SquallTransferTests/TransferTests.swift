@@ -10,7 +10,7 @@ import Units
 @testable import FaultProfile
 
 @Suite(.timeLimit(.minutes(5))) struct TransferTests {
-    private static let content = bytes(1_000_000)
+    private static let content = testBytes(1_000_000)
     private static let cut = FaultKind.cut(Cut(position: .every(ByteCount(150_000)), how: .reset))
 
     /// All statuses that a reader received, and whether the last one was final.

@@ -9,7 +9,7 @@ import Units
 
 /// Library uploads of bytes in memory and of streams.
 @Suite(.timeLimit(.minutes(5))) struct UploadSourceTests {
-    private static let content = bytes(1_000_000)
+    private static let content = testBytes(1_000_000)
     private static let cut = FaultKind.cut(Cut(position: .every(ByteCount(150_000)), how: .reset))
 
     /// A session that tells progress as often as it does by itself.

@@ -12,11 +12,6 @@ import Units
 
 /// Proxies that speak TLS, with faults of both layers.
 @Suite(.timeLimit(.minutes(5))) struct SecureProxyTests {
-    private static func content(_ count: Int, seed: UInt64 = 5) -> [UInt8] {
-        var generator = SeededGenerator(seed: seed)
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    }
-
     private static func profile(_ faults: [(StreamSelection, FaultKind)]) -> Profile {
         Profile(
             name: "test",
@@ -29,7 +24,7 @@ import Units
     @Test func `bytes pass both ways, and the end of each`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let bytes = SecureProxyTests.content(3 << 20)
+        let bytes = testBytes(3 << 20)
         try await withSecureProxies(to: server.address) { fixture in
             let received = try await fixture.received(sending: bytes)
             #expect(received.bytes == bytes)
@@ -45,7 +40,7 @@ import Units
     }
 
     @Test func `a cut is exact in the content, by FIN and by reset`() async throws {
-        let bytes = SecureProxyTests.content(1 << 20 + 70_000)
+        let bytes = testBytes(1 << 20 + 70_000)
         let server = TestServer.sending(bytes)
         defer { server.stop() }
         var generator = SeededGenerator(seed: 12)
@@ -73,7 +68,7 @@ import Units
     }
 
     @Test func `an answer to half of an upload arrives, although the upstream resets`() async throws {
-        let answer = SecureProxyTests.content(60_000)
+        let answer = testBytes(60_000)
         let server = TestServer { socket in
             _ = try socket.receive(1)
             try socket.send(answer + [0])
@@ -88,14 +83,14 @@ import Units
             SecureProxyTests.profile([(.downstream, .cut(cut))]),
             near: SecureProxyTests.profile([(.downstream, .slowReader(slow))])
         ) { fixture in
-            let received = try await fixture.received(sending: SecureProxyTests.content(8 << 20))
+            let received = try await fixture.received(sending: testBytes(8 << 20))
             #expect(received.bytes.count == answer.count)
             #expect(received.bytes == answer)
         }
     }
 
     @Test func `a profile that comes while the upstream isn't dialed holds for the content`() async throws {
-        let bytes = SecureProxyTests.content(100)
+        let bytes = testBytes(100)
         let server = TestServer.sending(bytes)
         defer { server.stop() }
         func cut(at offset: Int64) -> (StreamSelection, FaultKind) {
@@ -119,7 +114,7 @@ import Units
         let profile = SecureProxyTests.profile([(.downstream, .corrupt(corrupt))])
         try await withSecureProxies(to: server.address, profile) { fixture in
             let client = try fixture.client()
-            let bytes = SecureProxyTests.content(1_000)
+            let bytes = testBytes(1_000)
             let received = try await blocking {
                 try client.send(bytes)
                 return try client.receive(exactly: bytes.count)

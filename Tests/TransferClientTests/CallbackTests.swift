@@ -94,7 +94,7 @@ import TransferProtocol
         habits.refuse = { ordinal, fields in
             fields[.authorization] == (ordinal < 2 ? "Bearer one" : "Bearer two") ? nil : 401
         }
-        let bytes = uploadBytes(700_000)
+        let bytes = testBytes(700_000)
         let authenticator = Authenticator("one", "two")
         try await withUploadServer(kind, habits) { server in
             let folder = try UploadFolder(bytes)
@@ -152,7 +152,7 @@ import TransferProtocol
     @Test func `an upload's target that has expired is replaced before the upload is created`() async throws {
         var habits = UploadServerHabits()
         habits.refuse = { ordinal, _ in ordinal == 0 ? 403 : nil }
-        let bytes = uploadBytes(100_000)
+        let bytes = testBytes(100_000)
         try await withUploadServer(.dialect(.v10), habits) { server in
             let folder = try UploadFolder(bytes)
             var callbacks = TransferCallbacks()

@@ -176,7 +176,7 @@ import Units
     }
 
     @Test func `an upload's deadline ends a handshake, and is named`() async throws {
-        let folder = try UploadFolder(uploadBytes(1_000))
+        let folder = try UploadFolder(testBytes(1_000))
         try await withSilentServer { port in
             let start = ContinuousClock.now
             let attempted = await upload(folder, folder.request("https://127.0.0.1:\(port)/")) {
@@ -189,7 +189,7 @@ import Units
     }
 
     @Test func `an upload's deadline ends a wait for the response, and is named`() async throws {
-        let folder = try UploadFolder(uploadBytes(1_000))
+        let folder = try UploadFolder(testBytes(1_000))
         try await withSilentServer { port in
             let start = ContinuousClock.now
             let attempted = await upload(folder, folder.request("http://127.0.0.1:\(port)/")) {
@@ -207,11 +207,11 @@ import Units
         habits.cut = { $0 < 1 ? 400_000 : nil }
         habits.silentMethods = ["DELETE"]
         try await withUploadServer(.dialect(.v10), habits) { server in
-            let folder = try UploadFolder(uploadBytes(900_000))
+            let folder = try UploadFolder(testBytes(900_000))
             let request = folder.request(server.url)
             let first = await interruptedUpload(folder, request)
             #expect(first.error == .cancelled)
-            try folder.folder.write(uploadBytes(900_001), at: folder.source.string)
+            try folder.folder.write(testBytes(900_001), at: folder.source.string)
             let start = ContinuousClock.now
             let second = await upload(folder, request) {
                 $0.retry.deadline = .seconds(1)

@@ -200,7 +200,7 @@ import TransferProtocol
         habits.cut = { $0 < 3 ? 150_000 : nil }
         habits.tls = try identity()
         habits.speaksHTTP2 = true
-        let bytes = uploadBytes(300_000)
+        let bytes = testBytes(300_000)
         try await withUploadServer(kind, habits) { server in
             let folder = try UploadFolder(bytes)
             var request = folder.request(server.url)
@@ -220,7 +220,7 @@ import TransferProtocol
         habits.speaksHTTP2 = true
         habits.refuse = { _, _ in 403 }
         try await withUploadServer(.ordinary, habits) { server in
-            let folder = try UploadFolder(uploadBytes(3_000_000))
+            let folder = try UploadFolder(testBytes(3_000_000))
             let settings = try authority.trusting()
             let done = await upload(folder, folder.request(server.url)) { $0.tls = settings }
             #expect(done.error == .refused(.status(403)))

@@ -37,7 +37,7 @@ import TransferProtocol
     }
 
     @Test func `an upload is forwarded too`() async throws {
-        let bytes = uploadBytes(100_000)
+        let bytes = testBytes(100_000)
         try await withUploadServer(.dialect(.v10)) { server in
             let settings = try proxies(server.port)
             let folder = try UploadFolder(bytes)

@@ -63,7 +63,7 @@ import Units
         habits.cut = { $0 < 3 ? 130_000 : nil }
         let clock = WaitingClock()
         try await withUploadServer(.dialect(.v10), habits) { server in
-            let bytes = uploadBytes(Self.size)
+            let bytes = testBytes(Self.size)
             let folder = try UploadFolder(bytes)
             let done = await upload(folder, folder.request(server.url)) {
                 clock.apply(to: &$0)
@@ -94,7 +94,7 @@ import Units
 
     @Test func `an upload below the rate of a stall isn't stalled by its own limit`() async throws {
         try await withUploadServer(.dialect(.v10)) { server in
-            let folder = try UploadFolder(uploadBytes(800_000))
+            let folder = try UploadFolder(testBytes(800_000))
             let done = await upload(folder, folder.request(server.url)) {
                 $0.clock = .system
                 $0.maximumRate = .bytesPerSecond(200_000)

@@ -1,5 +1,6 @@
 import Digests
 import HTTPSemantics
+import TestStreams
 import TransferProtocol
 import Units
 
@@ -11,8 +12,7 @@ struct Resource: Sendable {
     var sendsDigest = false
 
     init(size: Int, seed: UInt64 = 1) {
-        var generator = SeededGenerator(seed: seed)
-        content = (0..<size).map { _ in UInt8(truncatingIfNeeded: generator.next() >> 32) }
+        content = testBytes(size, seed: seed)
     }
 
     var sha256: [UInt8] { SHA256.hash(content) }

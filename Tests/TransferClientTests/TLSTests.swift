@@ -206,7 +206,7 @@ import TransferProtocol
         var habits = UploadServerHabits()
         habits.cut = { $0 < 3 ? 150_000 : nil }
         habits.tls = try server("127.0.0.1")
-        let bytes = uploadBytes(300_000)
+        let bytes = testBytes(300_000)
         try await withUploadServer(kind, habits) { server in
             let folder = try UploadFolder(bytes)
             var request = folder.request(server.url)

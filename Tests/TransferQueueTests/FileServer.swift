@@ -103,6 +103,3 @@ final class FileServer: Sendable {
         }
     }
 }
-
-/// `count` bytes without a period, so that wrong offsets are detected.
-func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) } }

@@ -97,9 +97,9 @@ import TransferProtocol
 
     @Test func `downloads and uploads are done, and each is told with its evidence`() async throws {
         let folder = try Folder()
-        try folder.write(bytes(40_000), to: "up.bin")
+        try folder.write(testBytes(40_000), to: "up.bin")
         try await FileServer.run { server in
-            server.put(bytes(70_000), at: "/down")
+            server.put(testBytes(70_000), at: "/down")
             let queue = try await open(folder)
             let down = try await queue.submit(.download(server.url + "/down", to: folder.file("down.bin")))
             let up = try await queue.submit(.upload(folder.file("up.bin"), to: server.url + "/up"))
@@ -108,8 +108,8 @@ import TransferProtocol
             #expect(first.phase == .completed)
             #expect(first.result?.bytes == 70_000)
             #expect(second.phase == .completed)
-            #expect(folder.bytes(of: "down.bin") == bytes(70_000))
-            #expect(server.bytes(at: "/up") == bytes(40_000))
+            #expect(folder.bytes(of: "down.bin") == testBytes(70_000))
+            #expect(server.bytes(at: "/up") == testBytes(40_000))
             #expect(try await queue.statuses().map(\.id) == [down, up])
             await queue.close()
         }
@@ -118,7 +118,7 @@ import TransferProtocol
     @Test func `a queue that is opened again has its jobs, and goes on where it was`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(900_000), at: "/file")
+            server.put(testBytes(900_000), at: "/file")
             var queue = try await open(folder)
             var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
             transfer.maximumRate = 600_000
@@ -132,7 +132,7 @@ import TransferProtocol
             let again = try await wait(queue, id) { $0.phase == .running && $0.completedBytes > 0 }
             #expect(again.completedBytes >= 100_000)
             #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
-            #expect(folder.bytes(of: "file") == bytes(900_000))
+            #expect(folder.bytes(of: "file") == testBytes(900_000))
             #expect(server.requests.last?.headers["range"] != nil)
             await queue.close()
         }
@@ -141,7 +141,7 @@ import TransferProtocol
     @Test func `a job that was complete before it could say so isn't fetched again`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(5_000), at: "/file")
+            server.put(testBytes(5_000), at: "/file")
             var queue = try await open(folder)
             let id = try await queue.submit(.download(server.url + "/file", to: folder.file("file")))
             let status = try await wait(queue, id) { $0.phase.isFinal }
@@ -165,7 +165,7 @@ import TransferProtocol
     @Test func `an event is kept until the next one is asked for, also when the queue is opened again`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(10), at: "/file")
+            server.put(testBytes(10), at: "/file")
             var queue = try await open(folder)
             let id = try await queue.submit(.download(server.url + "/file", to: folder.file("file")))
             var events = queue.events().makeAsyncIterator()
@@ -191,7 +191,7 @@ import TransferProtocol
     @Test func `a job that is refused its credentials waits, and goes on with those that it is given`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(10), at: "/file")
+            server.put(testBytes(10), at: "/file")
             server.refuse { $0.headers["authorization"] == "Bearer sesame" ? nil : 401 }
             let queue = try await open(folder)
             let id = try await queue.submit(.download(server.url + "/file", to: folder.file("file")))
@@ -209,7 +209,7 @@ import TransferProtocol
     @Test func `a secret in memory is gone with its process, and the job waits for it`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(10), at: "/file")
+            server.put(testBytes(10), at: "/file")
             var queue = try await open(folder, surroundings: Weather().surroundings(isReachable: false))
             var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
             transfer.headers = [QueueHeader("Cookie", .memory)]
@@ -233,7 +233,7 @@ import TransferProtocol
     {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(100), at: "/file")
+            server.put(testBytes(100), at: "/file")
             server.refuse { $0.path == "/expired" ? 403 : nil }
             let queue = try await open(folder)
             let expired = try await queue.submit(.download(server.url + "/expired", to: folder.file("a")))
@@ -255,7 +255,7 @@ import TransferProtocol
             try await queue.resume(homeless)
             #expect(try await wait(queue, expired) { $0.phase.isFinal }.phase == .completed)
             #expect(try await wait(queue, homeless) { $0.phase.isFinal }.phase == .completed)
-            #expect(folder.bytes(of: "gone/b") == bytes(100))
+            #expect(folder.bytes(of: "gone/b") == testBytes(100))
             await queue.close()
         }
     }
@@ -266,7 +266,7 @@ import TransferProtocol
         try await FileServer.run { first in
             first.refuse { _ in 403 }
             try await FileServer.run { second in
-                second.put(bytes(10), at: "/file")
+                second.put(testBytes(10), at: "/file")
                 let queue = try await open(folder)
                 var transfer = QueuedTransfer.download(first.url + "/file", to: folder.file("file"))
                 transfer.headers = [
@@ -291,7 +291,7 @@ import TransferProtocol
 
     @Test func `an upload whose file hasn't its digest fails, and sends nothing`() async throws {
         let folder = try Folder()
-        try folder.write(bytes(100), to: "file")
+        try folder.write(testBytes(100), to: "file")
         try await FileServer.run { server in
             let queue = try await open(folder)
             var transfer = QueuedTransfer(.upload, url: server.url + "/new", file: folder.file("file"))
@@ -306,7 +306,7 @@ import TransferProtocol
     @Test func `a file that isn't there fails for good, and can be resumed by another URL`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(1), at: "/file")
+            server.put(testBytes(1), at: "/file")
             let queue = try await open(folder)
             let id = try await queue.submit(.download(server.url + "/none", to: folder.file("file")))
             let failed = try await wait(queue, id) { $0.phase.isFinal }
@@ -338,14 +338,14 @@ import TransferProtocol
     @Test func `a download whose partial file is removed underneath starts over`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(400_000), at: "/file")
+            server.put(testBytes(400_000), at: "/file")
             let queue = try await open(folder)
             let id = try await begin(server.url + "/file", at: 600_000, folder, queue)
             try FileManager.default.removeItem(atPath: folder.file(".file.squall-part"))
             #expect(try await wait(queue, id) { $0.phase != .running }.reason == .folder)
             try await queue.resume(id)
             #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
-            #expect(folder.bytes(of: "file") == bytes(400_000))
+            #expect(folder.bytes(of: "file") == testBytes(400_000))
             await queue.close()
         }
     }
@@ -353,11 +353,11 @@ import TransferProtocol
     @Test func `a login page costs a download nothing whose digest is known`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(400_000), at: "/file")
-            server.put(bytes(19), at: "/login")
+            server.put(testBytes(400_000), at: "/file")
+            server.put(testBytes(19), at: "/login")
             let queue = try await open(folder)
             var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
-            transfer.sha256 = SHA256.hash(bytes(400_000))
+            transfer.sha256 = SHA256.hash(testBytes(400_000))
             transfer.maximumRate = 200_000
             let id = try await queue.submit(transfer)
             _ = try await wait(queue, id) { $0.completedBytes > 50_000 }
@@ -372,7 +372,7 @@ import TransferProtocol
             }
             try await queue.resume(id)
             #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
-            #expect(folder.bytes(of: "file") == bytes(400_000))
+            #expect(folder.bytes(of: "file") == testBytes(400_000))
             #expect(server.requests.map(\.path) == ["/file", "/file", "/login", "/file"])
             #expect(server.requests.last?.headers["range"] != nil)
             await queue.close()
@@ -382,13 +382,13 @@ import TransferProtocol
     @Test func `a transfer that can't be resumed starts over`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(400_000), at: "/plain")
+            server.put(testBytes(400_000), at: "/plain")
             let queue = try await open(folder)
             let id = try await begin(server.url + "/plain", at: 600_000, folder, queue)
             try await queue.pause(id)
             try await queue.resume(id)
             #expect(try await wait(queue, id) { $0.phase.isFinal }.phase == .completed)
-            #expect(folder.bytes(of: "file") == bytes(400_000))
+            #expect(folder.bytes(of: "file") == testBytes(400_000))
             #expect(server.requests.count == 2)
             await queue.close()
         }
@@ -397,7 +397,7 @@ import TransferProtocol
     @Test func `a job waits for a route, and starts when there is one`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(10), at: "/file")
+            server.put(testBytes(10), at: "/file")
             let weather = Weather()
             let queue = try await open(folder, surroundings: weather.surroundings(isReachable: false))
             let id = try await queue.submit(.download(server.url + "/file", to: folder.file("file")))
@@ -412,7 +412,7 @@ import TransferProtocol
     @Test func `a job that waits after a failure goes on at once when a route comes back`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(10), at: "/file")
+            server.put(testBytes(10), at: "/file")
             let weather = Weather()
             let queue = try await open(folder, surroundings: weather.surroundings(isReachable: true)) {
                 $0.limits.firstRetry = .seconds(3_600)
@@ -460,7 +460,7 @@ import TransferProtocol
     @Test func `pause, resume and cancel`() async throws {
         let folder = try Folder()
         try await FileServer.run { server in
-            server.put(bytes(600_000), at: "/file")
+            server.put(testBytes(600_000), at: "/file")
             let queue = try await open(folder)
             let id = try await begin(server.url + "/file", at: 300_000, folder, queue)
             try await queue.pause(id)
@@ -491,7 +491,7 @@ import TransferProtocol
         _ queue: TransferQueue,
         file: String = "up.bin"
     ) async throws -> QueueJobID {
-        try folder.write(bytes(900_000), to: file)
+        try folder.write(testBytes(900_000), to: file)
         var transfer = QueuedTransfer.upload(folder.file(file), to: url)
         transfer.timeLimit = .seconds(3_600)
         transfer.headers = [QueueHeader("Authorization", .memory)]
@@ -697,7 +697,7 @@ import TransferProtocol
 
     @Test func `a POST that may have arrived isn't sent again, unless a failed job is resumed`() async throws {
         let folder = try Folder()
-        try folder.write(bytes(1_000), to: "file")
+        try folder.write(testBytes(1_000), to: "file")
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         var arrived = arrivals.makeAsyncIterator()
         try await FileServer.run { server in
@@ -715,7 +715,7 @@ import TransferProtocol
             try FileManager.default.removeItem(atPath: folder.file("file"))
             queue = try await open(folder)
             #expect(try await wait(queue, id) { $0.phase == .waiting }.reason == .folder)
-            try folder.write(bytes(1_000), to: "file")
+            try folder.write(testBytes(1_000), to: "file")
             try await queue.resume(id)
             let failed = try await wait(queue, id) { $0.phase.isFinal }
             #expect(failed.phase == .failed && failed.reason == .refused)
@@ -778,7 +778,7 @@ import TransferProtocol
         let disk = SimulatedDisk(seed: 1)
         try disk.makeFolders(FilePath(folder.file("queue")))
         try await FileServer.run { server in
-            server.put(bytes(10), at: "/good")
+            server.put(testBytes(10), at: "/good")
             server.refuse { request in
                 guard request.path == "/bad" else { return nil }
                 disk.setFaults(SimulatedDisk.Faults(chance: 1))
@@ -801,7 +801,7 @@ import TransferProtocol
         let folder = try Folder()
         let lines = Lines()
         try await FileServer.run { server in
-            server.put(bytes(10), at: "/file")
+            server.put(testBytes(10), at: "/file")
             let queue = try await open(folder) { $0.log = lines.tell }
             var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
             transfer.command = [
@@ -825,7 +825,7 @@ import TransferProtocol
         let folder = try Folder()
         try #require(mkfifo(folder.file("started"), 0o600) == 0)
         try await FileServer.run { server in
-            server.put(bytes(10), at: "/file")
+            server.put(testBytes(10), at: "/file")
             var queue = try await open(folder)
             var transfer = QueuedTransfer.download(server.url + "/file", to: folder.file("file"))
             transfer.command = [

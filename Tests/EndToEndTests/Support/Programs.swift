@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestStreams
 import Testing
 
 /// The programs used in tests.
@@ -176,10 +177,8 @@ func withUploadingOrigin<Result>(size: Int, _ body: (URL, String) async throws -
     try await withOrigin(size: size, isSecure: false, takesUploads: true) { try await body($0.folder, $0.address) }
 }
 
-/// The file served by `withOrigin`: bytes that depend on their position.
-func bytes(_ count: Int) -> Data {
-    Data((0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 31 ^ ($0 >> 16) &* 17) })
-}
+/// The file served by `withOrigin`.
+func bytes(_ count: Int) -> Data { Data(testBytes(count)) }
 
 /// A folder that is removed after `body`.
 func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {

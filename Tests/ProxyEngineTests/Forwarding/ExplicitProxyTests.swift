@@ -4,6 +4,7 @@ import OperatingSystem
 import ProxyEngine
 import StreamReading
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -41,7 +42,7 @@ import Units
 
     @Test func `a tunnel passes bytes on both ways, and its handshake doesn't count`() async throws {
         try await withExplicitProxy { fixture, server in
-            let bytes = randomBytes(300_000)
+            let bytes = testBytes(300_000)
             try await blocking {
                 let client = try fixture.client()
                 // Some bytes come with the handshake.
@@ -88,7 +89,7 @@ import Units
                 for early in [true, false] {
                     let client = try fixture.client()
                     let head = Array("CONNECT \(server.address) HTTP/1.1\r\n\r\n".utf8)
-                    let bytes = randomBytes(100)
+                    let bytes = testBytes(100)
                     try client.send(early ? head + bytes : head)
                     #expect(try client.receive(exactly: Self.established.count) == Self.established)
                     if !early { try client.send(bytes) }
@@ -220,7 +221,7 @@ import Units
             try await blocking {
                 for count in [10, 10, 50] {
                     let client = try fixture.client()
-                    try client.send(Array("CONNECT \(server.address) HTTP/1.1\r\n\r\n".utf8) + randomBytes(50))
+                    try client.send(Array("CONNECT \(server.address) HTTP/1.1\r\n\r\n".utf8) + testBytes(50))
                     #expect(try client.receive(exactly: Self.established.count) == Self.established)
                     client.endWriting()
                     #expect(client.receiveAll().bytes.count == count)
@@ -261,7 +262,7 @@ import Units
                     ("a.CUT.example", 10), ("cut.example", 50), ("b.cut.example", 10), ("x.example", 50),
                 ] {
                     let client = try fixture.client()
-                    try client.send(Array("CONNECT \(host):80 HTTP/1.1\r\n\r\n".utf8) + randomBytes(50))
+                    try client.send(Array("CONNECT \(host):80 HTTP/1.1\r\n\r\n".utf8) + testBytes(50))
                     #expect(try client.receive(exactly: Self.established.count) == Self.established)
                     client.endWriting()
                     #expect(client.receiveAll().bytes.count == count, "\(host)")
@@ -282,7 +283,7 @@ import Units
             let faults = [try cut(at: 20, for: "127.0.0.1"), try cut(at: 10, for: "other.example")]
             try await fixture.proxy.apply(Profile(name: "test", faults: faults))
             try await blocking {
-                try client.send(randomBytes(50))
+                try client.send(testBytes(50))
                 let (bytes, ending) = client.receiveAll()
                 #expect(bytes.count == 19)
                 #expect(ending == .reset)
@@ -392,7 +393,7 @@ import Units
                 for seed in 0..<500 as Range<UInt64> {
                     let client = try fixture.client()
                     // The proxy may have ended the connection already.
-                    try? client.send(randomBytes(1 + Int(seed) * 7, seed: seed))
+                    try? client.send(testBytes(1 + Int(seed) * 7, seed: seed))
                     client.endWriting()
                     let answer = client.receiveAll().bytes
                     #expect(answer.isEmpty || answer.starts(with: Array("HTTP/1.1 4".utf8)) || answer.count <= 8)

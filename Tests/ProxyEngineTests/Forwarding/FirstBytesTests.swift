@@ -3,6 +3,7 @@ import FaultPlan
 import ProxyEngine
 import TestProtocols
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -50,7 +51,7 @@ import Units
                 let other = Array("GET / HTTP/1.1\r\nHost: cut.example\r\n\r\n".utf8)
                 for (bytes, isCut) in [
                     (hello("a.CUT.example"), true), (hello("cut.example"), false), (request, true), (other, false),
-                    (hello("a.cut.example", fragment: 20, extra: 1_800), true), (randomBytes(300), false),
+                    (hello("a.cut.example", fragment: 20, extra: 1_800), true), (testBytes(300), false),
                 ] {
                     let client = try fixture.client()
                     try client.send(bytes)
@@ -199,7 +200,7 @@ import Units
                 Profile(name: "next", faults: [try cut(at: Int64(bytes.count) + 3, on: .downstream, for: "a.example")])
             )
             try await blocking {
-                try client.send(randomBytes(50))
+                try client.send(testBytes(50))
                 #expect(client.receiveAll().bytes.count == bytes.count + 3)
             }
         }

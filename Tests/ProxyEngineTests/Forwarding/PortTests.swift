@@ -3,6 +3,7 @@ import FaultPlan
 import FaultProfile
 import ProxyEngine
 import TestSockets
+import TestStreams
 import Testing
 import Units
 
@@ -41,12 +42,12 @@ import Units
             try await blocking {
                 for (address, count) in [(server.address, 50), (other.address, 10)] {
                     let tunnel = try fixture.client()
-                    try tunnel.send(Array("CONNECT \(address) HTTP/1.1\r\n\r\n".utf8) + randomBytes(50))
+                    try tunnel.send(Array("CONNECT \(address) HTTP/1.1\r\n\r\n".utf8) + testBytes(50))
                     #expect(try tunnel.receive(exactly: Self.established.count) == Self.established)
                     tunnel.endWriting()
                     #expect(tunnel.receiveAll().bytes.count == count)
                     let socks = try fixture.client()
-                    try socks.send([5, 1, 0] + socksRequest(address) + randomBytes(50))
+                    try socks.send([5, 1, 0] + socksRequest(address) + testBytes(50))
                     #expect(try socks.receive(exactly: 12).count == 12)
                     socks.endWriting()
                     #expect(socks.receiveAll().bytes.count == count)
@@ -74,7 +75,7 @@ import Units
             }
             try await fixture.proxy.apply(Profile(name: "test", faults: faults))
             try await blocking {
-                try client.send(randomBytes(50))
+                try client.send(testBytes(50))
                 #expect(client.receiveAll().bytes.count == 19)
             }
         }

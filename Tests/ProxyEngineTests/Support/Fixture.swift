@@ -114,14 +114,6 @@ func withProxy<Result>(
     }
 }
 
-/// `count` bytes that a seed decides.
-func randomBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var generator = SeededGenerator(seed: seed)
-    return (0..<(count + 7) / 8).flatMap { _ in
-        withUnsafeBytes(of: generator.next()) { Array($0) }
-    }.dropLast((8 - count % 8) % 8)
-}
-
 /// Whether `received` is `sent`. Without the difference that a failed `==` of long arrays would spend minutes on.
 func isSame(_ received: [UInt8], as sent: [UInt8]) -> Bool {
     let isSame = received == sent

@@ -8,11 +8,6 @@ import SquallTransfer
 import TestStreams
 import Units
 
-/// `count` bytes without a period, so that wrong offsets are detected.
-func bytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) }
-}
-
 extension Folder {
     /// A session with its state in this folder, which tells progress after `progressInterval`, or as usual for `nil`.
     func session(

@@ -1,6 +1,7 @@
 import DurableFiles
 import SimulatedDisk
 import Synchronization
+import TestStreams
 import Testing
 import TransferProtocol
 
@@ -47,7 +48,7 @@ import TransferProtocol
     }
 
     @Test func `a stream can be read at any offset, and may be as long as the limit`() async throws {
-        let bytes = uploadBytes(300_000)
+        let bytes = testBytes(300_000)
         let disk = SimulatedDisk(seed: 1)
         let spool = try await spool(chunks(of: bytes, 7_001).stream, limit: 300_000, on: disk).get()
         #expect(spool.length == 300_000)
@@ -62,7 +63,7 @@ import TransferProtocol
 
     @Test func `a chunk is requested once the previous ones are written`() async throws {
         for (length, most) in [(StreamSpooler.minimumWrite, 1), (100_000, 1), (StreamSpooler.minimumWrite / 8, 8)] {
-            let (chunks, given) = chunks(of: uploadBytes(2_000_000), length)
+            let (chunks, given) = chunks(of: testBytes(2_000_000), length)
             let waiting = Mutex(0)
             let disk = SimulatedDisk(seed: 1)
             disk.beforeCalls { _, _, offset in
@@ -97,7 +98,7 @@ import TransferProtocol
         // The first call opens the file.
         for call in [1, 2, 4] {
             let disk = SimulatedDisk(seed: 1, faults: .init(failures: [call: .noSpace]))
-            let error = error(of: await spool(chunks(of: uploadBytes(900_000), 100_000).stream, on: disk))
+            let error = error(of: await spool(chunks(of: testBytes(900_000), 100_000).stream, on: disk))
             #expect(error == .fileSystem(call: call == 1 ? "open" : "pwrite", path: "/", .noSpace))
             #expect(error?.disposition == .resumable)
         }
@@ -105,7 +106,7 @@ import TransferProtocol
 
     @Test func `a disk that loses bytes causes an error, not a short content`() async throws {
         let disk = SimulatedDisk(seed: 1)
-        let spool = try await spool(chunks(of: uploadBytes(300_000), 100_000).stream, on: disk).get()
+        let spool = try await spool(chunks(of: testBytes(300_000), 100_000).stream, on: disk).get()
         await #expect(throws: TransferError.fileSystem(call: "pread", path: "/", .ioError)) {
             try await spool.read(299_999..<300_001)
         }

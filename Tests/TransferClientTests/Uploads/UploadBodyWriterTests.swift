@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTPTypes
 import Synchronization
+import TestStreams
 import Testing
 
 @testable import TransferClient
@@ -9,7 +10,7 @@ import Testing
     @Test func `content isn't written further than 1 MiB before the connection's loop has handled it`() async throws {
         let length = 10 << 20
         let engine = TransferEngine(configuration: TransferClientConfiguration())
-        let content = UploadContent(kind: .hashed(try await HashedContent(uploadBytes(length), engine.worker)))
+        let content = UploadContent(kind: .hashed(try await HashedContent(testBytes(length), engine.worker)))
         let writer = UploadBodyWriter(
             content,
             0..<Int64(length),

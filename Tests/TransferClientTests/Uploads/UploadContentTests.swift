@@ -2,6 +2,7 @@ import Digests
 import Foundation
 import HTTPTypes
 import Synchronization
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -9,7 +10,7 @@ import TransferProtocol
 
 /// Uploads of bytes in memory and of streams.
 @Suite(.timeLimit(.minutes(5))) struct UploadContentTests {
-    private static let bytes = uploadBytes(700_000)
+    private static let bytes = testBytes(700_000)
     private static let unnamed = [UploadKind.memory, .stream]
 
     @Test(arguments: UploadWireFormat.allCases, unnamed)

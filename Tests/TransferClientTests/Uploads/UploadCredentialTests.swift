@@ -1,5 +1,6 @@
 import HTTPTypes
 import SystemPackage
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -7,7 +8,7 @@ import TransferProtocol
 
 /// The credentials of uploads: on the wire, in events and on the disk.
 @Suite(.timeLimit(.minutes(5))) struct UploadCredentialTests {
-    private static let bytes = uploadBytes(900_000)
+    private static let bytes = testBytes(900_000)
 
     private func credentials(_ token: String) throws -> RequestCredentials {
         RequestCredentials(fields: [try RequestField("Authorization: Bearer \(token)", isForUpload: true)])

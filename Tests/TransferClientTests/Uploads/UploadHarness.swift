@@ -120,11 +120,6 @@ func chunks(of bytes: [UInt8]) -> AsyncStream<[UInt8]> {
     }
 }
 
-/// Bytes that depend on their position.
-func uploadBytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 31 ^ ($0 >> 16) &* 17) }
-}
-
 /// A cut of each connection after 1 to `most` bytes, by its ordinal.
 func cuts(seed: UInt64, most: Int) -> @Sendable (Int) -> Int? {
     { ordinal in 1 + Int(RandomKey(seed: seed).adding(UInt64(ordinal)).draw(from: 0, through: Int64(most))) }

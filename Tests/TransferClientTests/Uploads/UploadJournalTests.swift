@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 import SystemPackage
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -9,7 +10,7 @@ import TransferProtocol
 
 /// Uploads resumed by a later run, and their files.
 @Suite(.timeLimit(.minutes(5))) struct UploadJournalTests {
-    private static let bytes = uploadBytes(900_000)
+    private static let bytes = testBytes(900_000)
 
     private static var cutOnce: UploadServerHabits {
         var habits = UploadServerHabits()
@@ -90,7 +91,7 @@ import TransferProtocol
         var habits = UploadServerHabits()
         habits.isDeaf = true
         try await withUploadServer(.dialect(.v10), habits) { server in
-            let folder = try UploadFolder(uploadBytes(30_000_000))
+            let folder = try UploadFolder(testBytes(30_000_000))
             let request = folder.request(server.url)
             let (running, signal) = AsyncStream<Void>.makeStream()
             let first = Task {
@@ -202,7 +203,7 @@ import TransferProtocol
         habits.informsLate = true
         habits.mute = [0]
         try await withUploadServer(.dialect(.v10), habits) { server in
-            let folder = try UploadFolder(uploadBytes(20_000))
+            let folder = try UploadFolder(testBytes(20_000))
             let request = folder.request(server.url, .post)
             let first = await interruptedUpload(folder, request)
             #expect(first.error == .cancelled)

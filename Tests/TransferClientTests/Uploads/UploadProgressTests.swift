@@ -1,4 +1,5 @@
 import Synchronization
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -6,7 +7,7 @@ import TransferProtocol
 
 /// Acknowledgements of the server in events, and violations of them.
 @Suite(.timeLimit(.minutes(5))) struct UploadProgressTests {
-    private static let bytes = uploadBytes(900_000)
+    private static let bytes = testBytes(900_000)
 
     @Test func `progress counts what the server has promised, while the request is still running`() async throws {
         try await withUploadServer(.dialect(.v10)) { server in

@@ -2,6 +2,7 @@ import Digests
 import Foundation
 import HTTPSemantics
 import HTTPTypes
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -9,7 +10,7 @@ import TransferProtocol
 
 /// Uploads with refusals, stalls and invalid responses.
 @Suite(.timeLimit(.minutes(5))) struct UploadRefusalTests {
-    private static let bytes = uploadBytes(300_000)
+    private static let bytes = testBytes(300_000)
 
     @Test(arguments: [UploadServerKind.ordinary, .dialect(.v10)], [403, 413])
     func `a refusal before the content is sent is read`(kind: UploadServerKind, status: Int) async throws {
@@ -30,7 +31,7 @@ import TransferProtocol
         habits.cut = { $0 == 0 ? 400_000 : nil }
         habits.refuse = { ordinal, _ in ordinal == 1 ? status : nil }
         try await withUploadServer(.dialect(.v10), habits) { server in
-            let bytes = uploadBytes(900_000)
+            let bytes = testBytes(900_000)
             let folder = try UploadFolder(bytes)
             let first = await upload(folder, folder.request(server.url))
             let journal = folder.journals.appending(try #require(folder.journalNames.first)).string
@@ -50,7 +51,7 @@ import TransferProtocol
         habits.cut = { $0 == 0 ? 400_000 : nil }
         habits.verdict = 422
         try await withUploadServer(.dialect(dialect), habits) { server in
-            let bytes = uploadBytes(900_000)
+            let bytes = testBytes(900_000)
             let folder = try UploadFolder(bytes)
             var request = folder.request(server.url)
             request.dialects = .only(dialect)
@@ -152,7 +153,7 @@ import TransferProtocol
         habits.isDeaf = true
         try await withUploadServer(.dialect(.v10), habits) { server in
             // More than two socket buffers.
-            let folder = try UploadFolder(uploadBytes(30_000_000))
+            let folder = try UploadFolder(testBytes(30_000_000))
             let attempted = await upload(folder, folder.request(server.url)) {
                 // Long enough for the server to name the upload, even on a busy machine.
                 $0.stall.window = .seconds(3)

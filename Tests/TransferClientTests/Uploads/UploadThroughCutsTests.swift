@@ -1,4 +1,5 @@
 import HTTPTypes
+import TestStreams
 import TestUploadServers
 import Testing
 import TransferClient
@@ -6,7 +7,7 @@ import TransferProtocol
 
 /// Uploads over connections that are cut.
 @Suite(.timeLimit(.minutes(5))) struct UploadThroughCutsTests {
-    private static let bytes = uploadBytes(700_000)
+    private static let bytes = testBytes(700_000)
 
     @Test(arguments: UploadWireFormat.allCases, [HTTPRequest.Method.put, .post])
     func `an upload through cuts arrives complete and once`(dialect: UploadWireFormat, method: HTTPRequest.Method)
