@@ -30,6 +30,8 @@ protocol StreamAlterer: Sendable {
     mutating func miss()
     /// Takes a position found in the stream.
     mutating func note(_ mark: Mark)
+    /// A message that the fault is narrowed to has passed.
+    mutating func messageEnded()
     /// Another fault removed the source bytes at these positions.
     mutating func vanished(_ range: Range<Int64>)
     /// Another fault inserted `count` bytes at `offset`.
@@ -48,6 +50,7 @@ extension StreamAlterer {
     var hasRate: Bool { false }
     var work: Int { 0 }
 
+    mutating func messageEnded() {}
     mutating func inserted(_ count: Int64, at offset: Int64) {}
     mutating func spare(before offset: Int64) {}
     mutating func skipSuspended() {}
@@ -114,6 +117,10 @@ extension Alterer {
         static func call(_ stage: inout some StreamAlterer, _ mark: Mark) { stage.note(mark) }
     }
 
+    private enum MessageEnded: AltererCall {
+        static func call(_ stage: inout some StreamAlterer, _: Void) { stage.messageEnded() }
+    }
+
     private enum Vanished: AltererCall {
         static func call(_ stage: inout some StreamAlterer, _ range: Range<Int64>) { stage.vanished(range) }
     }
@@ -145,6 +152,7 @@ extension Alterer {
     mutating func alter(index: Int64, available: Int64) -> Altered { call(Alter.self, (index, available)) }
     mutating func miss() { call(Miss.self, ()) }
     mutating func note(_ mark: Mark) { call(Note.self, mark) }
+    mutating func messageEnded() { call(MessageEnded.self, ()) }
     mutating func vanished(_ range: Range<Int64>) { call(Vanished.self, range) }
     mutating func inserted(_ count: Int64, at offset: Int64) { call(Inserted.self, (count, offset)) }
     mutating func spare(before offset: Int64) { call(Spare.self, offset) }

@@ -133,6 +133,13 @@ extension Link {
             }
         }
 
+        /// Passes the messages that end at or before `position`; `false` if there are none.
+        mutating func pass(_ position: Int64) -> Bool {
+            guard gate?.pass(position) == true else { return false }
+            alterer.messageEnded()
+            return true
+        }
+
         /// The order of faults at one offset: remove, change, insert.
         var order: Int { drops ? 0 : inserts ? 2 : 1 }
 

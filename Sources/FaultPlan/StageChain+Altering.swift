@@ -25,6 +25,10 @@ extension StageChain {
             // Inserted bytes have no position in the source.
             let inserted = max(0, insertedEnd - offset)
             let position = offset + inserted + marks.vanished
+            if alterSlots[chosen].pass(position) {
+                alterSlots[chosen].lookUpNext(vanished: marks.vanished)
+                continue
+            }
             let (isSelected, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
             guard isSelected, offset >= arrived,
                 alterSlots[chosen].window.contains(at: now, age: age, currentPhase: interval.phase)

@@ -103,7 +103,7 @@ struct StageChain: Sendable {
         alterationsLookedAt = nil
         for index in alterSlots.indices {
             // Arrived bytes have been asked about.
-            alterSlots[index].gate?.pass(arrived + marks.vanished)
+            _ = alterSlots[index].pass(arrived + marks.vanished)
             alterSlots[index].gate?.note(mark)
             alterSlots[index].alterer.note(mark)
         }

@@ -84,8 +84,9 @@ struct JournalLineReader {
         guard let connection = try node.integer("connection"), let number = try node.integer("number") else {
             return .notice
         }
-        guard connection > 0, number > 0, number <= ProfileLimits.connectionNumber else {
-            throw JournalProblem(what: "connections count from 1")
+        guard connection > 0, number > 0 else { throw JournalProblem(what: "connections count from 1") }
+        guard number <= ProfileLimits.connectionNumber else {
+            throw JournalProblem(what: "“number” is \(number), above \(ProfileLimits.connectionNumber)")
         }
         guard let host = try? HostPattern(parsing: text) else {
             throw JournalProblem(what: "\(text.quoted) is no target: an address with a port")
@@ -111,7 +112,7 @@ struct JournalLineReader {
             throw JournalProblem(what: "“of” tells of a message of HTTP, and “request” is missing")
         }
         // Any fault that parses messages may report that a stream isn't HTTP.
-        guard ReplayPlan.isAtPosition(kind), event.what != FaultEvent.Effect.unreadWord else { return }
+        guard kind.isReplayedByPosition, event.what != FaultEvent.Effect.unreadWord else { return }
         let parts = [
             ("connection", event.connection == nil), ("direction", event.direction == nil),
             ("offset", event.offset == nil),

@@ -1,6 +1,7 @@
 import Digests
 import FaultPlan
 import FaultProfile
+import Units
 
 extension JournalHeader {
     /// Makes the header of a profile whose files are named as in a journal.
@@ -24,13 +25,21 @@ package enum ProfileDigest {
     }
 }
 
-/// The trace file names in journals: shipped files by their path in the profiles folder, which differs between machines,
-/// and others by absolute path.
+/// The names of files in journals: shipped traces by their path in the profiles folder, which differs between machines,
+/// other files and sockets by absolute path.
 package enum JournalTraces {
     /// The absolute path without `.` components; a relative `path` starts from the folder `working`.
     package static func absolute(_ path: String, from working: String) -> String {
         let whole = path.hasPrefix("/") ? path : "\(working)/\(path)"
         return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+
+    /// The address of a server, with the path of a Unix socket absolute unless that is too long for a socket.
+    package static func address(_ upstream: String, from working: String) -> String {
+        guard UnixSocketName.isMeant(by: upstream), let name = try? UnixSocketName(parsing: upstream), !name.isAbstract
+        else { return upstream }
+        let whole = UnixSocketName.prefix + absolute(name.text, from: working)
+        return (try? UnixSocketName(parsing: whole)) == nil ? upstream : whole
     }
 
     /// The SHA-256 of the parsed contents, so that later changes of the file don't matter.

@@ -126,17 +126,17 @@ public struct ReplayPlan: Sendable {
                     condition.hosts = [target.host]
                 }
             }
+            var stream = direction == .upstream ? StreamSelection.upstream : .downstream
+            // An alert ends both directions.
+            if case .tls = kind { stream = .both }
             return Fault(
                 name: event.fault,
-                stream: direction == .upstream ? .upstream : .downstream,
+                stream: stream,
                 condition: condition,
                 kind: kind
             )
         }
     }
-
-    /// Whether the events of a fault are repeated one by one in place of the fault.
-    public static func isAtPosition(_ kind: FaultKind) -> Bool { kind.isReplayedByPosition }
 
     private static func namedApart(_ faults: [Fault], from taken: Set<String>) -> [Fault] {
         var taken = taken

@@ -20,7 +20,7 @@ extension JournalHeader {
                 ProxyEntry(
                     name: configuration.name,
                     seed: configuration.seed,
-                    upstream: "\(configuration.destination)",
+                    upstream: JournalTraces.address("\(configuration.destination)"),
                     clock: configuration.clockStart.map { (now - $0).nanoseconds / 1_000_000 },
                     clientsUseTLS: configuration.listen.usesTLS
                 )

@@ -19,6 +19,11 @@ extension JournalTraces {
     /// The folder of the shipped profiles, with a trailing slash.
     private static var folder: String? { ProfileLibrary.folder.map { fromRoot($0) + "/" } }
 
+    /// The address of a server in a journal.
+    static func address(_ upstream: String) -> String {
+        address(upstream, from: FileManager.default.currentDirectoryPath)
+    }
+
     private static func fromRoot(_ path: String) -> String {
         absolute(path, from: FileManager.default.currentDirectoryPath)
     }

@@ -12,7 +12,10 @@ extension JournalHeader {
         let proxy = ProxyEntry(
             name: configuration.name,
             seed: configuration.seed,
-            upstream: "\(configuration.destination)"
+            upstream: JournalTraces.address(
+                "\(configuration.destination)",
+                from: FileManager.default.currentDirectoryPath
+            )
         )
         self.init(
             version: Version.current,

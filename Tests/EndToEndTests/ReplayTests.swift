@@ -131,6 +131,22 @@ import Testing
         }
     }
 
+    @Test func `a replay listens with TLS where the run did, whatever its upstream`() async throws {
+        try await withFolder { folder in
+            let environment = ["TMPDIR": folder.path]
+            let sides = ["--listen", "tls:127.0.0.1:0", "--upstream", "127.0.0.1:9"]
+            let recorded = ["run", "slow-3g", "--journal", "journal.jsonl"] + sides
+            for arguments in [recorded, ["replay", "journal.jsonl"], ["replay", "journal.jsonl"] + sides.suffix(2)] {
+                try await withChild(Programs.squall, arguments, environment: environment, folder: folder) { child in
+                    let line = try await child.line(with: "ready: ")
+                    #expect(line.hasPrefix("ready: tls:127.0.0.1:"), "\(line)")
+                    child.signal(SIGINT)
+                    #expect(await child.finish().status == 0)
+                }
+            }
+        }
+    }
+
     @Test func `a replay has the limits that it is given`() async throws {
         try await withFolder { folder in
             let recording = folder.appendingPathComponent("journal.jsonl")

@@ -36,9 +36,9 @@ struct UnixSocketCommandTests {
                 let ready = try await inner.line(with: "ready")
                 #expect(ready.hasPrefix("ready: \(path) -> \(origin) (proxy “proxy”"))
                 let arguments = ["--journal", "outer.jsonl"]
-                try await run("unix:outer", path, arguments, profile: "./cut.json", in: folder) { outer in
+                try await run("unix:outer", "unix:inner", arguments, profile: "./cut.json", in: folder) { outer in
                     let ready = try await outer.line(with: "ready")
-                    #expect(ready.hasPrefix("ready: unix:outer -> \(path) (proxy"))
+                    #expect(ready.hasPrefix("ready: unix:outer -> unix:inner (proxy"))
                     #expect(folder.permissions(of: "outer") == 0o600)
                     let curl = [
                         "-s", "-o", "/dev/null", "-w", "%{http_code} %{size_download}", "--unix-socket",

@@ -42,7 +42,7 @@ struct TruncateTests {
         #expect(passed(counted, through: &link, readSize: 64) { .milliseconds($0 / 100) } == counted)
     }
 
-    /// Each offset counts in a message of 60 bytes; the second message follows it at once.
+    /// Each offset counts in a message of 60 bytes; a message that is too short follows it at once.
     @Test(arguments: [(50, 10), (59, 1), (60, 0)])
     func `in a message takes nothing of the next one`(at: Int64, taken: Int64) {
         for condition in [Condition(), Condition(http: HTTPCondition(path: TextPattern("/a")))] {
@@ -53,11 +53,39 @@ struct TruncateTests {
             link.note(.end(at: 60))
             link.note(.message(Message(request: 2, method: "GET", target: "/b", status: 200), at: 60))
             link.note(.end(at: 70))
-            let alterations = link.bytesTaken(70, now: .zero)
-            var first: Int64 = 0
-            if case .drop(_, let count) = alterations.first { first = count }
-            #expect(first == taken, "\(alterations)")
+            #expect(removed(from: link.bytesTaken(70, now: .zero)) == taken)
         }
+    }
+
+    /// Three messages of 60 bytes, all selected, in one stream. Their ends are known before their bytes come, or with the
+    /// message after them.
+    @Test(arguments: [false, true], [1, 7, 60])
+    func `in a message takes nothing of the next one if that is selected as well`(isLate: Bool, readSize: Int64) {
+        let all = Condition(http: HTTPCondition())
+        let cases: [(base: OffsetBase, condition: Condition, taken: [Int64])] = [
+            (.message, Condition(), [10, 10, 10]), (.message, all, [10, 10, 10]), (.connection, all, [10, 0, 0]),
+        ]
+        for (base, condition, taken) in cases {
+            let kind = FaultKind.truncate(Truncate(at: ByteCount(50), base: base, bytes: ByteCount(65)))
+            var link = Link.with(Fault(name: "truncate", condition: condition, kind: kind))
+            var counts: [Int64] = []
+            for number in 1...3 as ClosedRange<Int64> {
+                let start = (number - 1) * 60
+                if isLate, number > 1 { link.note(.end(at: start)) }
+                link.note(.message(Message(request: number, method: "GET", target: "/", status: 200), at: start))
+                if !isLate { link.note(.end(at: start + 60)) }
+                counts.append(0)
+                for offset in stride(from: 0, to: 60, by: Int(readSize)) {
+                    let count = min(readSize, 60 - Int64(offset))
+                    counts[counts.count - 1] += removed(from: link.bytesTaken(count, now: .zero))
+                }
+            }
+            #expect(counts == taken, "\(base)")
+        }
+    }
+
+    private func removed(from alterations: [Alteration]) -> Int64 {
+        alterations.reduce(0) { if case .drop(_, let count) = $1 { $0 + count } else { $0 } }
     }
 
     @Test

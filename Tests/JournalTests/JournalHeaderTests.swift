@@ -26,6 +26,21 @@ import Units
 
     @Test(
         arguments: [
+            ("unix:app.sock", "unix:/run/here/app.sock"), ("unix:./80", "unix:/run/here/80"),
+            ("unix:/run/app.sock", "unix:/run/app.sock"), ("unix:@app", "unix:@app"), ("a:1", "a:1"),
+            ("any host", "any host"),
+        ]
+    )
+    func `a Unix socket is named by its absolute path`(upstream: String, name: String) {
+        #expect(JournalTraces.address(upstream, from: "/run/here") == name)
+    }
+
+    @Test func `a path that would be too long for a socket stays relative`() {
+        #expect(JournalTraces.address("unix:s", from: "/" + String(repeating: "a", count: 106)) == "unix:s")
+    }
+
+    @Test(
+        arguments: [
             (nil, nil), (0, 5_000_000), (2, 3_000_000), (-2, 7_000_000), (.max, .min + 5_000_000), (.min, .max),
         ] as [(Int64?, Int64?)]
     )

@@ -70,6 +70,20 @@ struct RecordedJournalTests {
         #expect(plan.faultAfterSeveral(in: one) == nil)
     }
 
+    @Test(
+        arguments: [
+            (0, "connections count from 1"), (1_000_000_000_000, "“number” is 1000000000000, above 999999999999"),
+        ]
+    )
+    func `has no connection of such a number`(number: Int, problem: String) throws {
+        do {
+            _ = try journal([connect(1, to: "10.0.0.1:80", number: number)])
+            Issue.record("the journal is read")
+        } catch RecordedJournal.Failure.journal(let found) {
+            #expect(found.what == problem)
+        }
+    }
+
     @Test func `without times has the order of the lines`() throws {
         let (journal, proxy) = try journal([cut(2), cut(1)])
         #expect(!journal.hasTimes && connections(journal.plan(for: proxy)) == [.range(2...2), .range(1...1)])

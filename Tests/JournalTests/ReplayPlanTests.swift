@@ -201,6 +201,51 @@ struct ReplayPlanTests {
         #expect(replayed.faults == [expected])
     }
 
+    /// The keys of faults at a position that may count bytes of the wire.
+    private static let countingFaults = [
+        #""kind": "cut", "at": "1 KiB""#, #""kind": "cut", "at": ["1 KiB", "2 KiB"]"#,
+        #""kind": "cut", "every": "1 KiB""#, #""kind": "cut", "between": ["1 B", "1 KiB"]"#,
+        #""kind": "cut", "pattern": "end""#, #""kind": "cut", "limit": "1 KiB""#, #""kind": "cut", "limit": "0 B""#,
+        #""kind": "stall", "at": "1 KiB", "for": "2 s""#, #""kind": "truncate", "at": "1 KiB", "bytes": "5 B""#,
+        #""kind": "corrupt", "at": "1 KiB""#, #""kind": "corrupt", "between": ["1 B", "1 KiB"]"#,
+        #""kind": "insert", "at": "1 KiB", "bytes": "x""#, #""kind": "insert", "pattern": "end", "bytes": "x""#,
+    ]
+
+    /// The profile of a search that keeps one event of the fault with these keys.
+    private func repeated(_ keys: String) throws -> Profile {
+        let text = #"{ "name": "x", "faults": [ { "name": "original", \#(keys) } ] }"#
+        let event = RecordedFaultEvent(
+            proxy: "p",
+            connection: 1,
+            direction: .downstream,
+            fault: "original",
+            offset: 1_000,
+            what: "acts"
+        )
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let plan = ReplayPlan(profile: profile, seed: 3, events: [event])
+        let result = plan.profile(keeping: plan.units, isNamedApart: true)
+        #expect(result.faults.map(\.condition.connections) == [.range(1...1)])
+        return result
+    }
+
+    @Test(
+        arguments: ReplayPlanTests.countingFaults + [
+            #""kind": "half-open", "stream": "downstream", "at": "1 KiB""#,
+            #""kind": "tls", "alert": "internal_error", "at": "1 KiB""#,
+        ]
+    )
+    func `of any fault at a position is written as a profile that can be read`(keys: String) throws {
+        let written = try repeated(keys)
+        let source = ProfileSource(file: "shrunk.json", text: ProfileWriter.text(of: written))
+        #expect(try ProfileReader.profile(from: source) == written)
+    }
+
+    @Test(arguments: ReplayPlanTests.countingFaults)
+    func `counts bytes of the wire where the fault did`(keys: String) throws {
+        #expect(try repeated(keys + #", "of": "wire""#).faults.map(\.kind.layer) == [.wire])
+    }
+
     private struct Flip: Equatable {
         let connection: UInt64
         let index: Int64

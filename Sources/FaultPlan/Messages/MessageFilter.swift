@@ -62,9 +62,15 @@ struct MessageGate {
 
     var count: Int { intervals.count }
 
-    /// Removes the intervals that end at or before `position`.
-    mutating func pass(_ position: Int64) {
-        while let first = intervals.first, first.upperBound <= position { intervals.removeFirst() }
+    /// Removes the intervals that end at or before `position`; `false` if there are none.
+    @discardableResult
+    mutating func pass(_ position: Int64) -> Bool {
+        var hasPassed = false
+        while let first = intervals.first, first.upperBound <= position {
+            intervals.removeFirst()
+            hasPassed = true
+        }
+        return hasPassed
     }
 
     /// Whether the byte at `position` belongs to a selected message, and where that changes next.

@@ -28,7 +28,8 @@ struct TargetList {
         if let target = aim.note(mark) { targets.append(target) }
     }
 
-    mutating func removeFirst() { targets.removeFirst() }
+    /// Removes the first target, unless it is gone because it turned out to be behind its message's end.
+    mutating func removeFirst() { _ = targets.popFirst() }
 
     mutating func removeAll(in range: Range<Int64>) { targets.removeAll { range.contains($0.position) } }
 

@@ -54,6 +54,11 @@ struct TruncateAlterer: StreamAlterer {
 
     mutating func miss() { finish() }
 
+    /// Ends a truncation that has begun: the next message may be selected as well, and its bytes follow at once.
+    mutating func messageEnded() {
+        if remaining < bytes { finish() }
+    }
+
     private mutating func finish() {
         nextOffset = .max
         guard targets != nil else { return }

@@ -183,7 +183,7 @@ extension Cut: FaultDefinition {
 
     func replayed(at event: ReplayedPosition) -> FaultKind? {
         // A limit of zero waits for the first byte.
-        if case .limit = position { return .cut(Cut(position: .limit(event.at), how: how)) }
+        if case .limit = position { return .cut(Cut(position: .limit(event.at), how: how, base: base)) }
         return .cut(Cut(position: .at(event.at), how: how, base: event.base))
     }
 }

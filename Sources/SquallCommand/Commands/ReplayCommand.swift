@@ -125,7 +125,7 @@ struct ReplayCommand: AsyncParsableCommand {
         var configuration = ProxyConfiguration(
             name: proxy.name,
             listen: forward.forwardProxy ?? listen
-                ?? Endpoint(host: "127.0.0.1", port: 0, usesTLS: upstream == nil && proxy.clientsUseTLS),
+                ?? Endpoint(host: "127.0.0.1", port: 0, usesTLS: proxy.clientsUseTLS),
             destination: destination,
             profile: plan.everything,
             seed: proxy.seed
