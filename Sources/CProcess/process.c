@@ -3,20 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place) {
-    (void)facts;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-int squall_remove_folder(const char *path) {
-    return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+void squall_remove_folder(const char *path) {
+    char *const paths[] = {(char *)path, NULL};
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (!tree) return;
+    for (FTSENT *entry; (entry = fts_read(tree));) {
+        // Comes before the content of a directory, which may lack the permissions to list it and to remove from it.
+        if (entry->fts_info == FTS_D) chmod(entry->fts_path, S_IRWXU);
+        else remove(entry->fts_path);
+    }
+    fts_close(tree);
 }
 
 int squall_close_from(posix_spawn_file_actions_t *actions, int first) {

@@ -31,7 +31,7 @@ struct ScenarioTests {
         #expect(scenario.proxies.map(\.name) == ["db", "cache"])
         #expect(scenario.proxies.map(\.listening) == [.tcp, .unix])
         #expect(scenario.proxies.map(\.url) == ["postgresql://{address}/test", "unix:{address}"])
-        #expect(scenario.seeds.seeds == [1, 2, 3, 7])
+        #expect(scenario.seeds?.seeds == [1, 2, 3, 7])
         #expect(scenario.command == ["run", "{db}"])
         #expect(scenario.expectations.map(\.text) == ["exit == 0", "db.connections >= 1"])
         #expect(scenario.timeLimit == .seconds(90))
@@ -81,6 +81,8 @@ struct ScenarioTests {
         (#""jobs": 4"#, #""jobs": 33"#, "from 1 to 32"), ("true", "1", "is true or false"),
         (#""profiles": ["slow", "flaky"], "#, "", "a proxy has no profile"),
         ("1..3,7", "1..5000", "more than 1000 seeds"),
+        (#"["run", "#, #"["run\u0000", "#, "“command” can't have the character U+0000"),
+        (#"{address}/test"#, #"{address}\u0000/test"#, "“url” can't have the character U+0000"),
     ]
 
     @Test(arguments: wrong.indices)
@@ -98,18 +100,45 @@ struct ScenarioTests {
         let inline = #"{ "name": "drawn", "seed": 9, "faults": [ { "kind": "latency", "delay": "5 ms" } ] }"#
         for (profiles, seed) in [(#""slow", "flaky""#, 1), (#""slow""#, 1), (inline, 9), ("\(inline), \"slow\"", 1)] {
             let scenario = try scenario(seedless.replacing(#""slow", "flaky""#, with: profiles))
-            #expect(scenario.seeds.seeds == [UInt64(seed)], "\(profiles)")
+            #expect(Set(scenario.cases.map(\.seed)) == [UInt64(seed)], "\(profiles)")
         }
     }
 
-    @Test(arguments: [("7", [7]), ("1..3", [1, 2, 3]), ("1..2, 9,2", [1, 2, 9])] as [(String, [UInt64])])
+    @Test func `a proxy's own profile is the only one where the scenario has no others`() throws {
+        let own = #"{ "name": "p", "upstream": "127.0.0.1:9", "profile": { "name": "a", "seed": 7 } }"#
+        let rest = #"{ "name": "q", "upstream": "127.0.0.1:9" }"#
+        let named = #""profiles": [ { "name": "b", "seed": 9 } ], "#
+        for (proxies, profiles, seed) in [(own, "", 7), (rest, named, 9), ("\(own), \(rest)", named, 9)] {
+            let scenario = try scenario(#"{ "proxies": [ \#(proxies) ], \#(profiles)"command": ["true"] }"#)
+            #expect(scenario.cases.map(\.seed) == [UInt64(seed)], "\(proxies)")
+        }
+        let other = own.replacing("\"p\"", with: "\"r\"")
+        let two = try scenario(#"{ "proxies": [ \#(own), \#(other) ], "command": ["true"] }"#)
+        #expect(two.cases.map(\.seed) == [1])
+    }
+
+    @Test func `a profile that takes the place of others brings its seed`() throws {
+        let text = #"{ "exec": true, "profiles": [ { "name": "a", "seed": 7 } ], "command": ["true"] }"#
+        var scenario = try scenario(text)
+        #expect(scenario.cases.map(\.seed) == [7])
+        scenario.profiles = [StageProfile(reference: "b.json", profile: Profile(name: "b", seed: 9))]
+        #expect(scenario.cases.map(\.seed) == [9])
+        scenario.seeds = try SeedList(parsing: "3")
+        #expect(scenario.cases.map(\.seed) == [3])
+    }
+
+    @Test(
+        arguments: [
+            ("7", [7]), ("1..3", [1, 2, 3]), ("1..2, 9,2", [1, 2, 9]), ("18446744073709551615", [.max]),
+        ] as [(String, [UInt64])]
+    )
     func `seeds are read as numbers and ranges, each once`(text: String, seeds: [UInt64]) throws {
         #expect(try SeedList(parsing: text).seeds == seeds)
     }
 
     @Test(arguments: [
-        "", "a", "1..", "..3", "3..1", "-1", "1.5", "1...3", "18446744073709551615", "1..1001",
-        "0..18446744073709551614", "1..9223372036854775808",
+        "", "a", "1..", "..3", "3..1", "-1", "1.5", "1...3", "18446744073709551616", "1..1001",
+        "0..18446744073709551615", "1..9223372036854775808",
     ])
     func `what is no list of seeds is refused`(text: String) {
         #expect(throws: UnitError.self) { try SeedList(parsing: text) }

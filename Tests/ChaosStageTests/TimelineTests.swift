@@ -1,4 +1,6 @@
 import ChaosStage
+import FaultPlan
+import FaultProfile
 import Testing
 import Units
 
@@ -27,5 +29,19 @@ struct TimelineTests {
         }
         #expect(timeline.marks.count == Timeline.markLimit)
         #expect(timeline.omittedMarks == 1_000 - Timeline.markLimit)
+    }
+
+    @Test(arguments: [(2, 2, 0), (200, 200, 0), (201, 200, 1), (500_000, 200, Timeline.omissionLimit)])
+    func `phases beyond the limit are counted, of one proxy as well`(count: Int, kept: Int, omitted: Int) {
+        let phases = ["odd", "even"].map { Phase(name: $0, duration: .seconds(1)) }
+        let began = Moment.zero + .seconds(5)
+        let schedule = Schedule(phases: phases, repeats: true, start: began, seed: 1)
+        var timeline = Timeline()
+        let end = began + (.seconds(count) - .milliseconds(1))
+        timeline.addPhases(["odd", "even"], of: "db", on: schedule, from: began, to: end)
+        #expect(timeline.phases.count == kept)
+        #expect(timeline.omittedPhases == omitted)
+        #expect(timeline.phases[0] == .init(proxy: "db", name: "odd", start: .zero, end: .seconds(1)))
+        #expect(timeline.phases[1].end == .seconds(2) - (count == 2 ? .milliseconds(1) : .zero))
     }
 }

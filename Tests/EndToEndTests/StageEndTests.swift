@@ -91,6 +91,31 @@ import Testing
         }
     }
 
+    /// A command in the process group of its guard, which goes on when it is asked to end.
+    private static let leaving = """
+        import os, signal, time
+        signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"asked\\n"))
+        os.setpgid(0, os.getpgid(os.getppid()))
+        print("left", flush=True)
+        time.sleep(60)
+        print("over", flush=True)
+        """
+
+    @Test(arguments: [nil, SIGINT])
+    func `a command that has left its process group is asked to end, and killed`(number: Int32?) async throws {
+        let arguments = [
+            "test", "--latency", "1ms", "--upstream", "127.0.0.1:9", "--time-limit", number == nil ? "3s" : "5min",
+            "--show-output", "--", "python3", "-ISc", StageEndTests.leaving,
+        ]
+        let outcome = try await withChild(Programs.squall, arguments) { child in
+            _ = try await child.line(with: "left")
+            if let number { child.signal(number) }
+            return await child.finish()
+        }
+        #expect(outcome.status == 1 && outcome.output.contains("asked\n"), "\(outcome)")
+        #expect(!outcome.lines.contains("over"), "\(outcome)")
+    }
+
     @Test func `what a command leaves running is killed when it has ended`() async throws {
         try await withFolder { folder in
             let script = "setsid sleep 300 & echo \"left $! behind\"; (setsid sleep 300 &) ; exit 0"

@@ -83,6 +83,24 @@ import Testing
         }
     }
 
+    @Test func `the replay line repeats a profile whose path begins with a dash, and the largest seed`() async throws {
+        try await withFolder { folder in
+            let profile = """
+                { "name": "odd", "seed": 18446744073709551615, "faults": [ { "kind": "latency", "delay": "1 ms" } ] }
+                """
+            try Data(profile.utf8).write(to: folder.appendingPathComponent("-odd.json"))
+            let first = try await squall(
+                words: "test --profile=-odd.json --upstream=-a=127.0.0.1:9 --allow-vacuous -- false",
+                folder: folder
+            )
+            let line = try #require(replayLine(first), "\(first)")
+            #expect(line.contains(" --profile=-odd.json --seed 18446744073709551615 "), "\(line)")
+            let words = line.split(separator: " ").dropFirst().map(String.init)
+            let again = try await squall(words, folder: folder)
+            #expect(again.status == 1 && replayLine(again) == line, "\(again)")
+        }
+    }
+
     @Test func `the replay line repeats words of several lines, as bash reads it`() async throws {
         let words = ["a\n'b'\\n\tc\u{1B}\u{202E}é", "{1..2}", "", "$HOME"]
         let script = "printf '<%s>' \"$@\" >> said\nexit 3"

@@ -38,8 +38,9 @@ int squall_close_from(posix_spawn_file_actions_t *actions, int first);
 int squall_terminal_columns(int descriptor);
 int squall_terminal_rows(int descriptor);
 
-// Removes a folder with everything in it, and follows no link. Returns 0, or -1 with errno.
-int squall_remove_folder(const char *path);
+// Removes a folder with everything in it, whatever the permissions of its directories, and follows no link. What can't be
+// removed stays.
+void squall_remove_folder(const char *path);
 
 // Runs the tasks of this process on 2 to 8 threads that sleep until there is a job or its time has come. libdispatch, on
 // which they run otherwise, wakes up once a second to look after its threads. To be called once, before the first task.

@@ -1,3 +1,4 @@
+import FaultPlan
 import Units
 
 /// A run over time: throughput, phases and events. Times count from the begin of the run.
@@ -67,6 +68,8 @@ package struct Timeline: Sendable {
     package static let markLimit = 400
     /// The most phases: 200.
     package static let phaseLimit = 200
+    /// The most phases that are counted beyond `phaseLimit`: 100,000.
+    package static let omissionLimit = 100_000
 
     /// How long the run took.
     package var duration = Duration.zero
@@ -104,6 +107,27 @@ package struct Timeline: Sendable {
     /// Adds a phase, unless there are `phaseLimit` already: those are counted.
     package mutating func add(_ phase: Phase) {
         if phases.count < Timeline.phaseLimit { phases.append(phase) } else { omittedPhases += 1 }
+    }
+
+    /// Adds the phases of a proxy that its schedule has from `began` to `end`.
+    ///
+    /// - Parameter names: the names of the profile's phases.
+    package mutating func addPhases(
+        _ names: [String],
+        of proxy: String,
+        on schedule: Schedule,
+        from began: Moment,
+        to end: Moment
+    ) {
+        var moment = began
+        while moment < end, omittedPhases < Timeline.omissionLimit {
+            let interval = schedule.interval(at: moment)
+            if let index = interval.phase {
+                let start = max(.zero, interval.begin - began)
+                add(Phase(proxy: proxy, name: names[index], start: start, end: min(interval.end, end) - began))
+            }
+            moment = interval.end
+        }
     }
 
     /// Adds a mark, unless there are `markLimit` already: those are counted.

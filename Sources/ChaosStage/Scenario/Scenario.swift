@@ -61,8 +61,8 @@ package struct Scenario: Sendable {
     package var isSupervised: Bool
     /// The profiles that the command runs behind, one after the other; empty if every proxy has its own.
     package var profiles: [StageProfile]
-    /// The seeds with which it runs behind each.
-    package var seeds: SeedList
+    /// The seeds with which it runs behind each; `nil` for that of the only profile, see `cases`.
+    package var seeds: SeedList?
     package var command: [String]
     /// What is expected of each run. A run whose command doesn't exit with 0 fails, unless one of them is about `exit`.
     package var expectations: [Expectation]
@@ -80,17 +80,13 @@ package struct Scenario: Sendable {
 
     /// The time limit of a run by default: 5 min.
     package static let defaultTimeLimit = Duration.seconds(300)
-    /// The seed by default, the same each time: that of the only profile, else 1.
-    package static func defaultSeeds(of profiles: [StageProfile]) -> SeedList {
-        SeedList(profiles.count == 1 ? profiles[0].profile.seed ?? 1 : 1)
-    }
 
     package init(
         name: String,
         proxies: [Proxy],
         isSupervised: Bool = false,
         profiles: [StageProfile],
-        seeds: SeedList,
+        seeds: SeedList? = nil,
         command: [String],
         expectations: [Expectation],
         timeLimit: Duration = Scenario.defaultTimeLimit,
@@ -165,17 +161,20 @@ package struct StageCase: Sendable {
 }
 
 extension Scenario {
-    /// Every run: each profile with each seed.
+    /// Every run: each profile with each seed. Without `seeds` that is the seed of the only profile, else
+    /// 1, so that it is the same each time.
     package var cases: [StageCase] {
         let own = proxies.compactMap { $0.profile?.profile }
+        let all = profiles.isEmpty ? own : profiles.map(\.profile)
+        let seeds = seeds?.seeds ?? [all.count == 1 ? all[0].seed ?? 1 : 1]
         guard !profiles.isEmpty, own.count < proxies.count else {
             var names: [String] = []
             for profile in own where !names.contains(profile.name) { names.append(profile.name) }
             let name = names.joined(separator: ", ")
-            return seeds.seeds.map { StageCase(profiles: own, name: name, reference: nil, seed: $0) }
+            return seeds.map { StageCase(profiles: own, name: name, reference: nil, seed: $0) }
         }
         return profiles.flatMap { stage in
-            seeds.seeds.map { seed in
+            seeds.map { seed in
                 StageCase(
                     profiles: proxies.map { $0.profile?.profile ?? stage.profile.narrowed(to: $0.name) },
                     name: stage.profile.name,

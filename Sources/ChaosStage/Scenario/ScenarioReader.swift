@@ -58,7 +58,7 @@ extension ProfileDecoder {
         let proxies =
             isSupervised ? [Scenario.supervising] : all(object, "proxies", 1...Scenario.proxyLimit) { $0.proxy($1) }
         let profiles = all(object, "profiles", 1...Scenario.profileLimit) { $0.stageProfile($1) }
-        let seeds = seeds(object, of: profiles ?? [])
+        let seeds = seeds(object)
         let command = all(object, "command", 1...Scenario.wordLimit) { $0.anyText($1, "command") }
         let names = proxies?.map(\.name) ?? []
         let expectations = all(object, "expect", 0...Scenario.expectationLimit) { $0.expectation($1, proxies: names) }
@@ -66,7 +66,7 @@ extension ProfileDecoder {
         let jobs = object["jobs"].flatMap { wholeNumber($0, key: "jobs", in: 1...UInt64(Scenario.jobLimit)) }
         let allowsVacuous = read(.flag, object, "allow-vacuous")
         let requiresPhases = read(.flag, object, "require-phases")
-        guard let proxies, let command, let seeds, profiles != nil || object["profiles"] == nil else { return nil }
+        guard let proxies, let command, profiles != nil || object["profiles"] == nil else { return nil }
         let isShared = proxies.contains { $0.profile == nil }
         if isShared, profiles == nil {
             let remedy = "add “profiles” to the scenario or “profile” to each proxy"
@@ -84,10 +84,6 @@ extension ProfileDecoder {
         }
         if command[0].isEmpty, let node = object["command"] {
             report("the program has no name", remedy: "write it as the first text", at: node.place)
-        }
-        if max(1, profiles?.count ?? 0) * seeds.seeds.count > Scenario.runLimit {
-            let what = "the scenario has more than \(Scenario.runLimit) runs"
-            report(what, remedy: "name fewer seeds or profiles", at: root.place)
         }
         return Scenario(
             name: name,
@@ -143,8 +139,8 @@ extension ProfileDecoder {
         return nil
     }
 
-    private mutating func seeds(_ object: CheckedObject, of profiles: [StageProfile]) -> SeedList? {
-        guard let node = object["seeds"] else { return Scenario.defaultSeeds(of: profiles) }
+    private mutating func seeds(_ object: CheckedObject) -> SeedList? {
+        guard let node = object["seeds"] else { return nil }
         switch node.value {
         case .text(let text), .number(let text): return parsed(text, at: node.place, SeedList.init(parsing:))
         default:
@@ -164,9 +160,13 @@ extension ProfileDecoder {
         }
     }
 
-    /// A text as long as the file allows.
+    /// A text as long as the file allows, which may become an argument, a variable of the environment or a path.
     private mutating func anyText(_ node: JSONNode, _ key: String) -> String? {
-        text(node, key: key, limit: ProfileLimits.fileBytes)
+        guard let text = text(node, key: key, limit: ProfileLimits.fileBytes) else { return nil }
+        guard text.unicodeScalars.contains("\0") else { return text }
+        let what = "\(key.quoted) can't have the character U+0000, at which arguments and paths end"
+        report(what, remedy: "delete it", at: node.place)
+        return nil
     }
 
     private mutating func anyText(_ object: CheckedObject, _ key: String) -> String? {

@@ -8,9 +8,6 @@ package struct SeedList: Hashable, Sendable {
     /// The seeds in order, each once; at least one.
     package let seeds: [UInt64]
 
-    /// A list of one seed.
-    init(_ seed: UInt64) { seeds = [seed] }
-
     /// Reads seeds and ranges of seeds, separated by commas: "7", "1..5", "1..3,9".
     ///
     /// - Throws: `UnitError` for anything else, and for more than `limit` seeds.
@@ -34,9 +31,7 @@ package struct SeedList: Hashable, Sendable {
     private static func range(_ part: String, of text: String) throws(UnitError) -> ClosedRange<UInt64> {
         let parts = part.split(separator: "..", maxSplits: 1, omittingEmptySubsequences: false)
         let bounds = parts.compactMap { UInt64($0) }
-        guard bounds.count == parts.count, let first = bounds.first, let last = bounds.last, first <= last,
-            last < .max
-        else {
+        guard bounds.count == parts.count, let first = bounds.first, let last = bounds.last, first <= last else {
             throw UnitError(
                 problem: "\(text.quoted) is no list of seeds",
                 remedy: "write a seed or a range, upwards, such as “7”, “1..5” or “1..3,9”"

@@ -30,7 +30,7 @@ public enum CommandGuard {
                 waitForEnd(of: socket)
             }
         }
-        _ = squall_remove_folder(folder)
+        squall_remove_folder(folder)
     }
 
     private static func command(from socket: Int32) -> (arguments: [String], environment: [String: String])? {
@@ -69,21 +69,28 @@ public enum CommandGuard {
             let wait = killTime.map { max(0, ($0 - MonotonicClock.now).nanoseconds / 1_000_000 + 1) } ?? -1
             _ = poll(&sources, 2, Int32(clamping: wait))
             if sources[0].revents != 0 {
-                guard let byte = GuardProtocol.read(1, from: socket) else {
-                    _ = kill(-process, SIGKILL)
-                    return nil
-                }
+                guard let byte = GuardProtocol.read(1, from: socket) else { return nil }
                 if byte[0] == GuardProtocol.stop, killTime == nil {
-                    _ = kill(-process, SIGTERM)
+                    send(SIGTERM, to: process)
                     killTime = MonotonicClock.now + stopPatience
                 }
             }
-            if let time = killTime, MonotonicClock.now >= time { _ = kill(-process, SIGKILL) }
+            if let time = killTime, MonotonicClock.now >= time {
+                send(SIGKILL, to: process)
+                // What is left is its end, which the other descriptor tells.
+                killTime = nil
+            }
             if sources[1].revents != 0 {
                 squall_drain_child_signals(children)
                 if let status = reap(lookingFor: process) { return status }
             }
         }
+    }
+
+    /// Sends a signal to the group of a command that hasn't been waited for, and to the command itself if it has left the group.
+    private static func send(_ number: Int32, to process: pid_t) {
+        _ = kill(-process, number)
+        if getpgid(process) != process { _ = kill(process, number) }
     }
 
     /// Takes note of every child that has ended; returns the status of `process` if it is one of them.

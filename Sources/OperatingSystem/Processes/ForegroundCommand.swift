@@ -102,7 +102,7 @@ package final class ForegroundCommand: Sendable {
     ///   - channel: the descriptor of the guard's channel, which the command doesn't get.
     ///   - folder: the folder of the run, which is removed at the end; `nil` if there is none.
     package static func runGuard(_ arguments: [String], channel: Int32, folder: String?) {
-        defer { if let folder { _ = squall_remove_folder(folder) } }
+        defer { if let folder { squall_remove_folder(folder) } }
         _ = fcntl(channel, F_SETFD, FD_CLOEXEC)
         signal(SIGQUIT, SIG_IGN)
         InheritedSignals.ignoreOthers()

@@ -211,8 +211,8 @@ public final class GuardedCommand: Sendable {
         }
     }
 
-    /// Stops the command: SIGTERM to its process group, and SIGKILL after `CommandGuard.stopPatience`; one that hasn't started
-    /// when it does. Does nothing once it has ended.
+    /// Stops the command: SIGTERM to it and its process group, and SIGKILL after `CommandGuard.stopPatience`; one that hasn't
+    /// started when it does. Does nothing once it has ended.
     public func stop() {
         talk.withLock { talk in
             talk.isStopped = true
@@ -245,6 +245,6 @@ public final class GuardedCommand: Sendable {
         }
         guard end != .exit(0) else { return }
         GuardedCommand.killOrphans()
-        _ = squall_remove_folder(folder)
+        squall_remove_folder(folder)
     }
 }

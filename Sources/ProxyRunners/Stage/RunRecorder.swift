@@ -185,21 +185,13 @@ final class RunRecorder: Sendable {
         var timeline = state.withLock { $0.timeline }
         timeline.duration = end - began
         for proxy in proxies {
-            var moment = began
-            for _ in 0..<Timeline.phaseLimit where moment < end {
-                let interval = proxy.schedule.interval(at: moment)
-                if let phase = interval.phase {
-                    timeline.add(
-                        Timeline.Phase(
-                            proxy: proxy.configuration.name,
-                            name: proxy.profile.phases[phase].name,
-                            start: max(.zero, interval.begin - began),
-                            end: min(interval.end, end) - began
-                        )
-                    )
-                }
-                moment = interval.end
-            }
+            timeline.addPhases(
+                proxy.profile.phases.map(\.name),
+                of: proxy.configuration.name,
+                on: proxy.schedule,
+                from: began,
+                to: end
+            )
         }
         return timeline
     }

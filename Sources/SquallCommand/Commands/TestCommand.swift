@@ -233,7 +233,6 @@ struct TestCommand: AsyncParsableCommand {
             proxies: proxies,
             isSupervised: exec,
             profiles: profiles,
-            seeds: Scenario.defaultSeeds(of: profiles),
             command: command,
             expectations: try expect.map { text throws(CommandFailure) in
                 try StageSetup.expectation(text, proxies: proxies.map(\.name))
