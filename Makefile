@@ -130,6 +130,7 @@ format: ## format every Swift file
 
 static: ## build the command for other machines (some 6 minutes)
 	@scripts/install.sh build
+	@scripts/install.sh static
 	@$(call timed,static build,scripts/static.sh $(STATIC))
 
 install: ## install what make static has built below PREFIX

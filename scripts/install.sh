@@ -9,6 +9,8 @@ set -euo pipefail
 # The packages of each purpose.
 declare -A packages=(
     [build]="pkg-config libevent-dev libssl-dev"
+    # After those of build: what their archives refer to.
+    [static]="zlib1g-dev libzstd-dev"
     [test]="curl bsdutils util-linux iproute2 python3 python3-pip"
     # What some tests of the control server skip without.
     [peers]="nodejs default-jdk-headless golang-go"
@@ -63,6 +65,7 @@ declare -A checks=(
     [libnginx-mod-stream]="test -e /usr/lib/nginx/modules/ngx_stream_module.so"
     [librsvg2-bin]="has rsvg-convert"
     [libssl-dev]="pkg-config --exists libcrypto"
+    [libzstd-dev]="links zstd"
     [mariadb-client]="has mariadb"
     [mariadb-server]="test -x /usr/sbin/mariadbd"
     [musl-tools]="has musl-gcc"
@@ -88,6 +91,7 @@ declare -A checks=(
     [util-linux]="has unshare setsid"
     [valgrind]="has callgrind_control"
     [xz-utils]="has xz"
+    [zlib1g-dev]="links z"
 )
 
 # First, because no package brings it. To install needs none, and sudo's PATH often lacks it.
@@ -99,6 +103,12 @@ fi
 has() {
     local program
     for program; do command -v "$program" || [[ -x /usr/sbin/$program ]] || return 1; done
+}
+
+# Whether the archive of a library is there, or libcrypto.a doesn't refer to it.
+links() {
+    ! pkg-config --static --libs-only-l libcrypto | grep -qw -e "-l$1" ||
+        [[ -e $(pkg-config --variable=libdir libcrypto)/lib$1.a ]]
 }
 
 missing=()

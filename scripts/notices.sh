@@ -36,7 +36,11 @@ for package in "$folder"/checkouts/*/; do
     done
     echo
 done
-for library in libevent-dev libssl-dev; do
+libraries=(libevent-dev libssl-dev)
+# What scripts/static.sh has linked in besides.
+if [[ -e $folder/archives/libz.a ]]; then libraries+=(zlib1g-dev); fi
+if [[ -e $folder/archives/libzstd.a ]]; then libraries+=(libzstd-dev); fi
+for library in "${libraries[@]}"; do
     echo "== $library (Debian)"
     cat "/usr/share/doc/$library/copyright"
     echo

@@ -15,20 +15,28 @@ cd "$(dirname "$0")/.."
 # A linker that looks here first finds the archives, and no shared libraries beside them.
 archives=$folder/archives
 mkdir -p "$archives"
-for library in libevent_core:libevent-dev libcrypto:libssl-dev; do
-    name=${library%:*}
-    archive=$(pkg-config --variable=libdir "$name")/$name.a
-    if [[ ! -e $archive ]]; then
-        echo "$0: $archive is missing: install ${library#*:}" >&2
-        exit 1
-    fi
-    ln -sf "$archive" "$archives/$name.a"
+declare -A packages=([crypto]=libssl-dev [event_core]=libevent-dev [z]=zlib1g-dev [zstd]=libzstd-dev)
+for name in libevent_core libcrypto; do
+    libs=-L$archives
+    # With what the archive refers to: libcrypto.a of Debian 13 has calls of zlib and Zstandard.
+    for flag in $(pkg-config --static --libs-only-l "$name"); do
+        library=${flag#-l}
+        # Of the C library.
+        if [[ $library =~ ^(dl|m|pthread|rt)$ ]]; then continue; fi
+        archive=$(pkg-config --variable=libdir "$name")/lib$library.a
+        if [[ ! -e $archive ]]; then
+            echo "$0: $archive is missing: install ${packages[$library]:-the package that has it}" >&2
+            exit 1
+        fi
+        ln -sf "$archive" "$archives/"
+        libs+=" $flag"
+    done
     cat >"$archives/$name.pc" <<END
 Name: $name
 Description: $name, to be linked in
 Version: $(pkg-config --modversion "$name")
 Cflags: $(pkg-config --cflags "$name")
-Libs: -L$archives -l${name#lib}
+Libs: $libs
 END
 done
 export PKG_CONFIG_PATH=$archives

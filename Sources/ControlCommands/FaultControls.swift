@@ -82,6 +82,9 @@ struct SetFaultControl: AsyncParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
+        if let word = words.dropFirst(all ? 0 : 1).first, word.contains("=") || word.hasPrefix("{") {
+            throw ValidationError("the name of the fault is missing: write NAME before “\(word)”")
+        }
         guard words.count >= (all ? 2 : 3) else {
             throw ValidationError("write \(all ? "" : "the proxy, ")the name of the fault, and the fault")
         }

@@ -29,7 +29,8 @@ struct DemoFiles {
     /// The client's state folder.
     let state: String
     private let folder: URL
-    private let isKept: Bool
+    /// The folder, if its files aren't kept.
+    private let temporary: TemporaryFolder?
 
     /// A file that is sent.
     struct File {
@@ -42,10 +43,12 @@ struct DemoFiles {
     /// Writes a file of `download` bytes, and another one of `upload` bytes if that differs. Their content depends only on
     /// `seed`.
     init(download: Int64, upload: Int64, seed: UInt64, keptIn keep: String?) throws(CommandFailure) {
-        isKept = keep != nil
-        folder =
-            keep.map { URL(fileURLWithPath: $0) }
-            ?? FileManager.default.temporaryDirectory.appendingPathComponent("squall-demo-\(UUID().uuidString)")
+        if let keep {
+            (temporary, folder) = (nil, URL(fileURLWithPath: keep))
+        } else {
+            let made = try TemporaryFolder.made("squall-demo")
+            (temporary, folder) = (made, URL(fileURLWithPath: made.path))
+        }
         let source = folder.appendingPathComponent("sent")
         served = source.path
         received = folder.appendingPathComponent("received.bin").path
@@ -53,17 +56,15 @@ struct DemoFiles {
         uploads = work.appendingPathComponent("uploads").path
         uploaded = work.appendingPathComponent("uploads/\(DemoFiles.name)").path
         state = work.appendingPathComponent("state").path
-        if isKept { try DemoFolder.prepare(FilePath(folder.path)) }
+        if temporary == nil { try DemoFolder.prepare(FilePath(folder.path)) }
         do {
-            // The folder for temporary files is the system's, and isn't made here.
-            if !isKept { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false) }
             try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
             try FileManager.default.createDirectory(atPath: uploads, withIntermediateDirectories: true)
             downloaded = try DemoFiles.write(to: source.appendingPathComponent(DemoFiles.name), download, seed)
             let other = source.appendingPathComponent(DemoFiles.otherName)
             sent = download == upload ? downloaded : try DemoFiles.write(to: other, upload, seed)
         } catch {
-            DemoFiles.remove(folder, isKept: isKept)
+            DemoFiles.remove(folder, temporary)
             throw .failed("can't write the demo's file in \(folder.path): \(FileProblem.reason(error))")
         }
     }
@@ -78,17 +79,14 @@ struct DemoFiles {
 
     /// Removes the received file after the comparison, unless it is kept.
     func releaseReceived() {
-        if !isKept { try? FileManager.default.removeItem(atPath: received) }
+        if temporary != nil { try? FileManager.default.removeItem(atPath: received) }
     }
 
     /// Removes the folder, or everything but the kept files.
-    func remove() { DemoFiles.remove(folder, isKept: isKept) }
+    func remove() { DemoFiles.remove(folder, temporary) }
 
-    private static func remove(_ folder: URL, isKept: Bool) {
-        guard isKept else {
-            try? FileManager.default.removeItem(at: folder)
-            return
-        }
+    private static func remove(_ folder: URL, _ temporary: TemporaryFolder?) {
+        if let temporary { return temporary.remove() }
         let work = folder.appendingPathComponent(DemoFolder.work)
         let uploaded = work.appendingPathComponent("uploads/\(name)")
         try? FileManager.default.moveItem(at: uploaded, to: folder.appendingPathComponent(DemoFolder.uploaded))

@@ -17,6 +17,18 @@ package enum FileProblem {
         return first.deviceID == second.deviceID && first.inode == second.inode
     }
 
+    /// The output of this process that is the regular file at `path`, in words; `nil` if neither is.
+    static func standardOutput(at path: String) -> String? {
+        guard path != "-", let file = try? FilePath(path).stat(), file.type == .regular else { return nil }
+        let outputs: KeyValuePairs<String, FileDescriptor> = [
+            "standard output": .standardOutput, "standard error": .standardError,
+        ]
+        return outputs.first { _, descriptor in
+            guard let output = try? descriptor.stat() else { return false }
+            return output.deviceID == file.deviceID && output.inode == file.inode
+        }?.key
+    }
+
     /// The error number of an error of the system, or of Foundation's.
     static func errno(of error: any Error) -> Errno? {
         switch error {
@@ -64,6 +76,15 @@ extension CommandFailure {
         } catch {
             let reason = error is CocoaError ? FileProblem.reason(error) : "\(error)"
             throw CommandFailure(code: code, message: "\(what): \(reason)")
+        }
+    }
+}
+
+extension TemporaryFolder {
+    /// A new folder in that of temporary files.
+    package static func made(_ name: String) throws(CommandFailure) -> TemporaryFolder {
+        try CommandFailure.attempting("can't make a folder in \(UserFolders.temporary) (TMPDIR)") {
+            try TemporaryFolder(name: name)
         }
     }
 }

@@ -32,12 +32,17 @@ package final class InputFiles {
         return source
     }
 
-    /// Checks that writing `what` to `path` overwrites none of them, and nothing else that was checked, whatever path is
-    /// used. Does nothing without a path.
+    /// Checks that writing `what` to `path` overwrites none of them, no file that an output of this process goes to, and
+    /// nothing else that was checked, whatever path is used. Does nothing without a path.
     package func check(writing what: String, to path: String?) throws(CommandFailure) {
         guard let path else { return }
         if let input = paths.first(where: { FileProblem.isSameFile(path, $0) }) {
             throw .wrongInput("\(what) would be written over “\(input)”, which is read: name another file")
+        }
+        if let output = FileProblem.standardOutput(at: path) {
+            throw .wrongInput(
+                "\(what) would be written over “\(path)”, which is this command's own \(output): name another file"
+            )
         }
         let other = outputs.first { $0.what != what && FileProblem.isSamePlace(path, $0.path) }
         if let other, FileProblem.isReplaced(path) {

@@ -19,7 +19,7 @@ package struct TrustFile: Sendable {
     ///   - certificate: The certificate in PEM format.
     ///   - owner: What the authority belongs to, for the line “trust:”.
     package init(_ certificate: String, of owner: String) throws(CommandFailure) {
-        let parent = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        let parent = UserFolders.temporary
         let start = parent.hasPrefix("/") ? "" : FileManager.default.currentDirectoryPath + "/"
         folder = "\(start)\(parent)/squall-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16))"
         path = "\(folder)/authority.pem"

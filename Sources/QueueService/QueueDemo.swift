@@ -28,7 +28,7 @@ package struct QueueDemo: Sendable {
     private let seed: UInt64
     private let format: EventFormat
     private let place: QueuePlace
-    private let folder: URL
+    private let folder: TemporaryFolder
     private let served: URL
     private let uploads: URL
     private let received: URL
@@ -63,14 +63,15 @@ package struct QueueDemo: Sendable {
     private init(_ profile: Profile, seed: UInt64, _ format: EventFormat) throws(CommandFailure) {
         (self.profile, self.seed, self.format) = (profile, seed, format)
         place = try QueuePlace("demo-\(ProcessInfo.processInfo.processIdentifier)")
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-demo-\(UUID().uuidString)")
-        served = folder.appendingPathComponent("served")
-        uploads = folder.appendingPathComponent("uploads")
-        received = folder.appendingPathComponent("received")
+        folder = try TemporaryFolder.made("squall-demo")
+        let top = URL(fileURLWithPath: folder.path)
+        served = top.appendingPathComponent("served")
+        uploads = top.appendingPathComponent("uploads")
+        received = top.appendingPathComponent("received")
     }
 
     private func remove() {
-        try? FileManager.default.removeItem(at: folder)
+        folder.remove()
         try? FileManager.default.removeItem(atPath: place.folder)
     }
 

@@ -70,4 +70,17 @@ import Testing
     func `a fault is an object, or its members`(words: [String], text: String) throws {
         #expect(try SetFaultControl.fault(words[...]) == text)
     }
+
+    @Test(arguments: [["kind=latency", "delay=20 ms"], ["kind=outage"], [#"{"kind": "cut"}"#], [#"{"kind":"#, "1"]])
+    func `a fault without a name is refused, and one with a name isn't`(words: [String]) throws {
+        for all in [false, true] {
+            var control = SetFaultControl()
+            control.all = all
+            control.words = (all ? [] : ["db"]) + words
+            let error = try #require(#expect(throws: (any Error).self) { try control.validate() })
+            #expect("\(error)" == "the name of the fault is missing: write NAME before “\(words[0])”")
+            control.words = (all ? [] : ["db"]) + ["slow", "kind=latency", "delay=20 ms"]
+            try control.validate()
+        }
+    }
 }

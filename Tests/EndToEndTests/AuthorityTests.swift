@@ -77,6 +77,16 @@ import Testing
         }
     }
 
+    @Test func `nothing is left of an authority whose paths can't be told`() async throws {
+        try await withFolder { folder in
+            let script = #"exec "$0" authority create own.pem --for a.test >/dev/full"#
+            let (sh, words) = (try Programs.find("sh"), ["-c", script, Programs.squall.path])
+            let outcome = try await withChild(sh, words, folder: folder) { await $0.finish() }
+            #expect(outcome.status == 1 && outcome.errors.contains("can't write to standard output"), "\(outcome)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+    }
+
     @Test func `nothing is left where the file for clients can't be written`() async throws {
         try await withFolder { folder in
             // No file may have a byte, as on a full disk.

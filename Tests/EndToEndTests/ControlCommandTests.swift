@@ -218,7 +218,8 @@ import Testing
     @Test(arguments: [
         "create foo", "inspect", "toxic add -t latency", "toxic add -t latency -u -d foo",
         "toxic add -t latency --toxicity 2 foo", "toxic add -t latency -a latency foo", "list -h ftp://h",
-        "fault set db slow", "fault set db slow latency", "wait db open>1 --baseline then", "down", "up",
+        "fault set db slow", "fault set db slow latency", "fault set db kind=latency delay=1ms",
+        "wait db open>1 --baseline then", "down", "up",
         "fault remove db", "wait db", "end db x",
         "populate /nowhere.json", "apply /nowhere.json",
     ])

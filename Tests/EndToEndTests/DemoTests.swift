@@ -279,8 +279,33 @@ import Testing
         try await withFolder { folder in
             let missing = folder.appendingPathComponent("missing").path
             let outcome = try await squall("demo", "--size", "1KiB", environment: ["TMPDIR": missing])
-            #expect(outcome.status == 1 && outcome.errors.contains("No such file or directory"), "\(outcome.errors)")
+            let reason = "in \(missing) (TMPDIR): No such file or directory"
+            #expect(outcome.status == 1 && outcome.errors.contains(reason), "\(outcome.errors)")
             #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+    }
+
+    @Test func `a demo removes the files of one that was killed, and not those of one that runs`() async throws {
+        try await withFolder { folder in
+            func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
+            let environment = ["TMPDIR": folder.path]
+            let arguments = ["demo", "--page", "--port", "0", "--size", "1KiB"]
+            try await withChild(Programs.squall, arguments, environment: environment) { demo in
+                _ = try await demo.line(with: "open http://localhost:")
+                let running = try names()
+                try await withChild(Programs.squall, arguments, environment: environment) { killed in
+                    _ = try await killed.line(with: "open http://localhost:")
+                    killed.signal(SIGKILL)
+                    _ = await killed.finish()
+                }
+                #expect(try running.count == 1 && names().count == 2)
+                let outcome = try await squall("demo", "first-two-fail", "--size", "1KiB", environment: environment)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                #expect(try names() == running)
+                demo.signal(SIGINT)
+                #expect(await demo.finish().status == 0)
+            }
+            #expect(try names().isEmpty)
         }
     }
 

@@ -174,6 +174,17 @@ import Testing
         }
     }
 
+    @Test func `a log that can't be made is an error that names its folder`() async throws {
+        try await withFolder { folder in
+            let missing = folder.appendingPathComponent("missing").path
+            let arguments = ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9", "--detach"]
+            let outcome = try await squall(arguments, environment: ["TMPDIR": missing])
+            #expect(outcome.status == 1)
+            let reason = "no log in \(missing) (TMPDIR): No such file or directory (mkstemps, errno 2)"
+            #expect(outcome.errors == "squall: can't start in the background: \(reason)\n")
+        }
+    }
+
     @Test func `it is called squall among the processes`() async throws {
         try await withFolder { folder in
             let arguments = ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9"]

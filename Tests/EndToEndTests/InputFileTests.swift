@@ -133,6 +133,39 @@ import Testing
         }
     }
 
+    /// Runs `squall` with an output redirected to the file “all”, which has a line; says what it and the file have then.
+    private func redirected(_ redirection: String, _ arguments: [String]) async throws -> (Outcome, file: String) {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("all")
+            try Data("before\n".utf8).write(to: file)
+            let words = ["-c", #"exec "$0" "$@" \#(redirection)"#, Programs.squall.path] + arguments
+            let outcome = try await withChild(Programs.find("sh"), words, folder: folder) { await $0.finish() }
+            return (outcome, try String(contentsOf: file, encoding: .utf8))
+        }
+    }
+
+    @Test(arguments: [
+        ["plan", "slow-3g", "--size", "1KiB", "--svg", "/dev/stdout"],
+        ["plan", "slow-3g", "--size", "1KiB", "--png", "all"],
+        ["get", "http://127.0.0.1:9/file", "--output", "/dev/stdout"], ["get", "http://127.0.0.1:9/all"],
+        ["run", "slow-3g", "--journal", "/dev/stdout"] + addresses, ["run", "slow-3g", "--pcap", "./all"] + addresses,
+        ["test", "--profile", "slow-3g", "--upstream", "a=127.0.0.1:9", "--junit", "/dev/stdout", "--", "true"],
+    ])
+    func `a result isn't written over the file that standard output goes to`(arguments: [String]) async throws {
+        let (outcome, file) = try await redirected(">>all", arguments)
+        #expect(outcome.status == 2)
+        let problem = ", which is this command's own standard output: name another file\n"
+        #expect(outcome.errors.hasSuffix(problem), "\(outcome)")
+        #expect(file == "before\n")
+    }
+
+    @Test func `a result isn't written over the file that standard error goes to`() async throws {
+        let (outcome, file) = try await redirected("2>>all", ["plan", "slow-3g", "--size", "1KiB", "--svg", "all"])
+        #expect(outcome.status == 2)
+        let problem = "the drawing of --svg would be written over “all”, which is this command's own standard error"
+        #expect(file == "before\nsquall: \(problem): name another file\n")
+    }
+
     @Test(arguments: ["/dev/null", "/dev/stdout", "/dev/full"])
     func `a journal goes to a device as before`(path: String) async throws {
         try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", path]) { proxy, address in

@@ -161,8 +161,8 @@ package struct StageCase: Sendable {
 }
 
 extension Scenario {
-    /// Every run: each profile with each seed. Without `seeds` that is the seed of the only profile, else
-    /// 1, so that it is the same each time.
+    /// Every run: each profile with each seed. Without `seeds` that is the seed of the only profile, else 1, so that it is the
+    /// same each time.
     package var cases: [StageCase] {
         let own = proxies.compactMap { $0.profile?.profile }
         let all = profiles.isEmpty ? own : profiles.map(\.profile)

@@ -35,8 +35,7 @@ public enum DetachedProgram {
     ///
     /// - Throws: `SystemError` of mkstemps(3).
     public static func makeLog(name: String) throws(SystemError) -> (path: String, descriptor: Int32) {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
-        var path = Array("\(folder.isEmpty ? "/tmp" : folder)/\(name)-XXXXXX.log".utf8CString)
+        var path = Array("\(UserFolders.temporary)/\(name)-XXXXXX.log".utf8CString)
         let descriptor = mkstemps(&path, 4)
         guard descriptor >= 0 else { throw .last("mkstemps") }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -90,6 +90,8 @@ extension AuthorityCommand {
                     trust: \(file)\(LastingAuthority.trustSuffix) (for clients; nothing is installed)
                     """
             )
+            // So that the same line works once its output can be written. `Program` reports the failure.
+            if Console.finish() != nil { LastingAuthority.remove(file) }
         }
     }
 }

@@ -167,15 +167,17 @@ struct GetCommand: AsyncParsableCommand {
     }
 
     private func destination() throws(CommandFailure) -> FilePath {
-        if let output {
-            guard output != "-" else {
-                throw .wrongInput("can't write to standard output; use ./- for a file of that name")
-            }
-            let inputs = InputFiles()
-            inputs.note(tls.paths + [credentials.passwordFile, credentials.netrcFile])
-            try inputs.check(writing: "the file", to: output)
-            return FilePath(output)
+        guard output != "-" else {
+            throw .wrongInput("can't write to standard output; use ./- for a file of that name")
         }
+        let path = if let output { output } else { try nameOfURL() }
+        let inputs = InputFiles()
+        inputs.note(tls.paths + [credentials.passwordFile, credentials.netrcFile])
+        try inputs.check(writing: "the file", to: path)
+        return FilePath(path)
+    }
+
+    private func nameOfURL() throws(CommandFailure) -> String {
         let name: String?
         do {
             name = try TransferRequest(url).fileName()
@@ -184,6 +186,6 @@ struct GetCommand: AsyncParsableCommand {
             throw .wrongInput(error.sentence)
         }
         guard let name else { throw .wrongInput("the URL names no file to write to: give --output FILE") }
-        return FilePath(name)
+        return name
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTransport
+import OperatingSystem
 import ProxyRunners
 import TerminalDisplay
 
@@ -23,8 +24,7 @@ struct AuthorityFile {
         } catch {
             throw .failed("can't make a certificate: \(error)")
         }
-        let folder = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-        path = "\(folder)/squall-authority-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16)).pem"
+        path = "\(UserFolders.temporary)/squall-authority-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16)).pem"
         try TrustFile.write(certificate.utf8, to: path)
     }
 

@@ -26,10 +26,12 @@ struct DetachOptions: ParsableArguments {
     /// - Throws: an exit code if the started command has failed; its errors are printed.
     func hasStarted(_ command: String) throws -> Bool {
         guard detach, !DetachedProgram.isSelf else { return false }
-        let (log, start) = try CommandFailure.attempting("can't start in the background") {
-            let file = try DetachedProgram.makeLog(name: "squall-\(command)")
-            return (file.path, try DetachedProgram.start(log: file.descriptor))
+        let problem = "can't start in the background"
+        let place = "\(UserFolders.temporary) (TMPDIR)"
+        let (log, descriptor) = try CommandFailure.attempting("\(problem): no log in \(place)") {
+            try DetachedProgram.makeLog(name: "squall-\(command)")
         }
+        let start = try CommandFailure.attempting(problem) { try DetachedProgram.start(log: descriptor) }
         let said = ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").trimmedEnd
         switch start {
         case .ready(let process):

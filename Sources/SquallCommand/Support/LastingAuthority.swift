@@ -20,6 +20,11 @@ enum LastingAuthority {
         }
     }
 
+    /// Removes both files.
+    static func remove(_ path: String) {
+        for file in [path, path + trustSuffix] { try? FileManager.default.removeItem(atPath: file) }
+    }
+
     private static func write(_ text: String, to path: String, _ mode: FilePermissions) throws(CommandFailure) {
         let file: FileDescriptor
         do {

@@ -5,7 +5,7 @@
 
 First by `make install` and `make uninstall` with a DESTDIR and with a prefix, with a umask of 077 and beside files of others,
 then as a package in a Debian made by debootstrap: the demo, the manual, the completions of three shells, the unit of systemd,
-a newer version, Toxiproxy's package.
+a newer version, Toxiproxy's package. Last the libraries of the static build in a Debian of the next release.
 """
 import gzip, os, re, shutil, stat, subprocess, sys, tempfile
 
@@ -242,6 +242,33 @@ def check_toxiproxy(root, package, inside):
     check(os.path.islink(f"{root}/usr/bin/toxiproxy-server"), "and overwrites nothing")
 
 
+# In place of the compiler: links a program with libcrypto's start, as scripts/static.sh has it.
+SWIFT = """#!/bin/sh
+case "$*" in *--show-bin-path) echo /tmp/static/build; exit;; esac
+cd /tmp/static
+echo '#include <openssl/crypto.h>' >main.c
+echo 'int main(void) { return OPENSSL_init_crypto(0, NULL) != 1; }' >>main.c
+cc -o build/squall main.c $(pkg-config --libs libevent_core libcrypto)
+"""
+
+
+def check_archives():
+    """libcrypto.a refers to other libraries there."""
+    root = roots.debian("trixie", ["gcc", "libc6-dev", "libevent-dev", "libssl-dev", "libzstd-dev", "pkg-config", "zlib1g-dev"])
+    work = f"{root}/tmp/static"
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(f"{work}/scripts")
+    shutil.copy(os.path.join(TOP, "scripts/static.sh"), f"{work}/scripts")
+    with open(f"{work}/swift", "w", encoding="utf-8") as file:
+        file.write(SWIFT)
+    os.chmod(f"{work}/swift", 0o755)
+    code, text = output(CHROOT, root, "/tmp/static/scripts/static.sh", "/tmp/static/build", env={"PATH": f"/tmp/static:{SYSTEM_PATH}"})
+    check(code == 0, "scripts/static.sh links in Debian 13", text)
+    code, text = output(CHROOT, root, "sh", "-c", "/tmp/static/build/squall && ldd /tmp/static/build/squall", env={"PATH": SYSTEM_PATH})
+    check(code == 0 and not re.search("libcrypto|libz", text), "the program needs the C library alone", text)
+    shutil.rmtree(work)
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__.strip())
@@ -253,6 +280,7 @@ def main():
     check_build(program, package)
     check_licenses(package)
     check_package(package)
+    check_archives()
     finish()
 
 
