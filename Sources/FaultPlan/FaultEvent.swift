@@ -66,4 +66,10 @@ public struct FaultEvent: Hashable, Sendable {
         self.place = place
         self.effect = effect
     }
+
+    /// The event of an answer in the server's place to a request, by its number on the connection, from 1.
+    public static func answer(to request: Int64, by fault: Int) -> FaultEvent {
+        let place = MessagePlace(base: .connection, request: request)
+        return FaultEvent(fault: fault, offset: nil, place: place, effect: .answers)
+    }
 }

@@ -19,8 +19,8 @@ public enum Ending: Hashable, Sendable {
     case cut(Cut.Ending)
     /// An alert of TLS to the client, and then both directions end in order.
     case alert(TLSAlertName)
-    /// The proxy answers a request in the server's place: its number on the connection, from 1, and the identity of the
-    /// fault, see `Plan.fault`.
+    /// The proxy is to answer a request in the server's place: its number on the connection, from 1, and the identity of the
+    /// fault, see `Plan.fault`. Its event is `FaultEvent.answer`, once the answer is given.
     case answer(request: Int64, fault: Int)
 }
 
@@ -139,6 +139,19 @@ public struct Link: Sendable {
 
     /// Bytes taken from the source and not yet delivered.
     public var held: Int64 { arrived - delivered }
+
+    /// Source bytes that were delivered or that faults removed.
+    public var passed: Int64 { taken - held }
+
+    /// Whether bytes or a reset are still due to the sink, so that an orderly end would be wrong. `available` bytes wait in
+    /// front of the link.
+    public func isIncomplete(available: Int) -> Bool {
+        if isFinished { return false }
+        guard !faults.isEmpty, let stop = faults[0].stop else {
+            return held > 0 || available > 0 || sourceEnd == .reset
+        }
+        return delivered < stop.offset || stop.ending == .cut(.reset)
+    }
 
     /// The next change to the `count` bytes, above 0, that were just taken from the source; `nil` if there is none.
     ///
@@ -288,7 +301,7 @@ public struct Link: Sendable {
         guard hasStages, let (ending, event) = faults[0].stopped() else {
             return sourceEnd == .reset ? .reset : .finish
         }
-        events.append(event)
+        if let event { events.append(event) }
         return ending
     }
 }

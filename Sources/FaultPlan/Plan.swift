@@ -131,6 +131,9 @@ public final class Plan: Sendable {
     /// The fault with an identity, as events carry it.
     public func fault(_ identity: Int) -> Fault { faults[identities.index(of: identity)] }
 
+    /// Whether the plan has a fault with this identity.
+    public func hasFault(_ identity: Int) -> Bool { identities.contains(identity) }
+
     /// The name of a fault, and its kind.
     public func name(_ identity: Int) -> (fault: String, kind: FaultKind.Name) {
         let prepared = prepared[identities.index(of: identity)]

@@ -195,8 +195,8 @@ struct StageChain: Sendable {
         return hasWindows ? min(closeDue, spacing.wake(for: nextWindowChange(after: now), now: now)) : closeDue
     }
 
-    /// How a fault ended the stream, and the event for the journal; `nil` if none did.
-    func stopped() -> (ending: Ending, event: FaultEvent)? {
+    /// How a fault ended the stream, and the event for the journal; `nil` if none did. An answer has none until it is given.
+    func stopped() -> (ending: Ending, event: FaultEvent?)? {
         guard let stop else { return nil }
         let place = stop.place?.place
         let offset = stop.hasOffset ? stop.place?.offset ?? stop.offset : nil
@@ -206,7 +206,7 @@ struct StageChain: Sendable {
         case .alert:
             return (stop.ending, FaultEvent(fault: stop.fault, offset: offset, effect: .alerts))
         case .answer:
-            return (stop.ending, FaultEvent(fault: stop.fault, offset: nil, place: place, effect: .answers))
+            return (stop.ending, nil)
         case .finish, .reset:
             preconditionFailure("a fault ends a stream by a cut, an alert, or in front of an answered request")
         }
@@ -276,10 +276,8 @@ struct StageChain: Sendable {
             )
         }
         if let answer = context.answer, answer.position < stop?.offset ?? .max {
-            let place = MessagePlace(base: .connection, request: answer.number)
-            let target = MessageAim.Target(position: answer.position, offset: answer.position, place: place)
             let ending = Ending.answer(request: answer.number, fault: fault)
-            stop = Stop(offset: answer.position, ending: ending, fault: fault, place: target)
+            stop = Stop(offset: answer.position, ending: ending, fault: fault, place: nil)
         }
         if let effect = context.effect {
             let place = context.effectPlace

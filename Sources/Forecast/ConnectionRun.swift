@@ -45,7 +45,8 @@ struct ConnectionRun {
     private var substitute: (answer: HTTPAnswer, headBytes: Int64)?
     private var firstByteDeadline: Moment
     private var stall: StallWatch
-    private var connectionEvents: [FaultEvent] = []
+    /// The events that no link has, with their directions.
+    private var connectionEvents: [(FaultEvent, Direction?)] = []
     private(set) var questions = 0
     /// When each link is to be called again.
     private var upstreamWake = Moment.zero
@@ -173,7 +174,8 @@ struct ConnectionRun {
                 &questions,
                 wake: &upstreamWake
             )
-            if case .answer(_, let fault)? = end {
+            if case .answer(let request, let fault)? = end {
+                connectionEvents.append((.answer(to: request, by: fault), .upstream))
                 answer(by: fault, at: now)
             } else if let end {
                 return ended(end, at: now)
@@ -208,7 +210,7 @@ struct ConnectionRun {
         if let end = downstreamEnd { return ended(end, at: now) }
         releaseContent(at: now)
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
-        let bytes = plan.upstream.delivered + plan.downstream.delivered
+        let bytes = plan.upstream.passed + plan.downstream.passed
         if bytes != passed.bytes { passed = (bytes, now) }
         let change = terminators.nextChange(after: now, lastPassed: passed.moment)
         let deadline = min(firstByteDeadline, stall.next, change, content > 0 ? contentDue : .distantFuture)
@@ -240,7 +242,7 @@ struct ConnectionRun {
     /// Why no bytes pass at `now`: the connection has ended or isn't made yet.
     private mutating func stepBeforeBytes(at now: Moment) -> Step? {
         if let (event, how) = terminators.event(at: now, lastPassed: passed.moment) {
-            connectionEvents.append(event)
+            connectionEvents.append((event, nil))
             switch how {
             case .close, .notify: return .lost(.cut)
             case .reset: return .lost(.reset)
@@ -248,7 +250,7 @@ struct ConnectionRun {
             }
         }
         guard let (verdict, event) = hold?.advance(at: now) else { return nil }
-        if let event { connectionEvents.append(event) }
+        if let event { connectionEvents.append((event, nil)) }
         switch verdict {
         case .wait(let moment):
             if now >= firstByteDeadline { return .lost(.firstByte) }
@@ -325,9 +327,9 @@ struct ConnectionRun {
         var events: [(FaultEvent, Direction?)] = []
         if plan.upstream.events.isEmpty, plan.downstream.events.isEmpty, connectionEvents.isEmpty { return events }
         for event in plan.upstream.takeEvents() { events.append((event, .upstream)) }
-        for event in plan.downstream.takeEvents() { events.append((event, .downstream)) }
-        for event in connectionEvents { events.append((event, nil)) }
+        events += connectionEvents
         connectionEvents.removeAll()
+        for event in plan.downstream.takeEvents() { events.append((event, .downstream)) }
         return events
     }
 

@@ -161,6 +161,48 @@ struct StreamSocketTests {
         }
     }
 
+    @Test func `a descriptor that a Unix peer passes is let go, though arrivals are stamped`() async throws {
+        let isLetGo = try await withLoop { loop in
+            await answer(of: loop) { (reply: @escaping @Sendable (Bool) -> Void) in
+                var pair: [Int32] = [-1, -1]
+                let type = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+                guard socketpair(AF_UNIX, Int32(type), 0, &pair) == 0, let pipe = loop.system.makePipe(size: 4_096),
+                    let socket = StreamSocket(DetachedSocket(pair[0], loop.system, isUnix: true), on: loop)
+                else { return reply(false) }
+                socket.stampArrivals()
+                let isPassed = StreamSocketTests.pass(pipe.input, over: pair[1])
+                Glibc.close(pipe.input)
+                guard isPassed, case .received(let chunk) = socket.receive(limit: 4) else { return reply(false) }
+                // A pipe ends when nobody has its other end any more.
+                var entry = pollfd(fd: pipe.output, events: 0, revents: 0)
+                reply(chunk.count == 1 && chunk.arrival != nil && poll(&entry, 1, 30_000) == 1)
+                socket.close()
+                loop.deferRelease(socket)
+                for descriptor in [pipe.output, pair[1]] { Glibc.close(descriptor) }
+            }
+        }
+        #expect(isLetGo)
+    }
+
+    /// Sends a byte and a descriptor; whether that went.
+    private static func pass(_ descriptor: Int32, over socket: Int32) -> Bool {
+        var byte: UInt8 = 1
+        // A cmsghdr of SCM_RIGHTS with one descriptor behind it, as long as CMSG_SPACE makes it.
+        var control: (length: Int, level: Int32, type: Int32, descriptor: Int32, padding: Int32)
+        control = (20, SOL_SOCKET, 1, descriptor, 0)
+        return withUnsafeMutablePointer(to: &byte) { byte in
+            var vector = iovec(iov_base: byte, iov_len: 1)
+            return withUnsafeMutablePointer(to: &vector) { vector in
+                withUnsafeMutableBytes(of: &control) { control in
+                    var message = msghdr()
+                    (message.msg_iov, message.msg_iovlen) = (vector, 1)
+                    (message.msg_control, message.msg_controllen) = (control.baseAddress, control.count)
+                    return sendmsg(socket, &message, 0) == 1
+                }
+            }
+        }
+    }
+
     @Test func `bytes come in order, at most as many as asked for, and then the end`() async throws {
         let seen = try await sees { try $0.send(Array("0123456789".utf8)) }
         #expect(seen.last == "end")
@@ -317,6 +359,28 @@ struct StreamSocketTests {
             #expect(error?.code == ECONNREFUSED)
             #expect(error?.call == "connect")
         }
+    }
+
+    @Test func `a socket that the system has connected to itself is one that was refused`() async throws {
+        let (own, address) = TestSocket.refusing()
+        try #require(address.withSystemAddress { Glibc.connect(own.descriptor, $0, $1) } == 0)
+        try await withLoop { loop in
+            let error: SystemError? = await answer(of: loop) { reply in
+                let observer = Observer()
+                let descriptor = fcntl(own.descriptor, F_DUPFD_CLOEXEC, 0)
+                let detached = DetachedSocket(descriptor, loop.system, isUnix: false)
+                observer.socket = StreamSocket(detached, on: loop)
+                observer.whenReady = { socket in
+                    let error = socket.connectionError()
+                    observer.close()
+                    reply(error)
+                }
+                observer.socket?.watch(by: observer, tag: 0)
+            }
+            #expect(error?.code == ECONNREFUSED)
+            #expect(error?.call == "connect")
+        }
+        own.close()
     }
 
     @Test func `sockets give their descriptors back, however they end`() async throws {

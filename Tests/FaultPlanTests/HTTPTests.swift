@@ -27,8 +27,7 @@ struct HTTPTests {
         #expect(link.decide(available: 0, now: .zero).writeOffset == 100)
         link.bytesDelivered(100)
         #expect(link.decide(available: 0, now: .zero).end == .answer(request: 2, fault: 0))
-        let place = MessagePlace(base: .connection, request: 2)
-        #expect(link.takeEvents() == [FaultEvent(fault: 0, offset: nil, place: place, effect: .answers)])
+        #expect(link.takeEvents().isEmpty, "it isn't given yet")
     }
 
     @Test

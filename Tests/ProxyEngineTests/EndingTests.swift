@@ -109,6 +109,51 @@ import Units
         }
     }
 
+    /// Faults that hold a reset, or bytes, that a server of 1,000 bytes sends.
+    enum Held: CaseIterable {
+        case slowClose, silence, cut, latency, bandwidth
+
+        var kinds: [FaultKind] {
+            let hour = Duration.seconds(3_600)
+            return switch self {
+            case .slowClose: [.slowClose(SlowClose(delay: hour))]
+            case .silence: [.outage(Outage(how: .silence))]
+            case .cut: [.cut(Cut(position: .at(ByteCount(1_000)), how: .reset)), .slowClose(SlowClose(delay: hour))]
+            case .latency: [.latency(Latency(delay: hour))]
+            case .bandwidth: [.bandwidth(Bandwidth(rate: .bytesPerSecond(1)))]
+            }
+        }
+
+        var profile: Profile { Profile(kinds, on: self == .silence ? .both : .downstream) }
+
+        var resetsServer: Bool { self == .slowClose || self == .silence }
+    }
+
+    @Test(arguments: Held.allCases)
+    func `a reset or bytes that a fault holds aren't an orderly end when the proxy stops`(held: Held) async throws {
+        let sockets = Slot<TestSocket>()
+        let server = TestServer { sockets.put($0) }
+        defer { server.stop() }
+        try await withProxy(to: server.address, held.profile) { fixture in
+            let client = try fixture.client()
+            let served = try await blocking {
+                let served = try sockets.next()
+                if held.resetsServer {
+                    served.resetAtClose()
+                    served.close()
+                } else {
+                    try served.send([UInt8](repeating: 1, count: 1_000))
+                }
+                _ = try fixture.journal.next()
+                return served
+            }
+            await fixture.proxy.stop()
+            #expect(try await blocking { client.receiveAll().ending } == .reset)
+            served.close()
+            client.close()
+        }
+    }
+
     private func discard(_ closeAfter: Duration? = nil) -> Profile {
         Profile([.discard(Discard(closeAfter: closeAfter))], on: .downstream)
     }

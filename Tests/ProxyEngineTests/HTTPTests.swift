@@ -140,6 +140,58 @@ struct HTTPTests {
         }
     }
 
+    /// A fault that closes the connections that come after one on which the fault of HTTP has acted.
+    private var next: Fault {
+        let cut = Cut(position: .at(.zero), how: .close)
+        return Fault(name: "next", stream: .downstream, condition: Condition(after: "http"), kind: .cut(cut))
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nno size\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nan early end",
+        "HTTP/1.1 200 OK\r\n\r\nuntil the end",
+    ])
+    func `an answer that isn't given isn't journalled, and nothing comes after it`(response: String) async throws {
+        let server = TestServer { socket in
+            _ = try socket.receive(exactly: Self.get.utf8.count)
+            try socket.send(Array(response.utf8))
+        }
+        defer { server.stop() }
+        let second = HTTPCondition(requests: .range(2...2))
+        try await withProxy(to: server.address, profile(http(Self.unavailable, when: second), next)) { fixture in
+            for _ in 1...2 {
+                let client = try fixture.client()
+                let outcome = try await blocking {
+                    try client.send(Array((Self.get + Self.get).utf8))
+                    return client.receiveAll()
+                }
+                client.close()
+                #expect(String(decoding: outcome.bytes, as: UTF8.self) == response)
+            }
+            #expect(await fixture.becomesIdle())
+            #expect(fixture.journal.rest.allSatisfy { $0.effect.reason != nil })
+        }
+    }
+
+    @Test
+    func `what comes after an answer is on when the client has it`() async throws {
+        let server = server { _ in HTTPTests.ok([]) }
+        defer { server.stop() }
+        try await withProxy(to: server.address, profile(http(Self.unavailable), next)) { fixture in
+            for isAnswered in [true, false] {
+                let client = try fixture.client()
+                let bytes = try await blocking {
+                    client.sendUntilBroken(Array(Self.get.utf8))
+                    return try client.receive(1)
+                }
+                #expect(bytes.isEmpty == !isAnswered)
+                client.close()
+            }
+            #expect(await fixture.becomesIdle())
+            #expect(fixture.journal.rest.map(\.effect) == [.answers, .cuts(.close)])
+        }
+    }
+
     @Test
     func `a HEAD is answered without content`() async throws {
         let server = server { _ in HTTPTests.ok([]) }

@@ -120,6 +120,37 @@ struct SilenceTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `the direction that works delivers everything, though both ends have ended their streams`(isDelayed: Bool)
+        async throws
+    {
+        let sent = randomBytes(4 << 20, seed: 5)
+        let server = TestServer { socket in
+            _ = try socket.receive(exactly: 100)
+            try socket.send(sent)
+        }
+        defer { server.stop() }
+        let halfOpen = HalfOpen(point: .at(ByteCount(100)))
+        var faults = [Fault(name: "half-open", stream: .upstream, kind: .halfOpen(halfOpen))]
+        if isDelayed {
+            let latency = Latency(delay: .milliseconds(40))
+            faults.append(Fault(name: "latency", stream: .downstream, kind: .latency(latency)))
+        }
+        var limits = DrainLimits()
+        limits.lookInterval = .milliseconds(10)
+        try await withProxy(to: server.address, Profile(name: "test", faults: faults), drainLimits: limits) { fixture in
+            let client = try fixture.client()
+            let outcome = try await blocking {
+                try client.send([UInt8](repeating: 1, count: 300))
+                client.endWriting()
+                return client.receiveAll(isDelayed ? 1 << 16 : 1_024)
+            }
+            #expect(isSame(outcome.bytes, as: sent) && outcome.ending == .finish)
+            client.close()
+            #expect(await fixture.becomesIdle())
+        }
+    }
+
     @Test func `a reset isn't told in the direction that is silent`() async throws {
         let sockets = Slot<TestSocket>()
         let server = TestServer { sockets.put($0) }

@@ -284,6 +284,32 @@ struct TimeTests {
         }
     }
 
+    @Test func `a cut by idleness waits for as long as bytes come that another fault discards`() async throws {
+        let server = TestServer { _ = $0.receiveAll() }
+        defer { server.stop() }
+        let cut = Fault(name: "idle", kind: .cut(Cut(position: .idle(.milliseconds(100)), how: .reset)))
+        let discard = Fault(name: "lost", stream: .upstream, kind: .discard(Discard()))
+        try await withProxy(to: server.address, Profile(name: "test", faults: [cut, discard])) { fixture in
+            let client = try fixture.client()
+            let start = MonotonicClock.now
+            var (last, count) = (start, Int64(0))
+            // On a busy machine a round may take long enough to be idle.
+            while MonotonicClock.now - start < .milliseconds(300) {
+                let now = MonotonicClock.now
+                guard (try? client.send([1])) != nil else { break }
+                let sent = count
+                guard await fixture.becomes({ $0.upstreamReceived > sent || $0.accepted == 1 && $0.open == 0 }),
+                    await fixture.proxy.statistics().upstreamReceived > sent
+                else { break }
+                (last, count) = (now, count + 1)
+            }
+            _ = try await blocking { client.receiveAll() }
+            #expect(MonotonicClock.now - last >= .milliseconds(100))
+            #expect(fixture.journal.rest.last?.effect == .cuts(.reset))
+            client.close()
+        }
+    }
+
     @Test func `a delayed end comes after the bytes, and as late`() async throws {
         let server = TestServer { try $0.send([1, 2, 3]) }
         defer { server.stop() }

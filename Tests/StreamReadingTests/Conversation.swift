@@ -22,6 +22,9 @@ struct Conversation {
         var end: Ending?
 
         var text: String { String(decoding: output, as: UTF8.self) }
+
+        /// The request in front of which the stream ended, because a fault answers it.
+        var answeredRequest: Int64? { if case .answer(let request, _) = end { request } else { nil } }
     }
 
     init(

@@ -104,7 +104,7 @@ struct HeadTests {
         let condition = HTTPCondition(fields: [HTTPCondition.FieldPattern(name: "x", value: TextPattern("a b c"))])
         var conversation = Conversation(.http(.answer(HTTPAnswer(status: 503)), when: condition))
         conversation.request("GET / HTTP/1.1\r\nX: a\r\n b \r\n\t c\r\n\r\n")
-        #expect(conversation.toServer.events.map(\.effect) == [.answers])
+        #expect(conversation.toServer.answeredRequest != nil)
     }
 
     /// What is refused on purpose, and why, in a request and in a response.

@@ -209,6 +209,11 @@ public final class StreamSocket {
         if let layer { return layer.connectionError() }
         // An error also makes the socket readable; if only writable, it has connected.
         guard readable || !writable, let failure = pendingError(.connect) else {
+            if isConnectedToItself {
+                // An orderly close would keep the server's port in TIME-WAIT.
+                loop.system.setLingerZero(descriptor)
+                return remembered(Failure(call: .connect, code: ECONNREFUSED))
+            }
             tap?.connected()
             return nil
         }
@@ -219,6 +224,13 @@ public final class StreamSocket {
             return nil
         }
         return remembered(failure)
+    }
+
+    /// Whether the socket has got the port that it dials, where nobody listens, and its SYN has come back to it (simultaneous
+    /// open, RFC 9293, section 3.5).
+    private var isConnectedToItself: Bool {
+        guard !isUnix, let local = loop.system.localAddress(of: descriptor) else { return false }
+        return local == loop.system.peerAddress(of: descriptor)
     }
 
     private func pendingError(_ call: Failure.Call) -> Failure? {
@@ -252,7 +264,11 @@ public final class StreamSocket {
     @inline(never)
     private func receiveStamped(_ room: Int, behind offset: Int, _ arrival: inout Moment?) -> Int {
         var age: Int64 = 0
-        let count = loop.system.receiveStamped(descriptor, loop.scratch + offset, room, &age)
+        // The control buffer would make this process own descriptors that a Unix peer passes (SCM_RIGHTS, unix(7)).
+        let count =
+            isUnix
+            ? loop.system.receive(descriptor, loop.scratch + offset, room)
+            : loop.system.receiveStamped(descriptor, loop.scratch + offset, room, &age)
         guard count > 0 else { return count }
         // Bounded, because the stamp's clock may be set.
         age = min(max(0, age), StreamSocket.longestAge)

@@ -45,11 +45,22 @@ public struct ConnectionState: Sendable {
     private var dialDeadline: Moment?
 
     /// A response in the server's place.
-    private final class Substitute: Sendable {
-        let request: Int64
-        let answer: HTTPAnswer
+    public final class Substitute: Sendable {
+        /// The request, by its number from 1.
+        public let request: Int64
+        /// The response.
+        public let answer: HTTPAnswer
+        /// The identity of the fault.
+        public let fault: Int
+        /// A plan that has the fault; that of now may not.
+        public let plan: Plan
 
-        init(request: Int64, answer: HTTPAnswer) { (self.request, self.answer) = (request, answer) }
+        init(to request: Int64, _ answer: HTTPAnswer, by fault: Int, of plan: Plan) {
+            (self.request, self.answer, self.fault, self.plan) = (request, answer, fault, plan)
+        }
+
+        /// The event for the journal.
+        public var event: FaultEvent { .answer(to: request, by: fault) }
     }
 
     /// The state of a connection that was accepted at `opened`. With `negotiates` its client names the target in a
@@ -190,7 +201,7 @@ public struct ConnectionState: Sendable {
             guard case .http(.answer(let answer)) = plan.fault(fault).kind else {
                 preconditionFailure("only an http fault with an answer ends a stream in front of a request")
             }
-            substitute = Substitute(request: request, answer: answer)
+            substitute = Substitute(to: request, answer, by: fault, of: plan)
             return ConnectionActions()
         case .finish where direction == .downstream && dropsRequests:
             // The client may still be sending a request that no server takes.
@@ -295,15 +306,15 @@ public struct ConnectionState: Sendable {
     public var requestToAnswer: Int64? { substitute?.request }
 
     /// Takes the response in the server's place. From here on the stream to the client ends with it.
-    public mutating func takeAnswer() -> HTTPAnswer? {
-        guard let answer = substitute?.answer else { return nil }
+    public mutating func takeAnswer() -> Substitute? {
+        guard let taken = substitute else { return nil }
         substitute = nil
         dropsRequests = true
-        return answer
+        return taken
     }
 
-    /// Gives up the response in the server's place, because it can't be put between those of the server. The stream to
-    /// the server ends as after that of a client, and the client gets what the server still sends.
+    /// Gives up the response in the server's place, because it can't follow those of the server. The stream to the server
+    /// ends as after that of a client, and the client gets what the server still sends.
     public mutating func answerFailed() -> ConnectionActions {
         substitute = nil
         dropsRequests = true

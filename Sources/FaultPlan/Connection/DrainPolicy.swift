@@ -13,7 +13,7 @@ import Units
 /// | passing | when the client is gone and no byte has passed for 60 s |
 /// | faults hold the client's bytes, which aren't read | 24 h after the last byte passed |
 /// | blackholed for a time, or the server takes nothing | when the client is gone and no byte has passed for 15 min |
-/// | severed, for good | when both ends have ended their streams; 15 min after one has, or the last byte passed; after 24 h |
+/// | severed, for good | when both ends have ended their streams and no byte is on its way; 15 min after one has, or the last byte passed; after 24 h |
 /// | lingering | when the last end has taken everything, see `Linger` |
 public struct DrainPolicy: Hashable, Sendable {
     /// The state of a connection as the policy sees it.

@@ -57,7 +57,7 @@ extension Connection {
         // A response in the server's place waits for the responses in front of it.
         if state.requestToAnswer != nil { interest.messages = true }
         read(interest)
-        state.update(update, passed: up.link.delivered + down.link.delivered, at: now)
+        state.update(update, passed: up.link.passed + down.link.passed, at: now)
         // `flow` has the arrivals stamped of a server that isn't connected yet.
         if up.link.countsFromArrival, !stamped.0 { client.stampArrivals() }
         if down.link.countsFromArrival, !stamped.1, server.isOpen { server.stampArrivals() }

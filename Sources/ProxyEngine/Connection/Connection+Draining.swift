@@ -62,10 +62,13 @@ extension Connection {
             return view
         }
         if view.client == .open, view.server == .open, !isSevered { return view }
-        let unacknowledged = server.isOpen ? server.unacknowledged() : 0
-        view.passed = up.link.delivered + down.link.delivered - Int64(unacknowledged + client.unacknowledged())
+        let (unacknowledged, unread) = (server.isOpen ? server.unacknowledged() : 0, client.unacknowledged())
+        view.passed = up.link.delivered + down.link.delivered - Int64(unacknowledged + unread)
         if isSevered {
             view.situation = .severed
+            // In the direction that works, bytes in front of an end are still on their way.
+            if view.client == .ended, !down.link.isBlackholed, down.isAlive || unread > 0 { view.server = .open }
+            if view.server == .ended, !up.link.isBlackholed, up.isAlive || unacknowledged > 0 { view.client = .open }
         } else if up.link.isPaused || down.link.isPaused {
             view.situation = .blackholed
         } else if unacknowledged > 0 {
@@ -168,8 +171,13 @@ extension Connection {
         if case .lingering(let peer) = state.phase, drain?.policy.linger?.goal == .acknowledgement {
             reset(unacknowledging: self[peer].unacknowledged(), self[peer])
         }
+        // An end that still has bytes or a reset to come must not take this for the end of the stream.
+        let isIncomplete =
+            state.isFlowing
+            && (up.link.isIncomplete(available: client.receivable())
+                || down.link.isIncomplete(available: server.isOpen ? server.receivable() : 0))
         // A client of this process that isn't connected yet is refused.
-        abandon(reset: awaitsClient)
+        abandon(reset: awaitsClient || isIncomplete)
     }
 
     /// Resets an end, and reports the bytes that it hasn't acknowledged.

@@ -347,7 +347,7 @@ final class Connection: LoopHandler {
             }
         }
         guard let up = move(.upstream, at: now) else { return }
-        if isAnswerDue { answer() }
+        if isAnswerDue { answer(at: now) }
         guard let down = move(.downstream, at: now) else { return }
         if isAnswerDue || up.state == .open && !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
         if up.state != .open || down.state != .open {
@@ -356,7 +356,7 @@ final class Connection: LoopHandler {
         }
         if up.isBlackholed || down.isBlackholed, isDrained(at: now) { return }
         if tls?.layer == .wire, down.state == .finished, server.hasPeerClosed { return perform(state.serverClosed()) }
-        state.notePassed(up.delivered + down.delivered, at: now)
+        state.notePassed(up.passed + down.passed, at: now)
         // Two at a time: of more, the library makes an array.
         var wake = min(min(up.wake, down.wake), state.nextTermination(after: now))
         if let preamble { wake = min(wake, preamble.wake) }
@@ -421,11 +421,15 @@ final class Connection: LoopHandler {
         return !reader.canAnswer || reader.hasAnswered(requestsBefore: request)
     }
 
-    private func answer() {
-        guard reader.canAnswer else { return perform(state.answerFailed()) }
-        guard let request = state.requestToAnswer, let answer = state.takeAnswer() else { return }
+    private func answer(at now: Moment) {
+        // Nothing follows the end of the server's stream.
+        guard reader.canAnswer, down.link.sourceEnd == nil else { return perform(state.answerFailed()) }
+        guard let substitute = state.takeAnswer() else { return }
+        // Before the client can see the answer, and while the server's end can carry the comment of a capture.
+        let isKept = shard.plan.hasFault(substitute.fault)
+        record(substitute.event, .upstream, now, in: isKept ? shard.plan : substitute.plan)
         server.close()
-        down.inject(reader.text(of: answer, to: request), in: loop)
+        down.inject(reader.text(of: substitute.answer, to: substitute.request), in: loop)
     }
 
     func read(_ interest: StreamInterest) {

@@ -26,7 +26,7 @@ struct LinkPump: ~Copyable {
     struct Report {
         let outcome: Outcome
         let wake: Moment
-        let delivered: Int64
+        let passed: Int64
         let state: ConnectionState.LinkState
         let isBlackholed: Bool
         let hasEvents: Bool
@@ -79,7 +79,7 @@ struct LinkPump: ~Copyable {
         return Report(
             outcome: outcome,
             wake: wake,
-            delivered: link.delivered,
+            passed: link.passed,
             state: state,
             isBlackholed: link.isBlackholed,
             hasEvents: !link.events.isEmpty
