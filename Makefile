@@ -10,8 +10,8 @@ SHELL := /bin/bash
 # arrows between the modules true. The plugin of `make docs` enables all traits, and each has a flag for every module.
 TRAITS := --enable-all-traits
 # The compiler takes each module as a whole, and emits it in the same run: a fifth less processor time than in batches. With
-# WHOLE= it takes the changed files alone.
-WHOLE := $(addprefix -Xswiftc ,-whole-module-optimization -no-emit-module-separately-wmo -disable-batch-mode -num-threads 2)
+# WHOLE= in the environment it takes the changed files alone.
+WHOLE ?= $(addprefix -Xswiftc ,-whole-module-optimization -no-emit-module-separately-wmo -disable-batch-mode -num-threads 2)
 CHECKED := --explicit-target-dependency-import-check error $(TRAITS) $(WHOLE)
 RELEASE := .build/release/squall
 DEMO := .build/release/squall-demo
@@ -31,8 +31,8 @@ example photos: export SQUALL_OPTIMIZED :=
 TESTS := --skip-build $(CHECKED) --experimental-maximum-parallelization-width $(shell nproc)
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.
 timed = scripts/timed.sh '$(1)' env $(2)
-# The driver remarks of each module that it isn't compiled in parts.
-QUIET := 2>&1 | grep -v 'remark: Incremental compilation'
+# The driver remarks of each module that it isn't compiled in parts. A terminal is left to swift, which draws on it.
+QUIET := $(if $(MAKE_TERMOUT),,2>&1 | grep -v 'remark: Incremental compilation')
 BUILD_TESTS = $(call timed,test build,$(BUILD) --build-tests $(CHECKED)) $(QUIET)
 
 help: ## list the targets that people type
@@ -113,12 +113,12 @@ photos: #: build and test the package of docs/examples that takes uploads with H
 
 docs: ## write the tables of pages and the reference of the libraries
 	@scripts/install.sh build
-	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(TRAITS) $(WHOLE) profile-documents
+	@SWIFT_DETERMINISTIC_HASHING=1 swift run $(TRAITS) $(WHOLE) profile-documents $(QUIET)
 	@rm -rf .build-docs
 	@SWIFT_DETERMINISTIC_HASHING=1 SQUALL_DOCS=1 swift package $(WHOLE) --allow-writing-to-directory .build-docs generate-documentation \
 		$(foreach target,SquallTransfer TransferQueue SquallProxy SquallTesting ResumableUploads HummingbirdResumableUploads,--target $(target)) \
 		--enable-experimental-combined-documentation --output-path .build-docs \
-		--warnings-as-errors --transform-for-static-hosting
+		--warnings-as-errors --transform-for-static-hosting $(QUIET)
 
 lint: ## check the format of every Swift file
 	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples

@@ -82,7 +82,10 @@ struct SetFaultControl: AsyncParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        if let word = words.dropFirst(all ? 0 : 1).first, word.contains("=") || word.hasPrefix("{") {
+        // A name may have these characters too; then the fault comes behind it.
+        if let word = words.dropFirst(all ? 0 : 1).first, word.contains("=") || word.hasPrefix("{"),
+            !words.dropFirst(all ? 1 : 2).contains(where: { $0.hasPrefix("kind=") || $0.hasPrefix("{") })
+        {
             throw ValidationError("the name of the fault is missing: write NAME before “\(word)”")
         }
         guard words.count >= (all ? 2 : 3) else {

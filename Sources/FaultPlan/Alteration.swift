@@ -30,8 +30,8 @@ protocol StreamAlterer: Sendable {
     mutating func miss()
     /// Takes a position found in the stream.
     mutating func note(_ mark: Mark)
-    /// A message that the fault is narrowed to has passed.
-    mutating func messageEnded()
+    /// A message that the fault is narrowed to has passed, and ended at `end`.
+    mutating func messageEnded(at end: Int64)
     /// Another fault removed the source bytes at these positions.
     mutating func vanished(_ range: Range<Int64>)
     /// Another fault inserted `count` bytes at `offset`.
@@ -50,7 +50,7 @@ extension StreamAlterer {
     var hasRate: Bool { false }
     var work: Int { 0 }
 
-    mutating func messageEnded() {}
+    mutating func messageEnded(at end: Int64) {}
     mutating func inserted(_ count: Int64, at offset: Int64) {}
     mutating func spare(before offset: Int64) {}
     mutating func skipSuspended() {}
@@ -118,7 +118,7 @@ extension Alterer {
     }
 
     private enum MessageEnded: AltererCall {
-        static func call(_ stage: inout some StreamAlterer, _: Void) { stage.messageEnded() }
+        static func call(_ stage: inout some StreamAlterer, _ end: Int64) { stage.messageEnded(at: end) }
     }
 
     private enum Vanished: AltererCall {
@@ -152,7 +152,7 @@ extension Alterer {
     mutating func alter(index: Int64, available: Int64) -> Altered { call(Alter.self, (index, available)) }
     mutating func miss() { call(Miss.self, ()) }
     mutating func note(_ mark: Mark) { call(Note.self, mark) }
-    mutating func messageEnded() { call(MessageEnded.self, ()) }
+    mutating func messageEnded(at end: Int64) { call(MessageEnded.self, end) }
     mutating func vanished(_ range: Range<Int64>) { call(Vanished.self, range) }
     mutating func inserted(_ count: Int64, at offset: Int64) { call(Inserted.self, (count, offset)) }
     mutating func spare(before offset: Int64) { call(Spare.self, offset) }

@@ -135,8 +135,8 @@ extension Link {
 
         /// Passes the messages that end at or before `position`; `false` if there are none.
         mutating func pass(_ position: Int64) -> Bool {
-            guard gate?.pass(position) == true else { return false }
-            alterer.messageEnded()
+            guard let end = gate?.pass(position) else { return false }
+            alterer.messageEnded(at: end)
             return true
         }
 

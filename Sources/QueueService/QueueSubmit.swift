@@ -202,13 +202,18 @@ struct QueueSubmit: AsyncParsableCommand {
     }
 
     private func destination() throws -> String {
-        if let output { return AbsolutePath.of(output) }
+        let file = if let output { output } else { try nameOfURL() }
+        try InputFiles().check(writing: "the file", to: file)
+        return AbsolutePath.of(file)
+    }
+
+    private func nameOfURL() throws -> String {
         let parsed: TransferURL
         do { parsed = try TransferURL(url) } catch { throw CommandFailure.wrongInput("“\(url.visibleLine)”: \(error)") }
         guard let name = parsed.fileName else {
             throw CommandFailure.wrongInput("the URL names no file to write to: give --output FILE")
         }
-        return AbsolutePath.of(name)
+        return name
     }
 
     private static func window(_ text: String) throws -> DailyWindow {

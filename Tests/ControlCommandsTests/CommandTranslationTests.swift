@@ -79,8 +79,10 @@ import Testing
             control.words = (all ? [] : ["db"]) + words
             let error = try #require(#expect(throws: (any Error).self) { try control.validate() })
             #expect("\(error)" == "the name of the fault is missing: write NAME before “\(words[0])”")
-            control.words = (all ? [] : ["db"]) + ["slow", "kind=latency", "delay=20 ms"]
-            try control.validate()
+            for name in ["slow", "rtt=80ms", "{1}"] {
+                control.words = (all ? [] : ["db"]) + [name, "kind=latency", "delay=20 ms"]
+                try control.validate()
+            }
         }
     }
 }

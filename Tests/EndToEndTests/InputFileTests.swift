@@ -150,6 +150,9 @@ import Testing
         ["get", "http://127.0.0.1:9/file", "--output", "/dev/stdout"], ["get", "http://127.0.0.1:9/all"],
         ["run", "slow-3g", "--journal", "/dev/stdout"] + addresses, ["run", "slow-3g", "--pcap", "./all"] + addresses,
         ["test", "--profile", "slow-3g", "--upstream", "a=127.0.0.1:9", "--junit", "/dev/stdout", "--", "true"],
+        ["run", "slow-3g", "--journal", "all", "--detach"] + addresses, ["serve", "--port", "0", "--state", "all"],
+        ["serve", "--port", "0", "--state", "all", "--detach"],
+        ["queue", "submit", "http://127.0.0.1:9/file", "--output", "all"],
     ])
     func `a result isn't written over the file that standard output goes to`(arguments: [String]) async throws {
         let (outcome, file) = try await redirected(">>all", arguments)

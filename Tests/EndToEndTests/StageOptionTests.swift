@@ -154,4 +154,11 @@ import Testing
             #expect(passed.status == 0, "\(passed)")
         }
     }
+
+    @Test func `more runs than are made are exit 2`() async throws {
+        let profiles = Array(repeating: ["--profile", "slow-3g"], count: 11).flatMap(\.self)
+        let outcome = try await squall(["test"] + profiles + ["--seed", "1..1000", "--upstream", ":9", "--", "true"])
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains("these are 11000 runs, and at most 10000 are made"), "\(outcome)")
+    }
 }

@@ -84,6 +84,21 @@ struct TruncateTests {
         }
     }
 
+    /// The first message, which is too short for the truncation, ends in front of a range that another one removes.
+    @Test func `in a message keeps its target when an earlier message ends`() {
+        let messages = Fault(
+            name: "messages",
+            kind: .truncate(Truncate(at: ByteCount(70), base: .message, bytes: ByteCount(20)))
+        )
+        let stream = Fault(name: "stream", kind: .truncate(Truncate(at: ByteCount(125), bytes: ByteCount(10))))
+        var link = Link.with(messages, stream)
+        for (number, start, end) in [(1, 0, 60), (2, 60, 200)] as [(Int64, Int64, Int64)] {
+            link.note(.message(Message(request: number, method: "GET", target: "/", status: 200), at: start))
+            link.note(.end(at: end))
+        }
+        #expect(removed(from: link.bytesTaken(200, now: .zero)) == 25)
+    }
+
     private func removed(from alterations: [Alteration]) -> Int64 {
         alterations.reduce(0) { if case .drop(_, let count) = $1 { $0 + count } else { $0 } }
     }

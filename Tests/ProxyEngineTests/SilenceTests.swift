@@ -124,7 +124,7 @@ struct SilenceTests {
     func `the direction that works delivers everything, though both ends have ended their streams`(isDelayed: Bool)
         async throws
     {
-        let sent = randomBytes(4 << 20, seed: 5)
+        let sent = testBytes(4 << 20, seed: 5)
         let server = TestServer { socket in
             _ = try socket.receive(exactly: 100)
             try socket.send(sent)

@@ -68,7 +68,7 @@ package struct Timeline: Sendable {
     package static let markLimit = 400
     /// The most phases: 200.
     package static let phaseLimit = 200
-    /// The most phases that are counted beyond `phaseLimit`: 100,000.
+    /// The most phases beyond `phaseLimit` that are counted, of all proxies together: 100,000. There may be more.
     package static let omissionLimit = 100_000
 
     /// How long the run took.

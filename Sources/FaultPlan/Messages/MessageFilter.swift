@@ -62,15 +62,15 @@ struct MessageGate {
 
     var count: Int { intervals.count }
 
-    /// Removes the intervals that end at or before `position`; `false` if there are none.
+    /// Removes the intervals that end at or before `position`; returns where the last of them ended, `nil` if there are none.
     @discardableResult
-    mutating func pass(_ position: Int64) -> Bool {
-        var hasPassed = false
+    mutating func pass(_ position: Int64) -> Int64? {
+        var end: Int64?
         while let first = intervals.first, first.upperBound <= position {
+            end = first.upperBound
             intervals.removeFirst()
-            hasPassed = true
         }
-        return hasPassed
+        return end
     }
 
     /// Whether the byte at `position` belongs to a selected message, and where that changes next.

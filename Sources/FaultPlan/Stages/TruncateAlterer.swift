@@ -54,9 +54,14 @@ struct TruncateAlterer: StreamAlterer {
 
     mutating func miss() { finish() }
 
-    /// Ends a truncation that has begun: the next message may be selected as well, and its bytes follow at once.
-    mutating func messageEnded() {
-        if remaining < bytes { finish() }
+    /// Ends a truncation in a message that ended at `end`: the next message may be selected as well, and its bytes follow at
+    /// once.
+    mutating func messageEnded(at end: Int64) {
+        guard targets != nil else {
+            if remaining < bytes { finish() }
+            return
+        }
+        while let target = targets?.first, target.position < end { finish() }
     }
 
     private mutating func finish() {

@@ -31,7 +31,15 @@ package final class TemporaryFolder: Sendable {
     }
 
     /// Removes the folder with everything in it.
-    package func remove() { squall_remove_folder(path) }
+    package func remove() { TemporaryFolder.remove(path) }
+
+    /// The mark goes last: a removal that is killed is done by the next process.
+    private static func remove(_ path: String) {
+        for name in FileNames.of(path) ?? [] where ![".", "..", mark].contains(name) {
+            squall_remove_folder("\(path)/\(name)")
+        }
+        squall_remove_folder(path)
+    }
 
     /// Removes the folders of a name that no process has anymore.
     private static func removeAbandoned(_ name: String, in parent: String) {
@@ -44,7 +52,7 @@ package final class TemporaryFolder: Sendable {
             guard fstat(descriptor, &folder) == 0, folder.st_uid == geteuid(),
                 fstatat(descriptor, mark, &file, AT_SYMLINK_NOFOLLOW) == 0, isLocked(descriptor)
             else { continue }
-            squall_remove_folder(path)
+            remove(path)
         }
     }
 

@@ -112,6 +112,12 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if background.detach {
+            // The background process has other outputs than the one that people start.
+            let outputs = InputFiles()
+            try outputs.check(writing: "the journal", to: journal)
+            try outputs.check(writing: "the key log", to: tls.keyLog)
+        }
         if try background.hasStarted("replay") { return }
         let inputs = InputFiles(recording)
         let given = try profile.map { name throws(CommandFailure) in

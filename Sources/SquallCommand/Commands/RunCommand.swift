@@ -119,6 +119,10 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if background.detach, !faults.printProfile {
+            // The background process has other outputs than the one that people start.
+            try captures.check(reading: InputFiles(), beside: journal, keyLog: tls.keyLog)
+        }
         if !faults.printProfile, try background.hasStarted("run") { return }
         let inputs = InputFiles()
         var chosen = faults.chosen(profile)

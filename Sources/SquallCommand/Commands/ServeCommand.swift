@@ -1,5 +1,7 @@
 import ArgumentParser
 import CommandParsing
+import ProfileFiles
+import TerminalDisplay
 
 /// `squall serve`: proxies that change while they run, by HTTP.
 struct ServeCommand: AsyncParsableCommand {
@@ -134,7 +136,17 @@ struct ServeCommand: AsyncParsableCommand {
         if captures.pcap == "-" { throw ValidationError("--pcap: standard output has the ready line: name a file") }
     }
 
+    /// Checks the files that are written.
+    func checkOutputs(_ inputs: InputFiles) throws(CommandFailure) {
+        try captures.check(reading: inputs, beside: nil, keyLog: tls.keyLog)
+        try inputs.check(writing: "the state", to: state)
+    }
+
     func run() async throws {
+        if background.detach {
+            // The background process has other outputs than the one that people start.
+            try checkOutputs(InputFiles())
+        }
         if try background.hasStarted("serve") { return }
         try await serve()
     }

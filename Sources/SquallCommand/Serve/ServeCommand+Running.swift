@@ -38,6 +38,7 @@ extension ServeCommand {
         let journal = JournalHub()
         let inputs = InputFiles()
         inputs.note(client.paths + tls.paths + [config, tokenFile, apiCert, apiKey, forward.proxyPasswordFile])
+        try checkOutputs(inputs)
         let capture = try captures.opened(captureLimits, noting: inputs)
         let served = try ServedTLS(
             client,

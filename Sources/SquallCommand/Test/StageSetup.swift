@@ -128,16 +128,17 @@ struct StageSetup {
             }
             variables[variable] = proxy.name
         }
-        var names: Set<String> = []
-        let cases = scenario.cases.map { "\($0.name.quoted), seed \($0.seed)" }
-        if let name = cases.first(where: { !names.insert($0).inserted }) {
-            throw .wrongInput("two runs would both be \(name): give one of the profiles another name")
-        }
-        let runs = scenario.cases.count
+        // Counted before they are made.
+        let runs = max(1, scenario.profiles.count) * (scenario.seeds?.seeds.count ?? 1)
         guard runs <= Scenario.runLimit else {
             throw .wrongInput(
                 "these are \(runs) runs, and at most \(Scenario.runLimit) are made: name fewer seeds or profiles"
             )
+        }
+        var names: Set<String> = []
+        let cases = scenario.cases.map { "\($0.name.quoted), seed \($0.seed)" }
+        if let name = cases.first(where: { !names.insert($0).inserted }) {
+            throw .wrongInput("two runs would both be \(name): give one of the profiles another name")
         }
     }
 }

@@ -108,7 +108,8 @@ extension TimelinePicture {
             sentences.append("\(marks) after \(ReportText.time(last.time)) left out")
         }
         if timeline.omittedPhases > 0 {
-            sentences.append("\(ReportText.count(timeline.omittedPhases, "further phase")) left out")
+            let most = timeline.omittedPhases < Timeline.omissionLimit ? "" : "at least "
+            sentences.append("\(most)\(ReportText.count(timeline.omittedPhases, "further phase")) left out")
         }
         let names = phaseNames.count - TimelinePicture.phaseLimit
         if names > 0, !namesEveryPhase {
