@@ -185,7 +185,7 @@ import Testing
             let outcome = try await run("make", words)
             #expect(outcome.status == 0)
             #expect(outcome.lines == ["made", "made"])
-            #expect(outcome.errors.isEmpty, "a make without the tasks of its caller warns")
+            #expect(outcome.complaints.isEmpty, "a make without the tasks of its caller warns")
         }
     }
 }

@@ -57,7 +57,7 @@ import Testing
             let words = ["exec", profile.path, "--", "python3", "-c", ExecSocketTests.client]
             let outcome = try await contained(words, without: calls)
             #expect(outcome.lines == plain.lines, "\(outcome.errors)")
-            #expect(outcome.errors.isEmpty)
+            #expect(outcome.complaints.isEmpty)
         }
     }
 
@@ -132,7 +132,7 @@ import Testing
         let words = ["exec", "--latency", "1ms", "--", "python3", "-c", ExecContainerTests.client]
         let outcome = try await contained(words)
         #expect(outcome.lines == plain.lines, "\(outcome.errors)")
-        #expect(outcome.errors.isEmpty)
+        #expect(outcome.complaints.isEmpty)
     }
 
     /// Sockets that block are those of a look-up of addresses.
@@ -209,7 +209,7 @@ import Testing
         let words = ["exec", "--latency", "1ms", "--", "python3", "-c", ExecContainerTests.many]
         let outcome = try await contained(words)
         #expect(outcome.lines == ["EMFILE", "A"], "\(outcome.errors)")
-        #expect(outcome.errors.isEmpty)
+        #expect(outcome.complaints.isEmpty)
     }
 
     /// Has an orphan connect a socket that its process's parent has made and closed, once Squall has looked for closed ones: it has
@@ -248,7 +248,7 @@ import Testing
         let words = ["exec", "--latency", "1ms", "--", "python3", "-c", ExecContainerTests.orphaned]
         let outcome = try await contained(words)
         #expect(outcome.lines == ["A"], "\(outcome.errors)")
-        #expect(outcome.errors.isEmpty)
+        #expect(outcome.complaints.isEmpty)
     }
 
     /// Connects in the first thread and in another one, and prints how each has ended, and the process.

@@ -9,15 +9,15 @@ import Testing
             let curl = ["--", "curl", "-sS", "-o", "/dev/null", "http://\(origin)/file.bin"]
             let missed = try await squall(["exec", "--latency", "1ms", "--only", ":1"] + curl)
             #expect(missed.status == 0 && missed.errors == "squall: \(words)\n", "\(missed)")
-            #expect(try await squall(["exec", "--latency", "1ms", "--only", origin] + curl).errors.isEmpty)
+            #expect(try await squall(["exec", "--latency", "1ms", "--only", origin] + curl).complaints.isEmpty)
         }
         // Refused by a fault, and cut off before an answer.
         for fault in ["--outage=0s..1h=refuse", "--outage=0s..1h"] {
             let curl = ["--", "curl", "-s", "-m", "1", "http://127.0.0.1:9/"]
             let refused = try await squall(["exec", fault, "--seed", "1", "--only", ":9"] + curl)
-            #expect(refused.status != 0 && refused.errors.isEmpty, "\(refused)")
+            #expect(refused.status != 0 && refused.complaints.isEmpty, "\(refused)")
         }
-        #expect(try await squall("exec", "--latency", "1ms", "--", "true").errors.isEmpty)
+        #expect(try await squall("exec", "--latency", "1ms", "--", "true").complaints.isEmpty)
     }
 
     @Test func `a command that can't be run leaves the files of the last run as they are`() async throws {

@@ -162,7 +162,7 @@ import Testing
             let words = ["exec", profile.path, "--", "python3", "-c", ExecSocketTests.client]
             let supervised = try await squall(words)
             #expect(supervised.lines == plain.lines, "\(supervised.errors)")
-            #expect(supervised.errors.isEmpty)
+            #expect(supervised.complaints.isEmpty)
         }
     }
 

@@ -58,7 +58,7 @@ import Testing
             let words = ["exec", "--latency", "1ms", "--", "python3"] + arguments
             let supervised = try await squall(words)
             #expect(supervised.status == 0, "\(supervised.errors)")
-            #expect(supervised.errors.isEmpty)
+            #expect(supervised.complaints.isEmpty)
             #expect(supervised.lines == plain.lines)
             #expect(plain.lines.count == 96)
             #expect(!plain.output.contains("wrong"))

@@ -141,7 +141,7 @@ import Testing
                 proxy.signal(SIGINT)
                 let outcome = await proxy.finish()
                 #expect(outcome.status == 1)
-                #expect(outcome.errorLines.count == 2)
+                #expect(outcome.complaints.count == 2)
                 #expect(outcome.errors.contains("the journal is incomplete: No space left on device (write, errno 28)"))
             }
         }
