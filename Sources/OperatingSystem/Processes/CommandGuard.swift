@@ -77,7 +77,7 @@ public enum CommandGuard {
             }
             if let time = killTime, MonotonicClock.now >= time {
                 send(SIGKILL, to: process)
-                // What is left is its end, which the other descriptor tells.
+                // Nothing more is due: `children` becomes readable when the command has ended.
                 killTime = nil
             }
             if sources[1].revents != 0 {
